@@ -21,7 +21,6 @@ from gridcut.device.launch import launch
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
 NAN, INFINITE, LOW, HIGH = range(4)  # positions in `found` of the bounds kernels
-MIN_INT = -(1 << 63)
 
 
 @cuda_kernel

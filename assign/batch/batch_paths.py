@@ -7,8 +7,9 @@ Computes the columns of the rows and the prices of the columns.  Three steps:
               displaced row is next.  The number of scans is limited, because such chains can be very long.
     paths     Dijkstra's search from each row that is still free
 
-All work consists of passes over a row of costs.  Rows are padded, so that the compiler can vectorise without a
-remainder loop.  A pass is branch-free and computes the minimum at the same time.
+There is no heap as in the other searches (assign/core/frontier.py): all work consists of passes over a row of costs.
+Rows are padded, so that the compiler can vectorise without a remainder loop.  A pass is branch-free and computes the
+minimum at the same time.
 
 Arrays (n rows, m columns, width: m padded)
   work[i, j]     cost, plus the column index if packed;  infinity: padding, forbidden

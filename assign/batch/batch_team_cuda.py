@@ -30,17 +30,11 @@ In shared memory
               the other copy, which all threads reach only after they have read the first.
 
 A key is a path length, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; w contains the latter two.
-So the minimum key identifies its column, a free one if several tie.  Lengths are integers
-
-    int32, int64   cost - low
-    float costs    (cost - low) * 2^e in int64, rounded, with 2^e such that the range of costs has about 49 bits: less
-                   than 2^-47 of the range is lost, and the certificate allows 2^-48 * (n + m) of the largest cost
-
-and wrap around on overflow.  Only differences are used, which do not overflow: with costs and limits from 0 to C,
-prices are at least -2 C, reduced costs at most 4 C and first lengths at most 3 C, so nothing exceeds 8 C.  If C is too
-large, the status is WIDE, and the problem is not solved.  Floats get that status after the solve if the rounding was
-too coarse for the costs paid: a cost of 1e15 that stands for "forbidden" would round all costs below 1 away.  Every row
-pays at least the minimum cost, so a cost that exceeds this minimum by more than the total excess paid cannot matter.
+So the minimum key identifies its column, a free one if several tie.  Lengths are integers, of costs as
+batch_numbers_cuda.py converts them, and wrap around on overflow.  Only differences are used, which do not overflow:
+with costs and limits from 0 to C, prices are at least -2 C, reduced costs at most 4 C and first lengths at most 3 C, so
+nothing exceeds 8 C.  If C is too large, or floats were rounded too coarsely, the status is WIDE, and the problem is not
+solved.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
@@ -52,7 +46,7 @@ from functools import cache
 import numpy as np
 from numba import float32, float64, int32, int64, types, uint8
 
-from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
+from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, fixed, is_too_coarse, scale_of, scaled
 from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
 from assign.core.warp_cuda import warp_min, warp_min_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
@@ -206,14 +200,10 @@ def kernel_for(kind: Kind):
         first_scale, scale, zero, ceiling = 1.0, 1.0, np.int64(low), np.int64(0)
         low_scaled = 0.0
         if floats:
-            # In two steps, because 2^e or the range itself may overflow float64.
-            half = 0.5 * highest - 0.5 * np.float64(low)
-            exponent = np.int64(fixed_room - 2 - exponent_of(half)) if half > 0 else np.int64(0)
-            first_scale = power_of_two(exponent >> 1)
-            scale = power_of_two(exponent - (exponent >> 1))
+            first_scale, scale = scale_of(low, highest, fixed_room)
             low_scaled = first_scale * np.float64(low)
             zero = fixed(0.0)
-            ceiling = np.int64(fixed((first_scale * highest - low_scaled) * scale) - zero + 1)
+            ceiling = np.int64(fixed(scaled(highest, first_scale, low_scaled, scale)) - zero + 1)
         else:
             ceiling = np.int64(np.int64(highest) - np.int64(low) + 1)
             if ceiling >= cost_bound or ceiling < 0:
@@ -225,8 +215,8 @@ def kernel_for(kind: Kind):
                 bound = infinity
                 if limit[row_first + i] < no_limit:
                     if floats:
-                        scaled = (first_scale * limit[row_first + i] - low_scaled) * scale
-                        units = fixed(min(max(scaled, -1.0), np.float64(ceiling))) - zero
+                        units = scaled(limit[row_first + i], first_scale, low_scaled, scale)
+                        units = fixed(min(max(units, -1.0), np.float64(ceiling))) - zero
                     else:
                         units = min(max(np.int64(limit[row_first + i]) - zero, np.int64(-1)), ceiling)
                     bound = word(word(units) << bits)
@@ -237,7 +227,7 @@ def kernel_for(kind: Kind):
             w[k] = word((word(zero) << bits) - j)
             if square and least_cost[k] != top:
                 if floats:
-                    value = fixed((first_scale * np.float64(least_cost[k]) - low_scaled) * scale)
+                    value = fixed(scaled(least_cost[k], first_scale, low_scaled, scale))
                     w[k] = word((value << bits) - j)
                 else:
                     w[k] = word((word(least_cost[k]) << bits) - j)
@@ -304,7 +294,7 @@ def kernel_for(kind: Kind):
                             for k in range(per):
                                 value = x[q * per + k]
                                 if floats:
-                                    t = word(fixed((first_scale * np.float64(value) - low_scaled) * scale) << bits)
+                                    t = word(fixed(scaled(value, first_scale, low_scaled, scale)) << bits)
                                 else:
                                     t = word(word(value) << bits)
                                 t = word(t - w[k] - off[q])
@@ -431,9 +421,7 @@ def kernel_for(kind: Kind):
             if me == 0:
                 for k in range(warps):
                     paid = max(paid, np.float64(highs[k]))
-                beyond_least = paid - np.float64(low)
-                matters = max(abs(paid), abs(np.float64(low))) + n * beyond_least
-                if beyond_least > 0 and highest - np.float64(low) > 0.5 * (n + m) * matters:
+                if is_too_coarse(np.float64(low), highest, paid, n, m):
                     status[item] = WIDE
 
     return team_kernel

@@ -16,15 +16,18 @@ Arrays, i of n rows, j of m columns, t a position in a list
   col_of, row_of    the matching, -1: unmatched
   distance[j]       infinity: column j is not reached;  pred[j]: row from which it was reached, ROOT: a zero row
   scan_distance[i]  distance at which row i was reached
-  rescan_at[i]      distance at which its bound requires another scan, infinity: never
   rebuilt_in[i]     search in which the list was last rebuilt;  is_fresh[i]: not scanned since then
-  position[node]    in the heap, -1: not in it;  node j: column j;  node m + i: row i must be scanned again
+  frontier          nodes reached but not scanned: column j, or -1 - i: row i must be scanned again (frontier.py)
   state             positions STAGE ... below;  best[0]: length of the shortest path found, best[1]: infinity
 
 With fewer rows than columns, the problem has m - n additional, identical zero rows, which take the columns that the
 others leave.  They are only implicit.  If all free columns have the highest price, nothing remains to be done; for each
 other free column, one more path is searched.  Then the highest price is shifted to 0.  A row with a limit may end a
 path: it stays unmatched at that cost.
+
+dense_augment.py is the same method with costs on the CPU.  It is kept apart: it reads a row itself where this file
+returns to its caller, and selects columns of that row; no unmatched column has a price below 0 there; and ready columns
+bypass its heap.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
     Computing 38, 1987.  [2] Volgenant. "Linear and semi-assignment problems: a core oriented approach." 1996.
@@ -36,14 +39,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from assign.core.frontier import HEAP, Frontier, clear, make_frontier, push, take_nearest
+from gridcut.device import inner_kernel, kernel
 
 DONE, NEED_LISTS, NEED_ROW, INFEASIBLE = 0, 1, 2, 3
 MAX_REQUESTS = 256  # maximum number of lists requested at a time
 ROOT = -1
 # positions in `state`
-STAGE, NEXT, HEAP, TOUCHED, SCANNED, END_COLUMN, END_ROW, REQUESTED = range(8)
-AUGMENTED, SCANS, LISTS_REBUILT, FULL_ROWS, HOST_REQUESTS = range(8, 13)  # counts
+STAGE, NEXT, TOUCHED, SCANNED, END_COLUMN, END_ROW, REQUESTED = range(7)
+AUGMENTED, SCANS, LISTS_REBUILT, FULL_ROWS, HOST_REQUESTS = range(7, 12)  # counts
 IDLE, SEARCHING, LISTS_REQUESTED, ROW_REQUESTED = range(4)  # stages
 
 
@@ -67,10 +71,7 @@ class Search(NamedTuple):
     distance: np.ndarray
     pred: np.ndarray
     scan_distance: np.ndarray
-    rescan_at: np.ndarray
-    position: np.ndarray
-    heap: np.ndarray
-    heap_key: np.ndarray
+    frontier: Frontier
     touched: np.ndarray
     rows: np.ndarray
     has_zero_row: np.ndarray
@@ -91,8 +92,7 @@ def make_search(u, v, limit=None) -> Search:
     return Search(
         u, v, np.full(n, -1, np.int32), np.full(m, -1, np.int32),
         np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, kind),
-        np.full(m, infinity, kind), np.empty(m, np.int32), np.empty(n, kind), np.full(n, infinity, kind),
-        np.full(n + m, -1, np.int32), np.empty(n + m, np.int32), np.empty(n + m, kind),
+        np.full(m, infinity, kind), np.empty(m, np.int32), np.empty(n, kind), make_frontier(m, n, kind),
         np.empty(m, np.int32), np.empty(n, np.int32), np.zeros(m, np.bool_), np.empty(MAX_REQUESTS, np.int32),
         np.full(n, -1, np.int64), np.zeros(n, np.bool_), np.empty(m, kind), state, np.empty(2, kind),
     )  # fmt: skip
@@ -159,7 +159,8 @@ def augment(lists, s):
             if state[NEXT] >= n and (limited or n == m):
                 return DONE
             s.best[0] = infinity
-            state[HEAP] = state[TOUCHED] = state[SCANNED] = 0
+            clear(s.frontier)
+            state[TOUCHED] = state[SCANNED] = 0
             state[END_COLUMN] = state[END_ROW] = -1
             if state[NEXT] < n:
                 state[AUGMENTED] += 1
@@ -180,26 +181,24 @@ def augment(lists, s):
             state[STAGE] = SEARCHING
 
         # Continue the search until its path is found or a list is exhausted.
-        while state[HEAP] > 0 and s.heap_key[0] < s.best[0]:
-            node = s.heap[0]
-            if node < m:
-                pop(s)
-                i = s.row_of[node]
-                if i >= 0:
-                    reach_row(lists, s, i, s.distance[node])
+        while True:
+            node, d = take_nearest(s.frontier, s.distance, infinity, s.best[0])
+            if d >= s.best[0]:
+                break
+            if node >= 0:
+                reach_row(lists, s, s.row_of[node], d)
                 continue
-            i = node - m
+            i = -1 - node
             if s.is_fresh[i]:
-                previous = s.rescan_at[i]
                 scan_list(lists, s, i)
-                if s.rescan_at[i] > previous:
-                    continue
+                continue
             if s.rebuilt_in[i] == state[AUGMENTED]:
                 state[REQUESTED] = 1
                 s.requested[0] = i
                 state[STAGE] = ROW_REQUESTED
                 state[FULL_ROWS] += 1
                 return NEED_ROW
+            push(s.frontier, s.distance, d, node)
             collect_requests(s)
             state[STAGE] = LISTS_REQUESTED
             state[HOST_REQUESTS] += 1
@@ -211,7 +210,7 @@ def augment(lists, s):
         state[STAGE] = IDLE
 
 
-@kernel
+@inner_kernel
 def reach_row(lists, s, i, d):
     """Reach row i at distance d, and scan its list."""
     s.scan_distance[i] = d
@@ -223,11 +222,10 @@ def reach_row(lists, s, i, d):
             s.best[0] = x
             s.state[END_ROW] = i
             s.state[END_COLUMN] = -1
-    s.rescan_at[i] = s.best[1]
     scan_list(lists, s, i)
 
 
-@kernel
+@inner_kernel
 def scan_list(lists, s, i):
     """Relax the listed arcs of a reached row."""
     s.state[SCANS] += 1
@@ -239,30 +237,20 @@ def scan_list(lists, s, i):
             break
         relax(s, i, j, base + lists.cost[i, t] - s.v[j])
     x = max(base + lists.bound[i], s.scan_distance[i])
-    if lists.bound[i] == s.best[1]:
-        x = s.best[1]
-    s.rescan_at[i] = x
-    node = s.v.size + i
-    if s.position[node] >= 0:
-        remove(s, node)
-    if x < s.best[0]:
-        push_or_decrease(s, node, x)
+    if lists.bound[i] != s.best[1] and x < s.best[0]:
+        push(s.frontier, s.distance, x, -1 - i)
 
 
-@kernel
+@inner_kernel
 def scan_full_row(s, i):
     """Relax all arcs of a row, whose costs are in `full_row`."""
     base = s.scan_distance[i] - s.u[i]
     for j in range(s.v.size):
         if s.full_row[j] != s.best[1]:
             relax(s, i, j, base + s.full_row[j] - s.v[j])
-    s.rescan_at[i] = s.best[1]
-    node = s.v.size + i
-    if s.position[node] >= 0:
-        remove(s, node)
 
 
-@kernel
+@inner_kernel
 def relax(s, i, j, x):
     """Update column j, which row i reaches at distance x."""
     x = max(x, s.scan_distance[i])
@@ -278,7 +266,7 @@ def relax(s, i, j, x):
         s.state[END_COLUMN] = j
         s.state[END_ROW] = -1
     else:
-        push_or_decrease(s, j, x)
+        push(s.frontier, s.distance, x, j)
 
 
 @kernel
@@ -306,11 +294,11 @@ def search_from_zeros(s):
             s.distance[j] = x
             s.pred[j] = ROOT
             if j != end and s.row_of[j] >= 0:
-                push_or_decrease(s, j, x)
+                push(s.frontier, s.distance, x, j)
     return True
 
 
-@kernel
+@inner_kernel
 def apply_path(s):
     """Update prices, augment the matching along the path, and reset the search."""
     state = s.state
@@ -323,8 +311,6 @@ def apply_path(s):
         if s.distance[j] < length:
             s.v[j] -= length - s.distance[j]
         s.distance[j] = s.best[1]
-    for k in range(state[HEAP]):
-        s.position[s.heap[k]] = -1
     j = state[END_COLUMN]
     if j < 0:
         i = state[END_ROW]
@@ -342,89 +328,16 @@ def apply_path(s):
     state[NEXT] = root + 1
 
 
-@kernel
+@inner_kernel
 def collect_requests(s):
     """Collect the rows whose lists are exhausted next: the nearest first, the others in heap order."""
-    m = s.v.size
+    frontier = s.frontier
     count = 0
-    for k in range(s.state[HEAP]):
-        node = s.heap[k]
-        if node >= m and s.heap_key[k] < s.best[0] and s.rebuilt_in[node - m] != s.state[AUGMENTED]:
-            s.requested[count] = node - m
+    for k in range(frontier.size[HEAP]):
+        i = -1 - frontier.node[k]
+        if i >= 0 and frontier.key[k] < s.best[0] and s.rebuilt_in[i] != s.state[AUGMENTED]:
+            s.requested[count] = i
             count += 1
             if count == MAX_REQUESTS:
                 break
     s.state[REQUESTED] = count
-
-
-@kernel
-def push_or_decrease(s, node, x):
-    """Insert a node into the heap, or decrease its key."""
-    p = s.position[node]
-    if p < 0:
-        p = s.state[HEAP]
-        s.state[HEAP] += 1
-    sift_up(s, p, node, x)
-
-
-@kernel
-def sift_up(s, p, node, x):
-    """Move a node up from position p."""
-    while p > 0:
-        q = (p - 1) >> 1
-        if s.heap_key[q] <= x:
-            break
-        s.heap_key[p] = s.heap_key[q]
-        s.heap[p] = s.heap[q]
-        s.position[s.heap[p]] = p
-        p = q
-    s.heap_key[p] = x
-    s.heap[p] = node
-    s.position[node] = p
-
-
-@kernel
-def sift_down(s, p, node, x):
-    """Move a node down from position p."""
-    size = s.state[HEAP]
-    while True:
-        q = 2 * p + 1
-        if q >= size:
-            break
-        if q + 1 < size and s.heap_key[q + 1] < s.heap_key[q]:
-            q += 1
-        if x <= s.heap_key[q]:
-            break
-        s.heap_key[p] = s.heap_key[q]
-        s.heap[p] = s.heap[q]
-        s.position[s.heap[p]] = p
-        p = q
-    s.heap_key[p] = x
-    s.heap[p] = node
-    s.position[node] = p
-
-
-@kernel
-def pop(s):
-    """Remove the nearest node from the heap."""
-    s.position[s.heap[0]] = -1
-    s.state[HEAP] -= 1
-    last = s.state[HEAP]
-    if last > 0:
-        sift_down(s, 0, s.heap[last], s.heap_key[last])
-
-
-@kernel
-def remove(s, node):
-    """Remove a node from the heap."""
-    p = s.position[node]
-    s.position[node] = -1
-    s.state[HEAP] -= 1
-    last = s.state[HEAP]
-    if p == last:
-        return
-    moved, x = s.heap[last], s.heap_key[last]
-    if p > 0 and s.heap_key[(p - 1) >> 1] > x:
-        sift_up(s, p, moved, x)
-    else:
-        sift_down(s, p, moved, x)

@@ -12,20 +12,21 @@ Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse li
 Computing 1987 (augmenting row reduction).
 """
 
-import numpy as np
-
-from assign.dense.cheap_columns import group_count, is_thin, refresh
+from assign.dense.cheap_columns import is_thin, refresh
+from assign.dense.work import Work
 from gridcut.device import kernel
 
 
 @kernel
-def bid(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, max_bids):
-    """Bid for the rows free[:waiting]; returns the number of rows left in `free`, of bids and of rows read."""
-    n, m = cost.shape
+def bid(fields, waiting, max_bids):
+    """Bid for the rows free[:waiting]; returns the number of rows left in `free`, of bids and of rows read.
+
+    `fields` are those of Work.
+    """
+    _, v, u, limit, col_of, row_of, infinity, column, price, low, bound, _, free, _ = fields
+    work = Work(*fields)
     k = column.shape[1]
     limited = limit.size > 0
-    minima = np.empty(group_count(m), v.dtype)
-    no_dist = np.empty(0, v.dtype)
     rows_read = 0
     bids = 0
     left = 0
@@ -59,9 +60,9 @@ def bid(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, 
             # If ties may extend past the end of an old list, a rebuilt one may contain a free column.
             if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
-            if first == low[i, 0] and not (is_thin(i, low, bound, infinity) and j1 >= 0 and row_of[j1] >= 0):
+            if first == low[i, 0] and not (is_thin(work, i) and j1 >= 0 and row_of[j1] >= 0):
                 break
-            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            refresh(work, i, bids)
             rows_read += 1
         if bound[i] < second:
             second = bound[i]

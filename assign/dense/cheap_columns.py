@@ -8,7 +8,7 @@ bounds the rest of its row however old it is:
 
 Searches scan k columns instead of m, and read the whole row again only if `bound` is too small to decide.
 
-Arrays
+Arrays (in Work, work.py)
   column[i, e], price[i, e]    the listed pairs (i, column) and their costs, by ascending `low`
   low[i, e]                    `infinity` after the end of a list that is shorter than k
   bound[i]                     `infinity`: all allowed columns are listed
@@ -27,7 +27,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from gridcut.device import atomic_add, kernel, run_threads, thread_count
+from gridcut.device import atomic_add, inner_kernel, kernel, run_threads, thread_count
 
 GROUP_SIZE = 16  # columns per group; 8 and 32 are slower by up to a tenth and a quarter
 MAX_SHORT_ROW = 2048  # rows up to this length use groups of half the size, which saves a tenth of the time
@@ -235,26 +235,27 @@ def sort(low, column, size):
         column[e] = j
 
 
-@kernel
-def refresh(cost, i, v, rotation, infinity, minima, no_dist, column, price, low, bound, width):
-    """Rebuild the list of row i."""
-    group_minima(cost[i], v, minima)
-    bound[i], width[i] = select(
-        cost[i], v, minima, i * 7 + rotation, width[i], infinity, infinity, infinity, no_dist, column[i], price[i],
-        low[i],
+@inner_kernel
+def refresh(work, i, rotation):
+    """Rebuild the list of row i for the current prices."""
+    group_minima(work.cost[i], work.v, work.minima)
+    work.bound[i], work.width[i] = select(
+        work.cost[i], work.v, work.minima, i * 7 + rotation, work.width[i], work.infinity, work.infinity,
+        work.infinity, work.minima[:0], work.column[i], work.price[i], work.low[i],
     )  # fmt: skip
 
 
 @kernel
-def build_some(cost, first, last, v, base, shift, narrow, infinity, column, price, low, bound, width, taken):
+def build_some(fields, first, last, base, shift, narrow, taken):
     """Build the lists of rows first to last - 1; some of them thin, if `taken` (all False) is not empty.
 
     A row whose cheapest column is not the cheapest of an earlier row gets a thin list: that column alone, with its cost
     as the bound.  Such a row often needs no more columns, but is read again if it does.  Therefore thin lists are built
     only while few rows prefer the same column.  base, shift, narrow: see `narrowed`.
     """
-    minima = np.empty(group_count(cost.shape[1]), v.dtype)
-    no_dist = np.empty(0, v.dtype)
+    cost, v, _, _, _, _, infinity, column, price, low, bound, width, _, _ = fields
+    minima = np.empty(group_count(cost.shape[1]), v.dtype)  # not those of `fields`, which the threads share
+    no_dist = minima[:0]
     contests = 0
     for i in range(first, last):
         width[i] = infinity if i == first else width[i - 1]
@@ -294,35 +295,32 @@ def cheapest(row, v, minima, rotation, infinity):
     return -1
 
 
-@kernel
-def is_thin(i, low, bound, infinity):
+@inner_kernel
+def is_thin(work, i):
     """Whether the list of row i has one column, although more columns are allowed."""
-    return low.shape[1] > 1 and low[i, 1] >= infinity and bound[i] < infinity
+    return work.low.shape[1] > 1 and work.low[i, 1] >= work.infinity and work.bound[i] < work.infinity
 
 
 @kernel
-def build_chunks(cost, v, base, shift, narrow, infinity, column, price, low, bound, width, next_chunk):
+def build_chunks(fields, base, shift, narrow, next_chunk):
     """Build the lists of ROWS_PER_CHUNK rows at a time; the atomic counter next_chunk[0] distributes them."""
-    n = cost.shape[0]
+    n = fields[0].shape[0]
     no_taken = np.empty(0, np.bool_)
     own = np.empty_like(narrow)
     while True:
         first = ROWS_PER_CHUNK * atomic_add(next_chunk, 0, 1)
         if first >= n:
             break
-        build_some(
-            cost, first, min(n, first + ROWS_PER_CHUNK), v, base, shift, own, infinity, column, price, low, bound,
-            width, no_taken,
-        )  # fmt: skip
+        build_some(fields, first, min(n, first + ROWS_PER_CHUNK), base, shift, own, no_taken)
 
 
-def build(cost, v, from_minima, infinity, column, price, low, bound, width):
+def build(work, from_minima):
     """Build all lists; `from_minima`: v is the minimum cost of each column."""
-    front = (v, *narrowed(cost, v, from_minima), infinity)
+    fields, cost = tuple(work), work.cost
+    narrow = narrowed(cost, work.v, from_minima)
     if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
-        taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)
-        build_some(cost, 0, len(cost), *front, column, price, low, bound, width, taken)
+        taken = np.zeros(cost.shape[1] if work.column.shape[1] > 1 else 0, np.bool_)
+        build_some(fields, 0, len(cost), *narrow, taken)
     else:
         next_chunk = np.zeros(1, np.int64)
-        arrays = (*front, column, price, low, bound, width, next_chunk)
-        run_threads(lambda _: build_chunks(cost, *arrays), thread_count())
+        run_threads(lambda _: build_chunks(fields, *narrow, next_chunk), thread_count())

@@ -4,9 +4,10 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 
     start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)
 
-Every step leaves a valid state (Work): feasible prices, lists that are valid for them, and a matching of tight pairs.
-Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal whatever the
-earlier steps achieve.  Start prices, the number of bids and the auction's step size affect only the running time.
+Every step leaves a valid state (work.py): feasible prices, lists that are valid for them, and a matching of tight
+pairs.  Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal
+whatever the earlier steps achieve.  Start prices, the number of bids and the auction's step size only affect the
+running time.
 
 The steps are chosen by measurements during the solve, all in this file:
 
@@ -29,18 +30,17 @@ Research 14, 1988.
 O(n^2 m) in the worst case; memory in addition to the costs is O(n) times the list length.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from assign.core.infeasible import InfeasibleError
 from assign.core.start import lost_digits
 from assign.dense.bidding import bid
-from assign.dense.cheap_columns import build, infinity_of
+from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
 from assign.dense.sorting import sorted_prices
+from assign.dense.work import Work
 from gridcut.device.arguments import check_count
 
 LIST_LENGTH = 16  # columns per list; 8 and 32 were slower on most families
@@ -58,24 +58,6 @@ STEP_DIVISOR = 4  # of the auction's step, from phase to phase
 PHASES = 8  # the first step is the mean width of the lists, the last one a sixteen-thousandth of that
 AUCTION_BIDS_PER_ROW = 50  # maximum number of bids in one phase, per row
 MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps might not fit int64
-
-
-class Work(NamedTuple):
-    """The state of one solve; see cheap_columns.py for the lists."""
-
-    cost: np.ndarray
-    v: np.ndarray
-    u: np.ndarray
-    limit: np.ndarray  # empty: every row must be matched
-    col_of: np.ndarray
-    row_of: np.ndarray
-    infinity: object
-    column: np.ndarray
-    price: np.ndarray
-    low: np.ndarray
-    bound: np.ndarray
-    width: np.ndarray
-    free: np.ndarray  # rows to match, with space for one more
 
 
 def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
@@ -168,9 +150,9 @@ def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
     work = Work(
         cost, v, np.empty(n, v.dtype), limit, np.full(n, -1, np.int32), np.full(m, -1, np.int32), infinity,
         np.empty((n, k), np.int32), *(np.empty((n, k), v.dtype) for _ in range(2)),
-        *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32),
+        *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32), np.empty(group_count(m), v.dtype),
     )  # fmt: skip
-    build(cost, v, from_minima, infinity, work.column, work.price, work.low, work.bound, work.width)
+    build(work, from_minima)
     np.copyto(work.u, work.low[:, 0])
     work.u[work.u >= infinity] = 0
     if limit.size:
@@ -189,7 +171,7 @@ def bid_all(work, stats, report):
     """Bid for all unmatched rows; returns the number of rows still unmatched, which are in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
-    left, bids, read = bid(*work, len(waiting), BIDS_PER_ROW * len(work.cost))
+    left, bids, read = bid(tuple(work), len(waiting), BIDS_PER_ROW * len(work.cost))
     stats["bids"] += bids
     stats["rows_read"] += read
     report()
@@ -207,7 +189,7 @@ def search(work, left, auction, stats, report):
         if left == 0:
             return
         budget = 2**62 if checkpoint == np.inf else max(checkpoint * n - spent, 0)
-        reached, read, left, failed = augment(*work, left, budget)
+        reached, read, left, failed = augment(tuple(work), left, budget)
         spent += reached + SCANS_PER_ROW_READ * read
         stats["rows_reached"] += reached
         stats["rows_read"] += read
@@ -225,19 +207,20 @@ def run_auction(work, left, stats, report):
     Returns the number of rows still unmatched.
     """
     n = len(work.cost)
-    known = work.bound < work.infinity
-    if known.any() and np.abs(work.v).max() < MAX_AUCTION_PRICE and work.bound[known].max() < MAX_AUCTION_PRICE:
-        step = np.mean(work.bound[known] - work.low[known, 0])
+    bound = work.bound
+    known = bound < work.infinity
+    if known.any() and np.abs(work.v).max() < MAX_AUCTION_PRICE and bound[known].max() < MAX_AUCTION_PRICE:
+        step = np.mean(bound[known] - work.low[known, 0])
         for _ in range(PHASES):
             step = step if work.v.dtype.kind == "f" else max(int(step), 1)
-            left, read = release(*work, work.v.dtype.type(step))
+            left, read = release(tuple(work), work.v.dtype.type(step))
             stats["rows_read"] += read
-            left, bids, read = run_phase(*work, left, work.v.dtype.type(step), AUCTION_BIDS_PER_ROW * n)
+            left, bids, read = run_phase(tuple(work), left, work.v.dtype.type(step), AUCTION_BIDS_PER_ROW * n)
             stats["auction_bids"] += bids
             stats["rows_read"] += read
             if left > 0 or step == 1:
                 break
             step /= STEP_DIVISOR
-    left, read = release(*work, work.v.dtype.type(0))
+    left, read = release(tuple(work), work.v.dtype.type(0))
     stats["rows_read"] += read
     return bid_all(work, stats, report)

@@ -16,24 +16,20 @@ Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the 
 Programming 1995 (phases).
 """
 
-import numpy as np
-
-from assign.dense.cheap_columns import group_count, is_thin, refresh
+from assign.dense.cheap_columns import is_thin, refresh
+from assign.dense.work import Work
 from gridcut.device import kernel
 
 
 @kernel
-def run_phase(
-    cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, step, max_bids
-):
+def run_phase(fields, waiting, step, max_bids):
     """Bid until no row is free, after `max_bids` bids, or if a row has a single column and thus no highest bid.
 
-    Returns how many rows are left in `free`, the number of bids and of rows read.
+    Returns how many rows are left in `free`, the number of bids and of rows read.  `fields` are those of Work.
     """
-    n, m = cost.shape
+    _, v, _, _, col_of, row_of, infinity, column, price, low, bound, _, free, _ = fields
+    work = Work(*fields)
     k = column.shape[1]
-    minima = np.empty(group_count(m), v.dtype)
-    no_dist = np.empty(0, v.dtype)
     rows_read = 0
     bids = 0
     while waiting > 0 and bids < max_bids:
@@ -58,9 +54,9 @@ def run_phase(
                         j1 = j
                     else:
                         second = w
-            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, infinity)):
+            if attempt == 1 or (first <= bound[i] and not is_thin(work, i)):
                 break
-            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            refresh(work, i, bids)
             rows_read += 1
         if bound[i] < second:
             second = bound[i]
@@ -79,18 +75,17 @@ def run_phase(
 
 
 @kernel
-def release(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, step):
+def release(fields, step):
     """Set u to the minimum of each row, and unmatch pairs that exceed it by more than `step`.
 
     Returns the number of free rows (in `free`) and of rows read.
     """
-    n, m = cost.shape
+    cost, v, u, _, col_of, row_of, infinity, column, price, low, bound, _, free, _ = fields
+    work = Work(*fields)
     k = column.shape[1]
-    minima = np.empty(group_count(m), v.dtype)
-    no_dist = np.empty(0, v.dtype)
     rows_read = 0
     waiting = 0
-    for i in range(n):
+    for i in range(cost.shape[0]):
         first = infinity
         for attempt in range(2):
             first = infinity
@@ -101,7 +96,7 @@ def release(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bou
                 first = min(first, w)
             if attempt == 1 or first <= bound[i]:
                 break
-            refresh(cost, i, v, 0, infinity, minima, no_dist, column, price, low, bound, width)
+            refresh(work, i, 0)
             rows_read += 1
         u[i] = first if first < infinity else u[i]
         j = col_of[i]

@@ -22,14 +22,26 @@ Prices      Final columns are those whose rows were scanned; they have dist[j] <
             usual dual update: it keeps the invariant and makes all pairs on the path tight.  Then the matching is
             exchanged along `pred`.
 
-Arrays of one search
+plain_paths.py is the same search in 40 lines of NumPy, without lists; read it first.  The steps here:
+
+    augment      one search per free row
+    find_path    Dijkstra's loop: scan a row, take the nearest node from the frontier (assign/core/frontier.py)
+    relax        the columns of a list that a row brings nearer
+    relax_row    the same after reading the row in full
+    change_prices, exchange_pairs
+
+State of a search (Search); `work` is the state of the solve (work.py)
   dist[j]        `infinity`: column j not reached (also between searches)
   pred[j]        the row from which column j was reached
   touched        columns with a finite distance, to be reset
   order          final columns, in the order of their distance
-  ready          columns at the current distance; they bypass the heap
-  rows_reached   lists scanned;  rows_read: rows read in full
+  frontier       nodes reached but not scanned: column j, or -1 - i to read row i in full
+  reached_at[i]  distance at which row i was reached
   rebuilt_in[i]  the search in which the list of row i was last rebuilt
+  next_column, next_price, next_low   a list selected by a later read in the same search
+  count          REACHED: lists scanned;  READ: rows read in full;  TOUCHED, FINAL: entries of `touched` and `order`
+Scalars: row i, reached at distance i_dist;  current: distance of the node scanned last;  best, end: length and end of
+the shortest path found;  base: i_dist - u[i], so that base + cost - v is the distance of a column
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
@@ -38,225 +50,198 @@ Arrays of one search
 Time O(n m + (n k + reached rows) log n) per search, usually far less.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from assign.dense.cheap_columns import group_count, group_minima_nearer, refresh, select
-from gridcut.device import kernel
+from assign.core.frontier import Frontier, clear, make_frontier, push, push_ready, take_nearest
+from assign.dense.cheap_columns import group_minima_nearer, refresh, select
+from assign.dense.work import Work
+from gridcut.device import inner_kernel, kernel
 
 SCANS_PER_ROW_READ = 8  # lists scanned in the time that one row is read in full
+REACHED, READ, TOUCHED, FINAL = range(4)  # positions in `count`
+
+
+class Search(NamedTuple):
+    """Memory of the searches; see above."""
+
+    dist: np.ndarray
+    pred: np.ndarray
+    touched: np.ndarray
+    order: np.ndarray
+    frontier: Frontier
+    reached_at: np.ndarray
+    rebuilt_in: np.ndarray
+    next_column: np.ndarray
+    next_price: np.ndarray
+    next_low: np.ndarray
+    count: np.ndarray
 
 
 @kernel
-def push(key, item, size, new_key, new_item):
-    """Insert an entry into the heap; returns the new size."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if key[up] <= new_key:
-            break
-        key[at] = key[up]
-        item[at] = item[up]
-        at = up
-    key[at] = new_key
-    item[at] = new_item
-    return size + 1
-
-
-@kernel
-def pop(key, item, size):
-    """Remove the first entry; returns the new size."""
-    size -= 1
-    moved = key[size]
-    moved_item = item[size]
-    at = 0
-    down = 1
-    while down < size:
-        if down + 1 < size and key[down + 1] < key[down]:
-            down += 1
-        if key[down] >= moved:
-            break
-        key[at] = key[down]
-        item[at] = item[down]
-        at = down
-        down = 2 * at + 1
-    key[at] = moved
-    item[at] = moved_item
-    return size
-
-
-@kernel
-def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, budget):
-    """Match the rows free[:waiting]; no search starts after `budget` list scans.
+def augment(fields, waiting, budget):
+    """Match the rows free[:waiting]; no search starts after `budget` list scans.  `fields` are those of Work.
 
     Returns rows reached, rows read, the number of rows still unmatched (in `free`), and -1.  If a search finds no path,
     the last value is the number of rows it reached instead (in `free`).  They have fewer allowed columns than rows.
     """
-    n, m = cost.shape
-    k = column.shape[1]
-    limited = limit.size > 0
-    minima = np.empty(group_count(m), v.dtype)
-    no_dist = np.empty(0, v.dtype)
-    dist = np.full(m, infinity, v.dtype)
-    pred = np.empty(m, np.int32)
-    touched = np.empty(m, np.int32)
-    order = np.empty(m, np.int32)
-    ready = np.empty(m, np.int32)
-    reached_at = np.empty(n, v.dtype)
-    rebuilt_in = np.full(n, -1, np.int32)
-    capacity = 4 * (n + m) + 64
-    key = np.empty(capacity, v.dtype)
-    item = np.empty(capacity, np.int32)
-    extra_column = np.empty(k, np.int32)
-    extra_price = np.empty(k, v.dtype)
-    extra_low = np.empty(k, v.dtype)
-    rows_reached = 0
-    rows_read = 0
-    for search in range(waiting):
-        if rows_reached + SCANS_PER_ROW_READ * rows_read > budget:
-            for e in range(search, waiting):
-                free[e - search] = free[e]
-            return rows_reached, rows_read, waiting - search, -1
-        start = free[search]
-        heap_size = 0
-        n_ready = 0
-        n_final = 0
-        n_touched = 0
-        best = infinity
-        end = -1  # a free column, or -2 - row: that row stays unmatched
-        i = start
-        current = u[start] - u[start]
-        i_dist = current
-        in_full = False  # read row i in full
-        while True:
-            # Scan row i, reached at distance i_dist.
-            base = i_dist - u[i]
-            if not in_full:
-                rows_reached += 1
-                reached_at[i] = i_dist
-                if limited and base + limit[i] < best:
-                    best = base + limit[i]
-                    end = -2 - i
-            rest = bound[i]
-            next_column = column[i]
-            next_price = price[i]
-            next_low = low[i]
-            if in_full:
-                rows_read += 1
-                if rebuilt_in[i] != search:
-                    rebuilt_in[i] = search
-                    refresh(cost, i, v, search, infinity, minima, no_dist, column, price, low, bound, width)
-                    rest = bound[i]
-                else:
-                    group_minima_nearer(cost[i], v, base, current, dist, infinity, minima)
-                    rest, _ = select(
-                        cost[i], v, minima, i * 7, width[i], infinity, base, current, dist, extra_column, extra_price,
-                        extra_low,
-                    )  # fmt: skip
-                    next_column = extra_column
-                    next_price = extra_price
-                    next_low = extra_low
-            for e in range(k):
-                if next_low[e] >= infinity:
-                    break
-                if base + next_low[e] >= best:
-                    rest = infinity
-                    break
-                j = next_column[e]
-                d = base + (next_price[e] - v[j])  # the same rounding as in group_minima_nearer
-                if d < current:
-                    d = current  # rounding
-                if d < dist[j] and d < best:
-                    if dist[j] >= infinity:
-                        touched[n_touched] = j
-                        n_touched += 1
-                    dist[j] = d
-                    pred[j] = i
-                    if row_of[j] < 0:
-                        best = d
-                        end = j
-                    elif d == current:
-                        ready[n_ready] = j
-                        n_ready += 1
-                    else:
-                        if heap_size == capacity:
-                            capacity *= 2
-                            key = grown(key, capacity)
-                            item = grown(item, capacity)
-                        heap_size = push(key, item, heap_size, d, j)
-            if rest < infinity and base + rest < best:
-                if heap_size == capacity:
-                    capacity *= 2
-                    key = grown(key, capacity)
-                    item = grown(item, capacity)
-                heap_size = push(key, item, heap_size, max(base + rest, current), -1 - i)
-            # The next row.
-            if best <= current:
-                break
-            found = False
-            while not found:
-                if n_ready > 0:
-                    n_ready -= 1
-                    j = ready[n_ready]
-                    in_full = False
-                    found = True
-                elif heap_size > 0:
-                    d = key[0]
-                    j = item[0]
-                    if d >= best:
-                        break
-                    heap_size = pop(key, item, heap_size)
-                    if j >= 0:
-                        if d > dist[j]:
-                            continue
-                        in_full = False
-                    else:
-                        in_full = True
-                    current = d
-                    found = True
-                else:
-                    break
-            if not found:
-                break
-            if in_full:
-                i = -1 - j
-                i_dist = reached_at[i]
-            else:
-                order[n_final] = j
-                n_final += 1
-                i = row_of[j]
-                i_dist = current
-        if best >= infinity:
-            free[0] = start
-            for e in range(n_final):
-                free[1 + e] = row_of[order[e]]
-            return rows_reached, rows_read, 0, n_final + 1
-        for e in range(n_final):
-            j = order[e]
-            shift = best - dist[j]
-            v[j] -= shift
-            u[row_of[j]] += shift
-        u[start] += best
-        for e in range(n_touched):
-            dist[touched[e]] = infinity
-        if end < 0:
-            i = -2 - end
-            j = col_of[i]
-            col_of[i] = -1
-        else:
-            j = end
-            i = -1
-        while i != start:
-            i = pred[j]
-            row_of[j] = i
-            next_j = col_of[i]
-            col_of[i] = j
-            j = next_j
-    return rows_reached, rows_read, 0, -1
+    work = Work(*fields)
+    s = make_search(work)
+    count = s.count
+    for number in range(waiting):
+        if count[REACHED] + SCANS_PER_ROW_READ * count[READ] > budget:
+            for e in range(number, waiting):
+                work.free[e - number] = work.free[e]
+            return count[REACHED], count[READ], waiting - number, -1
+        root = work.free[number]
+        best, end = find_path(work, s, root, number)
+        if best >= work.infinity:
+            work.free[0] = root
+            for e in range(count[FINAL]):
+                work.free[1 + e] = work.row_of[s.order[e]]
+            return count[REACHED], count[READ], 0, count[FINAL] + 1
+        change_prices(work, s, root, best)
+        exchange_pairs(work, s.pred, root, end)
+    return count[REACHED], count[READ], 0, -1
 
 
 @kernel
-def grown(array, size):
-    """A copy with the given size."""
-    longer = np.empty(size, array.dtype)
-    longer[: array.size] = array
-    return longer
+def make_search(work):
+    """Memory for the searches in a matrix."""
+    n, m = work.cost.shape
+    k = work.column.shape[1]
+    number = work.v.dtype
+    return Search(
+        np.full(m, work.infinity, number), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32),
+        make_frontier(m, n, number), np.empty(n, number), np.full(n, -1, np.int32),
+        np.empty(k, np.int32), np.empty(k, number), np.empty(k, number), np.zeros(4, np.int64),
+    )  # fmt: skip
+
+
+@inner_kernel
+def find_path(work, s, root, number):
+    """Search number `number`, from row `root`; returns the length of the shortest path, and its end.
+
+    The end is a free column, or -2 - i if row i stays unmatched.  The length is `infinity` if there is no path.
+    """
+    u, limit, row_of, infinity = work.u, work.limit, work.row_of, work.infinity
+    column, price, low, bound = work.column, work.price, work.low, work.bound
+    dist, order, frontier, reached_at, count = s.dist, s.order, s.frontier, s.reached_at, s.count
+    count[TOUCHED] = count[FINAL] = 0
+    clear(frontier)
+    limited = limit.size > 0
+    best = infinity
+    end = np.int64(-1)
+    current = u.dtype.type(0)
+    i, i_dist = np.int64(root), current
+    in_full = False
+    while True:
+        base = i_dist - u[i]
+        if in_full:
+            best, end, rest = relax_row(work, s, i, base, current, best, end, number)
+        else:
+            count[REACHED] += 1
+            reached_at[i] = i_dist
+            if limited and base + limit[i] < best:
+                best = base + limit[i]
+                end = -2 - i
+            best, end = relax(work, s, i, base, current, best, end, column[i], price[i], low[i])
+            rest = bound[i]
+        if rest < infinity and base + rest < best:
+            push(frontier, dist, max(base + rest, current), -1 - i)
+        if best <= current:
+            break
+        node, distance = take_nearest(frontier, dist, current, best)
+        if distance >= best:
+            break
+        current = distance
+        in_full = node < 0
+        if in_full:
+            i = -1 - node
+            i_dist = reached_at[i]
+        else:
+            order[count[FINAL]] = node
+            count[FINAL] += 1
+            i = np.int64(row_of[node])
+            i_dist = current
+    return best, end
+
+
+@inner_kernel
+def relax_row(work, s, i, base, current, best, end, number):
+    """Read row i, which is reached already, in full, and relax a list of it; returns as `relax`, and its bound.
+
+    The list is rebuilt first, or if this search has done so, columns are selected that row i would bring closer.
+    """
+    s.count[READ] += 1
+    if s.rebuilt_in[i] != number:
+        s.rebuilt_in[i] = number
+        refresh(work, i, number)
+        best, end = relax(work, s, i, base, current, best, end, work.column[i], work.price[i], work.low[i])
+        return best, end, work.bound[i]
+    row = work.cost[i]
+    group_minima_nearer(row, work.v, base, current, s.dist, work.infinity, work.minima)
+    rest, _ = select(
+        row, work.v, work.minima, i * 7, work.width[i], work.infinity, base, current, s.dist, s.next_column,
+        s.next_price, s.next_low,
+    )  # fmt: skip
+    best, end = relax(work, s, i, base, current, best, end, s.next_column, s.next_price, s.next_low)
+    return best, end, rest
+
+
+@inner_kernel
+def relax(work, s, i, base, current, best, end, columns, prices, lows):
+    """Reach the columns of a list from row i; returns the length of the shortest path found, and its end."""
+    infinity, v, row_of = work.infinity, work.v, work.row_of
+    dist, pred, touched, count, frontier = s.dist, s.pred, s.touched, s.count, s.frontier
+    for e in range(columns.size):
+        if lows[e] >= infinity or base + lows[e] >= best:
+            break
+        j = columns[e]
+        d = base + (prices[e] - v[j])  # the same rounding as in group_minima_nearer
+        if d < current:
+            d = current  # rounding
+        if d < dist[j] and d < best:
+            if dist[j] >= infinity:
+                touched[count[TOUCHED]] = j
+                count[TOUCHED] += 1
+            dist[j] = d
+            pred[j] = i
+            if row_of[j] < 0:
+                best = d
+                end = np.int64(j)
+            elif d == current:
+                push_ready(frontier, j)
+            else:
+                push(frontier, dist, d, j)
+    return best, end
+
+
+@inner_kernel
+def change_prices(work, s, root, best):
+    """Change the prices of the final columns and their rows, and reset the distances."""
+    for e in range(s.count[FINAL]):
+        j = s.order[e]
+        shift = best - s.dist[j]
+        work.v[j] -= shift
+        work.u[work.row_of[j]] += shift
+    work.u[root] += best
+    for e in range(s.count[TOUCHED]):
+        s.dist[s.touched[e]] = work.infinity
+
+
+@inner_kernel
+def exchange_pairs(work, pred, root, end):
+    """Exchange the pairs along the path from row `root` to its end."""
+    i, j = np.int64(-1), end
+    if end < 0:
+        i = -2 - end
+        j = np.int64(work.col_of[i])
+        work.col_of[i] = -1
+    while i != root:
+        i = np.int64(pred[j])
+        work.row_of[j] = i
+        following = np.int64(work.col_of[i])
+        work.col_of[i] = j
+        j = following

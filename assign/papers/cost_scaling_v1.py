@@ -20,10 +20,11 @@ when f is a flow, as the rule requires.
 O(n^2 m min(log(nC), m log n)); memory 34 bytes per pair.
 """
 
-from assign.papers.scaling.arc_fixing import fix_arcs
+from functools import partial
+
 from assign.papers.scaling.refine import saturate, until_flow
 from assign.papers.scaling.rules import UNMODIFIED
-from assign.papers.scaling.scale import solve_rows
+from assign.papers.scaling.scale import solve_sequentially
 
 RULES = UNMODIFIED
 
@@ -34,23 +35,4 @@ def refine(network, eps, stats, price_updates=True):
     until_flow(network, RULES, eps, stats, price_updates)
 
 
-def solve(
-    indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
-):
-    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
-
-    alpha          divisor of eps before each Refine
-    price_updates  algorithm 5.3 every V relabels
-    arc_fixing     remove edges whose flow will not change
-    """
-    return solve_rows(
-        (indptr, indices, cost),
-        m,
-        lambda network, eps, stats: refine(network, eps, stats, price_updates),
-        RULES,
-        limit=limit,
-        start=start,
-        callback=callback,
-        alpha=alpha,
-        fix=fix_arcs if arc_fixing else None,
-    )
+solve = partial(solve_sequentially, refine, RULES)

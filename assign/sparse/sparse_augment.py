@@ -14,8 +14,7 @@ Arrays (n rows, m columns; CSR as in sparse_auction.py)
   limit[i]       cost at which row i may stay unmatched;  no entries: it must not
   dist[j]        length of the shortest known path to column j;  infinity: none
   pred_arc[j], pred_row[j]   last arc of that path, and its row
-  heap_key, heap columns reached, nearest first; an entry is outdated if its key differs from dist
-  ready          columns reached at the current distance; they bypass the heap
+  frontier       columns reached but not scanned (assign/core/frontier.py)
   seen, done     columns with a finite dist; those scanned, in order
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
@@ -28,7 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from assign.core.frontier import Frontier, clear, make_frontier, push, push_ready, take_nearest
+from gridcut.device import inner_kernel, kernel
 
 DONE, STOPPED = -1, -2  # instead of a row
 
@@ -39,9 +39,7 @@ class Search(NamedTuple):
     dist: np.ndarray
     pred_arc: np.ndarray
     pred_row: np.ndarray
-    heap_key: np.ndarray
-    heap: np.ndarray
-    ready: np.ndarray
+    frontier: Frontier
     seen: np.ndarray
     done: np.ndarray
 
@@ -49,8 +47,8 @@ class Search(NamedTuple):
     def of(arcs, m, infinity):
         index_type = np.int32 if arcs < 2**31 else np.int64
         return Search(
-            np.full(m, infinity), np.empty(m, index_type), np.empty(m, np.int32), np.empty(arcs + 1, infinity.dtype),
-            np.empty(arcs + 1, np.int32), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32),
+            np.full(m, infinity), np.empty(m, index_type), np.empty(m, np.int32),
+            make_frontier(m, 0, infinity.dtype), np.empty(m, np.int32), np.empty(m, np.int32),
         )  # fmt: skip
 
 
@@ -106,40 +104,6 @@ def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of,
 
 
 @kernel
-def _push(key, heap, heap_size, distance, j):
-    at = heap_size
-    while at > 0:
-        parent = (at - 1) >> 1
-        if key[parent] <= distance:
-            break
-        key[at] = key[parent]
-        heap[at] = heap[parent]
-        at = parent
-    key[at] = distance
-    heap[at] = j
-
-
-@kernel
-def _pop(key, heap, heap_size):
-    """Remove the first entry of a heap with heap_size + 1 entries."""
-    distance, j = key[heap_size], heap[heap_size]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= heap_size:
-            break
-        if child + 1 < heap_size and key[child + 1] < key[child]:
-            child += 1
-        if key[child] >= distance:
-            break
-        key[at] = key[child]
-        heap[at] = heap[child]
-        at = child
-    key[at] = distance
-    heap[at] = j
-
-
-@kernel
 def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, roots, s):
     """Match the rows `roots`; returns (DONE, 0, rows scanned), or (row, columns, rows scanned) if a row has no path.
 
@@ -151,63 +115,8 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
         if scans > budget:
             return STOPPED, 0, scans
         root = np.int64(roots[r])
-        i = root
-        u = infinity
-        for a in range(start[i], start[i + 1]):
-            u = min(u, cost[a] - v[columns[a]])
-        if limit.size:
-            u = min(u, limit[i])
-        current = v.dtype.type(0)
-        best = infinity
-        target = np.int64(-1)  # a free column, or -2 - i: row i stays unmatched
-        n_seen = n_done = heap_size = n_ready = 0
-        while True:
-            scans += 1
-            base = current - u
-            if limit.size and base + limit[i] < best:
-                best = base + limit[i]
-                target = -2 - i
-            for a in range(start[i], start[i + 1]):
-                j = columns[a]
-                d = max(base + (cost[a] - v[j]), current)  # rounding may make it smaller
-                if d < best and d < s.dist[j]:
-                    if s.dist[j] == infinity:
-                        s.seen[n_seen] = j
-                        n_seen += 1
-                    s.dist[j] = d
-                    s.pred_arc[j] = a
-                    s.pred_row[j] = i
-                    if row_of[j] < 0:
-                        best = d
-                        target = np.int64(j)
-                    elif d == current:
-                        s.ready[n_ready] = j
-                        n_ready += 1
-                    else:
-                        _push(s.heap_key, s.heap, heap_size, d, j)
-                        heap_size += 1
-            if best == current:
-                break
-            next_column = np.int64(-1)
-            if n_ready:
-                n_ready -= 1
-                next_column = np.int64(s.ready[n_ready])
-            else:
-                while heap_size > 0 and s.heap_key[0] < best:
-                    j = s.heap[0]
-                    distance = s.heap_key[0]
-                    heap_size -= 1
-                    _pop(s.heap_key, s.heap, heap_size)
-                    if distance == s.dist[j]:
-                        next_column = np.int64(j)
-                        current = distance
-                        break
-            if next_column < 0:
-                break
-            s.done[n_done] = next_column
-            n_done += 1
-            i = np.int64(row_of[next_column])
-            u = cost[arc_of[i]] - v[next_column]
+        best, target, n_seen, n_done = find_path(start, columns, cost, limit, infinity, v, arc_of, row_of, root, s)
+        scans += 1 + n_done
         if target == -1:
             return root, n_done, scans
         for k in range(n_done):
@@ -232,6 +141,58 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
         for k in range(n_seen):
             s.dist[s.seen[k]] = infinity
     return DONE, 0, scans
+
+
+@inner_kernel
+def find_path(start, columns, cost, limit, infinity, v, arc_of, row_of, root, s):
+    """Dijkstra's search from a row; returns the length of the shortest path, its end, and the sizes of seen and done.
+
+    The end is a free column, -2 - i if row i stays unmatched, or -1 if there is no path.
+    """
+    dist, pred_arc, pred_row, frontier, seen, done = s
+    clear(frontier)
+    i = root
+    u = infinity
+    for a in range(start[i], start[i + 1]):
+        u = min(u, cost[a] - v[columns[a]])
+    if limit.size:
+        u = min(u, limit[i])
+    current = v.dtype.type(0)
+    best = infinity
+    target = np.int64(-1)
+    n_seen = n_done = 0
+    while True:
+        base = current - u
+        if limit.size and base + limit[i] < best:
+            best = base + limit[i]
+            target = -2 - i
+        for a in range(start[i], start[i + 1]):
+            j = columns[a]
+            d = max(base + (cost[a] - v[j]), current)  # rounding may make it smaller
+            if d < best and d < dist[j]:
+                if dist[j] == infinity:
+                    seen[n_seen] = j
+                    n_seen += 1
+                dist[j] = d
+                pred_arc[j] = a
+                pred_row[j] = i
+                if row_of[j] < 0:
+                    best = d
+                    target = np.int64(j)
+                elif d == current:
+                    push_ready(frontier, j)
+                else:
+                    push(frontier, dist, d, j)
+        if best == current:
+            break
+        nearest, current = take_nearest(frontier, dist, current, best)
+        if current >= best:
+            break
+        done[n_done] = nearest
+        n_done += 1
+        i = np.int64(row_of[nearest])
+        u = cost[arc_of[i]] - v[nearest]
+    return best, target, n_seen, n_done
 
 
 @kernel

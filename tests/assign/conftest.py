@@ -19,7 +19,7 @@ def best_cost(cost, maximize=False):
 
 
 def best_partial(cost, max_cost):
-    """The least of the pairs' costs and of `max_cost` for each row left alone, on a matrix twice as wide."""
+    """The minimum of the pairs' costs plus `max_cost` per unmatched row, on a matrix twice as wide."""
     cost = np.asarray(cost, np.float64)
     n = len(cost)
     alone = np.full((n, n), np.inf)
@@ -35,7 +35,7 @@ def solve(cost, **keywords):
 
 
 def check_prices(cost, found, max_cost=None, maximize=False):
-    """What is said of the prices of an Assignment of a dense matrix, of whole numbers, without the library's help."""
+    """Check the prices of an Assignment of a dense matrix of integers, without the library's code."""
     sign = -1 if maximize else 1
     cost, u, v = sign * np.asarray(cost), sign * found.row_price, sign * found.col_price
     n, m = cost.shape
@@ -57,7 +57,7 @@ def check_prices(cost, found, max_cost=None, maximize=False):
 
 
 def total_of(found, max_cost):
-    """What a partial assignment is the least of."""
+    """The total that a partial assignment minimises."""
     alone = np.broadcast_to(np.asarray(max_cost), len(found.row_price))[found.col_of_row < 0]
     return found.cost + alone.sum()
 

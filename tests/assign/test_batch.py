@@ -126,7 +126,7 @@ def test_the_largest_costs_the_border_lets_through():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ragged(dtype):
-    """Sizes differ, some have more rows than columns; what lies beyond is never read."""
+    """Sizes differ, some have more rows than columns; costs outside the true size are never read."""
     rng = np.random.default_rng(5)
     items, n, m = 800, 12, 18
     costs = random_costs(rng, (items, n, m), dtype)

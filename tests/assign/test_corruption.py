@@ -165,7 +165,7 @@ def test_integers_are_compared_exactly_where_int64_overflows():
 
 @pytest.mark.parametrize("size", [1e6, 1e12, 1e15, 1e17])
 def test_large_costs_that_no_assignment_needs_hide_nothing(size):
-    """A finite number for "forbidden": an assignment that is 1e-9 too dear is refused, whatever its prices."""
+    """A finite number for "forbidden": an assignment that costs 1e-9 too much is rejected, whatever its prices."""
     rng = np.random.default_rng(5)
     cost = rng.random((8, 8))
     cost[rng.random((8, 8)) < 0.5] = size

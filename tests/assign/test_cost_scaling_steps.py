@@ -10,10 +10,10 @@ from assign.papers.scaling import price_update
 from assign.papers.scaling.arc_fixing import fix_arcs
 from assign.papers.scaling.exact_prices import lower_prices
 from assign.papers.scaling.load import load, rows_of_dense, unload
-from assign.papers.scaling.network import is_epsilon_optimal, is_flow
 from assign.papers.scaling.refine import discharge, empty, saturate
 from assign.papers.scaling.rules import HALVES, UNMODIFIED
 from assign.papers.scaling.scale import new_stats, refinements
+from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 
 SWITCHES = list(itertools.product((False, True), (False, True)))
 KINDS = ["few", "wide", "negative", "product", "distance", "constant", "sums"]
@@ -37,11 +37,11 @@ def excess_of(network):
     return e
 
 
-def reduced_costs(network, live=True):
+def reduced_costs(network, listed=True):
     """(c_p, leaves X) of the residual edges, by definition."""
     found = []
     for x in range(len(network.p)):
-        end = network.last[x] if live else network.first[x + 1]
+        end = network.last[x] if listed else network.first[x + 1]
         for a in range(network.first[x], end):
             if network.u_f[a] == 1:
                 found.append((network.c[a] + network.p[x] - network.p[network.head[a]], x < network.x_nodes))
@@ -229,7 +229,7 @@ def reduced_costs_of(network, x):
 
 
 def test_saturate_makes_zero_optimal(tools):
-    """Edges in both directions: flow that is too dear goes back."""
+    """Edges in both directions: flow that is too expensive is sent back."""
     rng = np.random.default_rng(12)
     task = load(*rows_of_dense(rng.integers(-9, 9, (6, 8))), 8, None, UNMODIFIED, 10)
     network = task.network
@@ -243,7 +243,7 @@ def test_saturate_makes_zero_optimal(tools):
 
 
 def test_fixed_arcs_are_never_used(tools, module):
-    """No optimal assignment uses a pair whose edge was fixed; prices of the others cannot tell."""
+    """No optimal assignment uses a pair whose edge was fixed; prices of other pairs do not show this."""
     rng = np.random.default_rng(13)
     fixed = 0
     for _ in range(20):
@@ -277,8 +277,8 @@ def test_fix_arcs_takes_exactly_the_edges_above_the_threshold():
     assert fix_arcs(network, 6 * unit) == 0
 
 
-def test_settle_repairs_any_prices():
-    """Prices far off still end as a proof; the bound on falls is for prices of cost scaling only."""
+def test_exact_prices_from_any_prices():
+    """Distant prices still become a certificate; the bound on decreases holds for prices of cost scaling only."""
     rng = np.random.default_rng(14)
     cost = rng.integers(0, 100, (7, 9))
     task = load(*rows_of_dense(cost), 9, None, UNMODIFIED, 10)
@@ -290,7 +290,7 @@ def test_settle_repairs_any_prices():
     nodes = len(price)
     lower_prices(network, price, np.empty(nodes, np.int32), np.empty(nodes, np.bool_))
     network.p[:] = price
-    assert all(c_p >= 0 for c_p, _ in reduced_costs(network, live=False))
+    assert all(c_p >= 0 for c_p, _ in reduced_costs(network, listed=False))
     nodes = np.repeat(np.arange(nodes), np.diff(network.first))
     full = (network.u_f == 0) & (nodes < network.x_nodes)
     c_p = network.c + network.p[nodes] - network.p[network.head]

@@ -1,6 +1,6 @@
-"""Batches on a GPU: proofs of all problems and costs of SciPy; tiny ones also in numba's simulator.
+"""Batches on a GPU: certificates of all problems, and SciPy's costs; tiny batches also in numba's simulator.
 
-The simulator warns where int32 wraps, which the kernels count on.
+The simulator warns when int32 wraps around, which the kernels rely on.
 """
 
 import importlib.util
@@ -110,7 +110,7 @@ def test_wide_integers(low, high, where):
 
 
 @pytest.mark.parametrize("where", where)
-def test_wide_and_narrow_ones_together(where):
+def test_wide_and_narrow_ranges_in_one_batch(where):
     costs = np.random.default_rng(3).integers(0, 1000, (4, 6, 6)).astype(np.int64)
     costs[1::2] *= 10**12
     prove(costs, solved(costs))
@@ -119,7 +119,7 @@ def test_wide_and_narrow_ones_together(where):
 @pytest.mark.parametrize("where", where)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ragged(dtype, where):
-    """Sizes differ, some have more rows than columns or nothing at all; what lies beyond is never read."""
+    """Sizes differ, some have more rows than columns or nothing at all; costs outside the true size are never read."""
     rng = np.random.default_rng(4)
     items, n, m = 8, 6, 7
     costs = random_costs(rng, (items, n, m), dtype)
@@ -174,7 +174,7 @@ def test_forbidden_pairs(where):
     prove(costs, solved(costs, limit=limit), limit=limit)
 
 
-@pytest.fixture(params=["more columns a thread", "block"])
+@pytest.fixture(params=["more columns per thread", "block"])
 def larger(request, monkeypatch):
     """Small problems solved as larger ones are."""
     from assign.batch import batch_shape_cuda as batch_shape
@@ -202,7 +202,7 @@ def test_larger_in_all_cases(where, larger):
         test_ties(dtype, 0, where)
         test_ties(dtype, 1, where)
     test_wide_integers(-(2**31), 2**31 - 1, where)
-    test_wide_and_narrow_ones_together(where)
+    test_wide_and_narrow_ranges_in_one_batch(where)
     test_limits_far_from_the_costs(10**9, where)
     test_limits_far_from_the_costs(-(10**9), where)
     test_forbidden_pairs(where)
@@ -247,7 +247,7 @@ def test_large_ragged(shape, dtype, limited):
 
 
 @pytest.mark.gpu
-def test_arrays_on_the_device_stay_there():
+def test_results_of_arrays_on_the_gpu_are_on_the_gpu():
     from numba import cuda
 
     from assign.batch import batch_cuda as batch
@@ -261,8 +261,8 @@ def test_arrays_on_the_device_stay_there():
 @pytest.mark.parametrize("where", where)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("limited", [False, True])
-def test_floats_written_for_never(where, dtype, limited):
-    """The kernel rounds to whole numbers, by which they left nothing of the others."""
+def test_large_floats_that_stand_for_forbidden(where, dtype, limited):
+    """The kernel rounds to integers, which would round the other costs away."""
     rng = np.random.default_rng(40 + limited)
     huge = {np.float32: 1e30, np.float64: 1e15}[dtype]
     possible = 0

@@ -125,9 +125,9 @@ def test_the_host_finds_the_edges_the_device_fixed():
 def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
     """A race that the proof rules out: an edge below -eps when f is a flow."""
     from assign.papers.scaling.load import load
-    from assign.papers.scaling.network import is_epsilon_optimal, is_flow
     from assign.papers.scaling.scale import new_stats
     from gridcut.device.arrays import upload
+    from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 
     module = lock_free()
     cost = np.random.default_rng(4).integers(0, 100, (5, 5))

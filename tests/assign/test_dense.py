@@ -131,7 +131,7 @@ def test_every_family_is_solved_to_the_optimum(family, n, dtype):
     ids=str,
 )
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_every_way_through_the_solver_ends_at_the_optimum(family, options, dtype):
+def test_all_option_combinations_reach_the_optimum(family, options, dtype):
     cost = np.ascontiguousarray(FAMILIES[family](200, np.random.default_rng(1)), dtype=dtype)
     assert verified(cost, **options) == pytest.approx(scipy_value(cost), abs=0 if dtype is np.int32 else 1e-6)
 
@@ -179,7 +179,7 @@ def assert_deficient(cost, error):
     assert len(error.cols) < len(error.rows) == len(np.unique(error.rows))
 
 
-def test_a_large_infeasible_matrix_names_its_deficient_rows():
+def test_large_infeasible_matrix_reports_its_deficient_rows():
     cost = np.random.default_rng(0).random((400, 400))
     cost[np.ix_(range(100, 200), range(99, 400))] = np.inf
     with pytest.raises(InfeasibleError) as raised:
@@ -205,7 +205,7 @@ def test_hundreds_of_small_matrices_with_limits(dtype, seed):
 
 @pytest.mark.parametrize("family", ["u100", "u1e6", "geo", "track", "rank 2", "product"])
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
-def test_rectangles_and_limits_of_a_useful_size(family, share):
+def test_medium_rectangles_and_limits(family, share):
     full = FAMILIES[family](240, np.random.default_rng(5))
     cost = np.ascontiguousarray(full[: int(240 * share)], dtype=np.int32)
     assert verified(cost) == scipy_value(cost)
@@ -214,10 +214,10 @@ def test_rectangles_and_limits_of_a_useful_size(family, share):
 
 
 @pytest.mark.parametrize("family", ["u100", "u1e6", "geo", "fixed", "product", "track"])
-@pytest.mark.parametrize("kind", ["own", "other", "nonsense", "too high"])
+@pytest.mark.parametrize("kind", ["own", "other", "random", "too high"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
 @pytest.mark.parametrize("limited", [False, True])
-def test_a_start_is_never_trusted(family, kind, share, limited):
+def test_start_prices_do_not_change_the_optimum(family, kind, share, limited):
     rng = np.random.default_rng(6)
     full = FAMILIES[family](150, rng)
     cost = np.ascontiguousarray(full[: int(150 * share)], dtype=np.int32)
@@ -227,13 +227,13 @@ def test_a_start_is_never_trusted(family, kind, share, limited):
     start = {
         "own": lambda: solve(cost, limit=limit)[1:3],
         "other": lambda: solve(other, limit=limit)[1:3],
-        "nonsense": lambda: (rng.integers(-1000, 1000, n), rng.integers(-1000, 1000, m)),
+        "random": lambda: (rng.integers(-1000, 1000, n), rng.integers(-1000, 1000, m)),
         "too high": lambda: (np.full(n, 10**7), np.full(m, 10**7)),
     }[kind]()
     assert verified(cost, limit=limit, start=start) == scipy_value(cost, limit)
 
 
-def test_own_prices_leave_nothing_to_search_in():
+def test_optimal_start_prices_need_few_searches():
     cost = distances(1e6)(300, np.random.default_rng(0)).astype(np.int32)
     _, u, v, cold = solve(cost)
     stats = solve(cost, start=(u, v))[3]
@@ -280,7 +280,7 @@ def test_the_same_input_gives_the_same_answer():
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_start_that_is_no_number():
+def test_start_prices_that_are_not_finite():
     cost = uniform(100)(20, np.random.default_rng(0)).astype(np.float64)
     for shape in (cost, cost[:10]):
         v = np.full(20, np.nan)
@@ -304,7 +304,7 @@ def test_passes_by_several_threads(dtype, monkeypatch):
 
 
 def counted(module, started):
-    """run_threads of a module, which notes its calls."""
+    """run_threads of a module, which records its calls."""
 
     def run(work, count):
         started.append((module, count))
@@ -315,7 +315,7 @@ def counted(module, started):
 
 @pytest.mark.parametrize("shape", [(40, 40), (30, 90), (150, 150)], ids=str)
 def test_all_of_int32(shape):
-    """Differences of costs need more than 31 bits, where lists are first made in 32."""
+    """Differences of costs need more than 31 bits, but lists are first built in 32."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
         low, high = -(2**31), 2**31 - 1

@@ -7,11 +7,11 @@ import pytest
 
 from assign.papers import lock_free
 from assign.papers.scaling.load import load, rows_of_dense, unload
-from assign.papers.scaling.network import is_epsilon_optimal, is_flow
 from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
 from assign.papers.scaling.scale import new_stats, refinements
 from assign.papers.scaling.shared_queue import NONE, make_queue, put, put_active, take
 from gridcut.device import kernel, run_threads, thread_count
+from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -71,7 +71,7 @@ def test_many_blocks(metric, n, m):
 
 
 def test_all_rows_want_the_same_columns():
-    """A crowd next to a few columns, the others far away: most of the pairs needed are nobody's neighbours."""
+    """A crowd next to a few columns, the others far away: most of the required pairs are not nearest neighbours."""
     rng = np.random.default_rng(1)
     x = 0.01 * rng.random((150, 2))
     y = np.concatenate((0.01 * rng.random((5, 2)), 10 + rng.random((160, 2))))

@@ -30,7 +30,7 @@ def test_matrices_of_different_sizes(tools, device):
         assert (found.col_of_row[b, len(cost) :] == -1).all()
 
 
-def test_what_lies_beyond_the_true_size_is_not_read(tools, device):
+def test_costs_outside_the_true_size_are_not_read(tools, device):
     rng = np.random.default_rng(1)
     costs = np.full((30, 9, 8), np.nan)
     rows, cols = rng.integers(0, 10, 30), rng.integers(0, 9, 30)

@@ -129,23 +129,3 @@ def partner_of(network, rows, partner):
             if network.u_f[a] == 0:
                 partner[x] = network.head[a] - network.x_nodes
                 break
-
-
-@kernel
-def is_epsilon_optimal(network, low_x, low_y):
-    """Whether c_p >= low on all residual edges, `low` by the side an edge leaves from; see rules.py."""
-    for x in range(len(network.p)):
-        low = low_x if x < network.x_nodes else low_y
-        for a in range(network.first[x], network.last[x]):
-            if network.u_f[a] == 1 and network.c[a] + network.p[x] - network.p[network.head[a]] < low:
-                return False
-    return True
-
-
-@kernel
-def is_flow(network):
-    """Whether no node has an excess or a deficit."""
-    for x in range(len(network.e)):
-        if network.e[x] != 0:
-            return False
-    return True

@@ -65,7 +65,7 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
 
     Returns the numbers of active nodes, pushes and relabels; -1 active nodes: a price fell below MIN_PRICE.
     """
-    first, last, head, mate, c, u_f, _, e, p, x_nodes = network
+    first, last, head, _, c, u_f, _, e, p, x_nodes = network
     size = len(queue)
     front = 0
     waiting = 0
@@ -92,14 +92,7 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
                 if left > 1 and partly + price < bar:
                     left -= 1
                     pushes += 1
-                    y = head[a]
-                    u_f[a] = 0
-                    u_f[mate[a]] = 1
-                    e[y] += 1
-                    if e[y] == 1:
-                        at = front + waiting
-                        queue[at if at < size else at - size] = y
-                        waiting += 1
+                    waiting = push(network, a, queue, front, waiting)
                 elif partly < least:
                     least = partly
                     lowest = a
@@ -110,16 +103,23 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
                     return -1, pushes, relabels
             left -= 1
             pushes += 1
-            y = head[lowest]
-            u_f[lowest] = 0
-            u_f[mate[lowest]] = 1
-            e[y] += 1
-            if e[y] == 1:
-                at = front + waiting
-                queue[at if at < size else at - size] = y
-                waiting += 1
+            waiting = push(network, lowest, queue, front, waiting)
         e[x] = 0
     return waiting, pushes, relabels
+
+
+@kernel
+def push(network, a, queue, front, waiting):
+    """Send a unit along edge a; returns the number of active nodes, which are queue[front ...], as in a ring."""
+    y = network.head[a]
+    network.u_f[a] = 0
+    network.u_f[network.mate[a]] = 1
+    network.e[y] += 1
+    if network.e[y] == 1:
+        at = front + waiting
+        queue[at if at < queue.size else at - queue.size] = y
+        waiting += 1
+    return waiting
 
 
 def until_flow(network, rules, eps: int, stats: dict, price_updates: bool) -> None:

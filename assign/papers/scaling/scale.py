@@ -13,9 +13,12 @@ If floats were rounded too coarsely for the costs that matter, larger costs are 
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 """
 
+from functools import partial
+
 import numpy as np
 
 from assign.core.ceiling import lower_ceiling
+from assign.papers.scaling.arc_fixing import fix_arcs
 from assign.papers.scaling.load import MAX_COST, Task, load, unload
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count
@@ -106,3 +109,28 @@ def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, co
         if lower is None or lower > ceiling / 2:
             return *found, stats
         ceiling = lower
+
+
+def solve_sequentially(
+    refine, rules, indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True,
+    arc_fixing=True,
+):  # fmt: skip
+    """Solve a problem in CSR form on one thread; returns the column of each row (-1: unmatched), u, v, and counters.
+
+    refine         refine(network, eps, stats, price_updates) of the method
+    rules          its definitions of admissible and of eps-optimal
+    alpha          divisor of eps before each Refine
+    price_updates  algorithm 5.3 every V relabels
+    arc_fixing     remove edges whose flow will not change
+    """
+    return solve_rows(
+        (indptr, indices, cost),
+        m,
+        partial(refine, price_updates=price_updates),
+        rules,
+        limit=limit,
+        start=start,
+        callback=callback,
+        alpha=alpha,
+        fix=fix_arcs if arc_fixing else None,
+    )
