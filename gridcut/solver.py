@@ -17,42 +17,42 @@ from gridcut.device.arrays import DeviceArray, to_host
 class Solver:
     """Solve a sequence of similar minimum-cut problems, warm-starting each solve from the previous flow.
 
-        Every result is exact.
+    Every result is exact.
 
-        Parameters
-        ----------
-        source, sink, edges, mask, device, method, **parameters
-            As in `max_flow`.  The arrays are copied, so later changes of the caller's arrays have no effect.  All
-            solves run on the device that is chosen here.
+    Parameters
+    ----------
+    source, sink, edges, mask, device, method, **parameters
+        As in `max_flow`.  The arrays are copied, so later changes of the caller's arrays have no effect.  All
+        solves run on the device that is chosen here.
 
-        Raises
-        ------
-        TypeError, ValueError, RuntimeError, MemoryError
-            As `max_flow`.
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As `max_flow`.
 
-        See Also
-        --------
-        max_flow : the minimum cut of one grid.
+    See Also
+    --------
+    max_flow : the minimum cut of one grid.
 
-        Notes
-        -----
-        Residuals, flow and certificate of a cut are available until the next `update` or `solve`; its value and labels
-        remain valid.  Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
-        threads simultaneously; different solvers are independent.
+    Notes
+    -----
+    Residuals, flow and certificate of a cut are available until the next `update` or `solve`; its value and labels
+    remain valid.  Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
+    threads simultaneously; different solvers are independent.
 
-        References
-        ----------
-        .. [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
+    References
+    ----------
+    .. [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> solver = Solver(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2})
-        >>> solver.solve().value
-        5
-        >>> solver.update(edges={(1,): 0})
-        >>> solver.solve().value
-        3
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solver = Solver(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2})
+    >>> solver.solve().value
+    5
+    >>> solver.update(edges={(1,): 0})
+    >>> solver.solve().value
+    3
     """
 
     def __init__(

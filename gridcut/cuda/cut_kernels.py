@@ -21,6 +21,7 @@ from gridcut.cuda.pixel_kernels import (
     SLOTS,
     SOURCE,
     WIDTH,
+    array_of_slot,
     data_index,
     first_run,
     is_used,
@@ -41,8 +42,16 @@ def rounding_loss(value, scale, unit, form):
     return value - np.float64(math.floor(exact if exact < most else most)) * unit
 
 
-@device_function
-def cut_array(data, row, mask, form, labels, scale, unit, partial, losses, job, jobs):
+@cuda_kernel
+def cut_kernel(
+    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
+):
+    """Sum the capacities across the cut, and the parts lost by rounding, of up to four arrays.
+
+    partial, losses: one element per image, array and warp.
+    """
+    data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
+    job = first + cuda.blockIdx.y
     runs = runs_of(form)
     warps = run_step()
     b = np.int64(cuda.blockIdx.z)
@@ -72,25 +81,6 @@ def cut_array(data, row, mask, form, labels, scale, unit, partial, losses, job, 
             partial[(b * jobs + job) * warps + first_run()] = total
             losses[(b * jobs + job) * warps + first_run()] = loss
         b += cuda.gridDim.z
-
-
-@cuda_kernel
-def cut_kernel(
-    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
-):
-    """Sum the capacities across the cut, and the parts lost by rounding, of up to four arrays.
-
-    partial, losses: one element per image, array and warp.
-    """
-    slot = cuda.blockIdx.y
-    if slot == 0:
-        cut_array(data0, row0, mask, form, labels, scale, unit, partial, losses, first, jobs)
-    elif slot == 1:
-        cut_array(data1, row1, mask, form, labels, scale, unit, partial, losses, first + 1, jobs)
-    elif slot == 2:
-        cut_array(data2, row2, mask, form, labels, scale, unit, partial, losses, first + 2, jobs)
-    else:
-        cut_array(data3, row3, mask, form, labels, scale, unit, partial, losses, first + 3, jobs)
 
 
 @cuda_kernel

@@ -181,7 +181,22 @@ def add_halves(low, high, sums, b):
 
 
 @device_function
-def bound_array(data, row, mask, form, largest, bad):
+def array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3):
+    """The array of this block's slot, and its row."""
+    slot = cuda.blockIdx.y
+    if slot == 0:
+        return data0, row0
+    if slot == 1:
+        return data1, row1
+    if slot == 2:
+        return data2, row2
+    return data3, row3
+
+
+@cuda_kernel
+def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
+    """largest[row]: the largest used capacity; bad[row]: 1 if one is negative or NaN.  The caller zeroes both."""
+    data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
     most = largest[row]
     wrong = False
     runs = runs_of(form)
@@ -203,20 +218,6 @@ def bound_array(data, row, mask, form, largest, bad):
     most = warp_max(most)
     if cuda.threadIdx.x & 31 == 0 and most > largest[row]:
         cuda.atomic.max(largest, row, most)
-
-
-@cuda_kernel
-def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
-    """largest[row]: the largest used capacity; bad[row]: 1 if one is negative or NaN.  The caller zeroes both."""
-    slot = cuda.blockIdx.y
-    if slot == 0:
-        bound_array(data0, row0, mask, form, largest, bad)
-    elif slot == 1:
-        bound_array(data1, row1, mask, form, largest, bad)
-    elif slot == 2:
-        bound_array(data2, row2, mask, form, largest, bad)
-    else:
-        bound_array(data3, row3, mask, form, largest, bad)
 
 
 @cuda_kernel
@@ -246,8 +247,10 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
         b += cuda.gridDim.z
 
 
-@device_function
-def load_array(data, row, mask, form, scale, residual):
+@cuda_kernel
+def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, scale, residual):
+    """Set the residuals of up to four arcs to their capacities; unused ones stay zero."""
+    data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
@@ -259,20 +262,6 @@ def load_array(data, row, mask, form, scale, residual):
                 residual[r + (row - ARC) * arc] = capacity_units(data[data_index(form, row, b, z, y, x)], scale, form)
             run += run_step()
         b += cuda.gridDim.z
-
-
-@cuda_kernel
-def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, scale, residual):
-    """Set the residuals of up to four arcs to their capacities; unused ones stay zero."""
-    slot = cuda.blockIdx.y
-    if slot == 0:
-        load_array(data0, row0, mask, form, scale, residual)
-    elif slot == 1:
-        load_array(data1, row1, mask, form, scale, residual)
-    elif slot == 2:
-        load_array(data2, row2, mask, form, scale, residual)
-    else:
-        load_array(data3, row3, mask, form, scale, residual)
 
 
 @cuda_kernel

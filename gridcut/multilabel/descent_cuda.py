@@ -22,8 +22,8 @@ from gridcut.multilabel.label_kernels_cuda import copy_kernel
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves_cuda import KEEP_FLOW
 from gridcut.multilabel.problem_cuda import DeviceProblem
-from gridcut.tiles.tile_kernels import COUNTS, DONE, list_count
-from gridcut.tiles.tiles import FALLBACK_ROUND, make_state, prepare_rounds, shape_of
+from gridcut.tiles.tile_state import COUNTS, DONE, make_state
+from gridcut.tiles.tiles import FALLBACK_ROUND, Rounds, shape_of
 
 LAUNCHES_AHEAD = 1 if SIMULATED else 16  # launches of the kernel between cuts before the host reads the records
 ROUNDS_PER_MOVE = 2  # rounds of a cut between two launches of that kernel
@@ -52,7 +52,7 @@ class DeviceDescent:
         cells, arcs, number = tiles.cells, tiles.arcs, problem.number
         shape = shape_of(tiles, number)
         self._layout = tiles
-        self._solver = make_state(tiles.count, arcs, list_count(shape))
+        self._solver = make_state(tiles.count, arcs, shape.lists)
         self._label, self._paid, self._excess, self._residual, self._touched = allocate(
             (cells, np.int32), (cells, number), (cells, number), (cells * arcs, number), (problem.count, np.int32)
         )
@@ -101,7 +101,7 @@ class DeviceDescent:
         rounds, launches, pairs, seen = self._launches(len(moves), keep_flow=moves[0][0] < 0)
         overwrite(pairs, np.array(moves, np.int32).reshape(-1))
         overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
-        push = rounds.discharge
+        push = rounds.prepare_discharge()
         finished = False
         while not finished:
             for launch_next_move in launches:
@@ -112,7 +112,7 @@ class DeviceDescent:
             report = download(self._report)
             self._read_records(moves, report, callback)
             finished = report[next_move.FINISHED] != 0
-            push = rounds.push_only if report[next_move.CURRENT_ROUND] >= FALLBACK_ROUND else rounds.discharge
+            push = rounds.prepare_discharge(may_relabel=report[next_move.CURRENT_ROUND] < FALLBACK_ROUND)
         self.cycles, self._changes = int(report[next_move.CYCLE]), int(report[next_move.CHANGES])
         self.rounds += int(report[next_move.CUT_ROUNDS])
         self.kernel_seconds += report[next_move.NANOSECONDS :][:3] / 1e9
@@ -132,7 +132,7 @@ class DeviceDescent:
             self._view = upload(view)
         pairs, seen = allocate((2 * count, np.int32), (count, np.int32))
         with refusing():
-            rounds = prepare_rounds(self._excess, self._residual, tiles, solver)
+            rounds = Rounds(self._excess, self._residual, tiles, solver)
         kernel = next_move.make_next_move_kernel(shape_of(tiles, problem.number))
         own = (self._label, self._paid, self._flow, self._excess, self._residual, solver.bits, solver.counts)
         control, records = self._report[: next_move.CONTROL_SIZE], self._report[next_move.CONTROL_SIZE :]

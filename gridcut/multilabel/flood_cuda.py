@@ -9,8 +9,7 @@ per lane, as 32 bits.
 import numpy as np
 
 from gridcut.device.cuda import ballot, device_function, relaxed_load, shuffle_bits
-from gridcut.tiles.tile_discharge import tile_at
-from gridcut.tiles.tile_kernels import tile_coordinates
+from gridcut.tiles.tile_discharge import tile_at, tile_coordinates
 from gridcut.tiles.tile_search import FIRST, NONE, side
 
 

@@ -35,9 +35,9 @@ from gridcut.device.cuda import (
 )
 from gridcut.multilabel.flood_cuda import flood
 from gridcut.multilabel.moves_cuda import KEEP_FLOW, VIEW_SIZE, build_row, change_row, store_flow_row
-from gridcut.neighbourhood import neighbourhood
-from gridcut.tiles.tile_kernels import COUNTS, DONE, ROUNDS, TIMES, Shape
 from gridcut.tiles.tile_search import NONE
+from gridcut.tiles.tile_shape import Shape, shape_for
+from gridcut.tiles.tile_state import COUNTS, DISCHARGE_TOTAL, DONE, RELABEL_TOTAL, ROUNDS, TIMES
 
 THREADS = 32 if SIMULATED else 256
 # Positions in `control`.  Of the descent: number of moves in a cycle; index of the next move; cycles started; last
@@ -110,9 +110,7 @@ def record_move(slot, seen, control, records):
 @cache
 def make_next_move_kernel(shape: Shape):
     """The kernel for one neighbourhood."""
-    offsets = np.array(shape.offsets, np.int32)
-    tile = shape.tile
-    arcs = len(offsets)
+    offsets, tile, arcs = shape.offset_array, shape.tile, shape.arcs
 
     @cuda_kernel
     def next_move_kernel(
@@ -201,10 +199,10 @@ def make_next_move_kernel(shape: Shape):
                     record_move(slot, seen, control, records)
                     control[CUT_ROUNDS] += counts[ROUNDS]
                     counts[ROUNDS] = 0
-                    control[NANOSECONDS] += times[1]
-                    control[NANOSECONDS + 1] += times[2]
-                    times[1] = 0
-                    times[2] = 0
+                    control[NANOSECONDS] += times[RELABEL_TOTAL]
+                    control[NANOSECONDS + 1] += times[DISCHARGE_TOTAL]
+                    times[RELABEL_TOTAL] = 0
+                    times[DISCHARGE_TOTAL] = 0
                 control[HAS_GAINS] = 0
                 if control[RECORDS] < control[RECORD_CAPACITY]:
                     choose_next(moves, seen, touched, control)
@@ -251,10 +249,7 @@ def kernels():
     """The kernel for some neighbourhoods, with argument types of its launches."""
     listed = []
     for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
-        flat = 2 if connectivity in (4, 8) else 3
-        forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
-        offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
-        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), number == int64)
+        shape = shape_for(connectivity, number == int64)
         counts, numbers, wide = int32[::1], number[::1], int64[::1]
         listed.append(
             (

@@ -45,6 +45,17 @@ def count_members(height, members):
 
 
 @kernel
+def push(excess, residual, arc, opposite, q, left):
+    """Push the excess `left` of a pixel along an arc to q; the amount, and whether q becomes active."""
+    amount = push_amount(left, residual[arc])
+    residual[arc] -= amount
+    residual[opposite] += amount
+    before = excess[q]
+    excess[q] = before + amount
+    return amount, before <= 0 and before + amount > 0
+
+
+@kernel
 def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget):
     """Discharge pixels in the order they became active, until none is left or after `budget` relabels."""
     arcs = len(step)
@@ -70,18 +81,13 @@ def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budg
         left = excess[p]
         lowest = ceiling
         for k in range(arcs):
-            r = residual[p * arcs + k]
-            if r > 0:
+            if residual[p * arcs + k] > 0:
                 q = p + step[k]
                 if is_admissible(here, height[q]):
-                    amount = push_amount(left, r)
-                    residual[p * arcs + k] = r - amount
-                    residual[q * arcs + (k ^ 1)] += amount
-                    before = excess[q]
-                    excess[q] = before + amount
+                    amount, activated = push(excess, residual, p * arcs + k, q * arcs + (k ^ 1), q, left)
                     left -= amount
                     pushes += 1
-                    if before <= 0 and before + amount > 0:
+                    if activated:
                         at = front + waiting
                         queue[at if at < size else at - size] = q
                         waiting += 1
@@ -102,7 +108,7 @@ def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budg
                 at = front + waiting
                 queue[at if at < size else at - size] = p
                 waiting += 1
-    return waiting, pushes, relabels
+    return pushes, relabels
 
 
 @kernel
@@ -129,18 +135,13 @@ def discharge_highest(excess, residual, step, height, members, first, after, cei
         left = excess[p]
         lowest = ceiling
         for k in range(arcs):
-            r = residual[p * arcs + k]
-            if r > 0:
+            if residual[p * arcs + k] > 0:
                 q = p + step[k]
                 if is_admissible(here, height[q]):
-                    amount = push_amount(left, r)
-                    residual[p * arcs + k] = r - amount
-                    residual[q * arcs + (k ^ 1)] += amount
-                    before = excess[q]
-                    excess[q] = before + amount
+                    amount, activated = push(excess, residual, p * arcs + k, q * arcs + (k ^ 1), q, left)
                     left -= amount
                     pushes += 1
-                    if before <= 0 and before + amount > 0:
+                    if activated:
                         after[q] = first[here - 1]
                         first[here - 1] = q
                     if left == 0:
@@ -200,7 +201,7 @@ def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=No
             break
         count_members(height, members)
         if order == "fifo":
-            _, pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
+            pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
         else:
             pushes, relabels = discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
         stats["pushes"] += pushes

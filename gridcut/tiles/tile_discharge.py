@@ -16,11 +16,19 @@ import numpy as np
 
 from gridcut.device.cuda import ballot, cuda, device_function, opaque
 from gridcut.tiles.tile_search import ALL, FIRST, NONE, UNREACHABLE, side
+from gridcut.tiles.tile_state import LIST_LENGTHS
 
 PIXELS = 1024
 WIDTH = 34  # entries per row of h
-FIRST_SLOT = 3  # first slot of the list lengths in `counts`; HEAD, TAIL and PENDING of tile_queue.py come before it
 STEPS_PER_BARRIER = 8  # steps of each pixel between two barriers of the block
+
+
+@device_function
+def tile_coordinates(t, tiles):
+    """Coordinates (z, y, x) of tile t in its image."""
+    ix = t % tiles[2]
+    rest = t // tiles[2]
+    return np.int32(rest // tiles[1] % tiles[0]), np.int32(rest % tiles[1]), np.int32(ix)
 
 
 @device_function
@@ -37,7 +45,7 @@ def enqueue(t, slot, queued, lists, counts, n):
     """Append tile t to the list of `slot`, unless queued[t] is 1: then it is in a list already."""
     if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
         position = cuda.atomic.add(counts, slot, np.int32(1))
-        lists[np.uint64((slot - FIRST_SLOT) * n + position)] = t
+        lists[np.uint64((slot - LIST_LENGTHS) * n + position)] = t
 
 
 @device_function
@@ -46,7 +54,7 @@ def slot_of(colour, current, sweep):
 
     Each colour has three lists, used in rotation: one is being read, one is being filled, one has just been emptied.
     """
-    return FIRST_SLOT + colour * 3 + (sweep if colour > current else sweep + 1) % 3
+    return LIST_LENGTHS + colour * 3 + (sweep if colour > current else sweep + 1) % 3
 
 
 @device_function

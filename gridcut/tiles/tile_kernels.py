@@ -1,7 +1,8 @@
 """The two kernels of `tiles`, compiled for one neighbourhood: global relabeling and discharging.
 
-Both are cooperative launches: all blocks are resident on the GPU until the kernel ends, so they can synchronise.  A
-round of `gridcut/tiles/tiles.py` is one launch of each.
+plain_tiles.py is the same algorithm in plain Python; read it first.  tile_state.py has the tables of the arrays and of
+the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the GPU until the
+kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
 
 relabel_kernel   sets heights to distances to the sink.  First each warp searches its own tiles, then tiles from a queue
                  (tile_queue.py, tile_relabel.py, tile_search.py).
@@ -26,52 +27,17 @@ Why relabel_kernel misses no update and ends: heights only decrease during a sea
 tile t stores them, executes a memory fence, and only then sets QUEUED in flags[q] of a neighbour q (atomic or).  The
 warp that searches q sets flags[q] to RUNNING (atomic exchange) before it reads heights.  If the exchange came later, it
 reads the new heights.  If it came earlier, its compare-and-swap of flags[q] from RUNNING to IDLE fails, and it searches
-q again.  counts[PENDING] is incremented before a tile is pushed and decremented after its last search, so it reaches 0
-only when no tile is queued or being searched; then `pop` returns FINISHED in every waiting warp.
+q again.  All lanes of a warp store and read heights, but a single lane executes each atomic operation.  So a barrier of
+the warp separates the stores from the fence and the atomic or, and another barrier separates the exchange and its fence
+from the reads.
 
-Arrays, t a tile of n, A arcs
-  excess, residual   see tile_layout.py
-  height[t * 1024 + row * 32 + lane]    distance to the sink at the last search, increased by relabels since
-  bits[(t * (A + 2) + j) * 32 + row]    one bit per lane; j < A: residual of arc j > 0;  A: excess < 0 (capacity to the
-                                        sink);  A + 1: excess > 0
-  reach_bits[t * 32 + row]              one bit per lane: the pixel can reach the sink
-  flags[t]                              relabeling: IDLE, QUEUED, RUNNING, KEPT;  discharging: 1 while in a list
-  visited[t]                            the last round in which the tile was discharged
-  lists                                 relabeling: the queue of searches (tile_queue.py);  discharging: list i, from
-                                        lists[i * n] on
+counts[PENDING] is incremented before a tile is pushed and decremented after its last search, so it reaches 0 only when
+no tile is queued or being searched; then `pop` returns FINISHED in every waiting warp.
 
-Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels of halo_exchange.py, H: host.
-Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same between the cuts of a descent.
-  slot                   meaning                                                             written    read
-  HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R
-  LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3                           R D        D
-  STOP, STOP + 1         1: the time is over; two slots for odd and even colour passes       D          D
-  DONE                   1: no excess can reach the sink; outside slabs, launches return     D          R D H
-  ROUNDS                 completed rounds                                                    D          R D H
-  SEARCHES               tiles searched                                                      R          H
-  COLOUR_PASSES          colours discharged                                                  D          H
-  DISCHARGES             tiles discharged, with repetitions                                  D          H
-  RELABEL_MODE           the next relabeling: WHOLE_GRID, LOCAL or CONTINUED                 D E H      R D
-  DISCHARGED_TILES       distinct tiles discharged in this round                             D          D
-  WHOLE_RELABELS         relabelings of the whole grid                                       R          H
- of slabs only:
-  GHOSTS_BEFORE, _AFTER  ghost tiles at the start and at the end of the slab                 H          R D
-  REQUEUED_TILES         tiles queued because heights of ghosts have decreased               E          H
-  LAST_DISCHARGED_TILES  DISCHARGED_TILES of the last completed round                        D          H
-Slots of `times` (int64, nanoseconds)
-  RELABEL_TIME           duration of the last relabeling                                     R          R D H
-  RELABEL_TOTAL          sum of all relabelings                                              R          H
-  DISCHARGE_TOTAL        sum of all discharging                                              D          H
-  WHOLE_RELABEL_TIME     duration of the last relabeling of the whole grid                   R          D
-  WHOLE_RELABEL_END      clock at its end                                                    R          D
-
-In a slab of a grid (gridcut/tiles/slabs) the first and the last tiles may be *ghost tiles*, copies of tiles that belong
-to the neighbouring slabs.  They are neither searched nor discharged.  There the host decides what the next relabeling
-is.  In mode CONTINUED it resumes after heights of ghosts have changed: the adjacent tiles are in the queue already.
+A slab of a grid on several GPUs runs the same kernels with other `Rules`: gridcut/tiles/slabs/slab_rules.py.
 """
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numba import float64, int32, int64, types, uint16, uint32
@@ -89,11 +55,8 @@ from gridcut.device.cuda import (
     shuffle,
     warp_sync,
 )
-from gridcut.neighbourhood import neighbourhood
 from gridcut.tiles.tile_discharge import (
-    FIRST_SLOT,
     PIXELS,
-    WIDTH,
     colour_of,
     discharge,
     enqueue,
@@ -101,10 +64,37 @@ from gridcut.tiles.tile_discharge import (
     slot_of,
     store_tile,
     tile_at,
+    tile_coordinates,
 )
-from gridcut.tiles.tile_queue import FINISHED, HEAD, PENDING, TAIL, pop, push
+from gridcut.tiles.tile_queue import FINISHED, pop, push
 from gridcut.tiles.tile_relabel import relabel_tile
+from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
 from gridcut.tiles.tile_search import NONE, UNREACHABLE, search_words
+from gridcut.tiles.tile_shape import Shape, shape_for
+from gridcut.tiles.tile_state import (
+    COLOUR_PASSES,
+    DISCHARGE_TOTAL,
+    DISCHARGED_TILES,
+    DISCHARGES,
+    HEAD,
+    IDLE,
+    KEPT,
+    LIST_LENGTHS,
+    PENDING,
+    QUEUED,
+    RELABEL_MODE,
+    RELABEL_TIME,
+    RELABEL_TOTAL,
+    ROUNDS,
+    RUNNING,
+    SEARCHES,
+    STOP,
+    TAIL,
+    WHOLE_GRID,
+    WHOLE_RELABEL_END,
+    WHOLE_RELABEL_TIME,
+    WHOLE_RELABELS,
+)
 
 SEARCH_THREADS = 32 if SIMULATED else 256
 THREADS = 32 if SIMULATED else 512
@@ -112,21 +102,8 @@ THREADS = 32 if SIMULATED else 512
 # grids are faster than with one block.
 REGISTERS = 64
 SEARCH_REGISTERS = 96
-# flags[] of a tile while distances are searched.  RUNNING + QUEUED: search again.  KEPT: do not search.
-IDLE, QUEUED, RUNNING, KEPT = 0, 1, 2, 4
-LOCAL_RELABEL_RATIO = 2.0  # time for rounds with local relabelings, as a multiple of one relabeling of the whole grid
 LOCAL_RADIUS = ((0, 2, 2), (1, 1, 1))  # tiles (z, y, x) around a discharged tile, in images and in volumes
 EASY_ROUNDS = 4  # after these, excess has far to travel: steps_per_pixel is doubled
-LOCAL_SHARE = 16  # a relabeling may be local if at most one tile in LOCAL_SHARE was discharged
-# Slots of `counts`, after those of the queue: see above.
-LIST_LENGTHS = FIRST_SLOT
-STOP, DONE, ROUNDS, SEARCHES, COLOUR_PASSES, DISCHARGES, RELABEL_MODE, DISCHARGED_TILES = 32, 34, 35, 36, 37, 38, 39, 40
-WHOLE_RELABELS, GHOSTS_BEFORE, GHOSTS_AFTER, REQUEUED_TILES, LAST_DISCHARGED_TILES = 41, 42, 43, 44, 45
-COUNTS = 64  # slots
-WHOLE_GRID, LOCAL, CONTINUED = 0, 1, 2  # values of counts[RELABEL_MODE]
-# Slots of `times`.
-RELABEL_TIME, RELABEL_TOTAL, DISCHARGE_TOTAL, WHOLE_RELABEL_TIME, WHOLE_RELABEL_END = 0, 1, 2, 3, 4
-TIMES = 5  # slots
 
 
 @cuda_kernel
@@ -149,46 +126,20 @@ def bits_kernel(excess, residual, arcs, tiles, bits):
                 bits[words + k * 32] = some
 
 
-class Shape(NamedTuple):
-    """The constants that the kernels are compiled for."""
-
-    offsets: tuple
-    tile: tuple
-    wide: bool  # excess and residuals are int64
-    ghosts: bool = False  # the grid is a slab with ghost tiles
-
-
 @cache
-def kernels_for(shape: Shape, per: int):
+def kernels_for(shape: Shape, per: int, rules: Rules = WHOLE_GRID_RULES):
     """Return (relabel_kernel, discharge_kernel) for one neighbourhood; per: pixels per thread."""
-    offsets = np.array(shape.offsets, np.int32)
-    tile = depth, rows, _ = shape.tile
-    arcs = len(offsets)
-    halo = halo_of(shape)
-    deltas = (offsets @ [(rows + 2 * halo[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
-    steps_to = (offsets @ [rows * 32, 32, 1]).astype(np.int32)
-    # Arcs (row, k) that leave the tile in depth or height; below, the sides of the tile that arcs cross.
-    leaving = [
-        (row, k)
-        for row in range(32)
-        for k, (dz, dy, _) in enumerate(shape.offsets)
-        if not (0 <= row // rows + dz < depth and 0 <= row % rows + dy < rows)
-    ]
-    face_rows = np.array(sorted({row for row, _ in leaving}) or [0], np.int32)
-    # Constant memory cannot hold empty arrays; reading one arc too many is safe.
-    leaving = np.array(leaving or [(0, 0)], np.int32)
-    sides = {tuple(int(i) for i in np.sign(o) * keep) for o in shape.offsets for keep in np.ndindex(2, 2, 2)}
-    sides = np.array(sorted(sides - {(0, 0, 0)}), np.int32)
-    # Offsets of the tiles within LOCAL_RADIUS, at most one per lane.
-    radius = LOCAL_RADIUS[depth > 1]
-    around = np.array(list(np.ndindex(*(2 * r + 1 for r in radius))), np.int32) - np.array(radius, np.int32)
-    diagonal = is_diagonal(shape)
-    colours = list_count(shape) // 3
+    return make_relabel_kernel(shape, rules), make_discharge_kernel(shape, per, rules)
+
+
+def make_relabel_kernel(shape: Shape, rules: Rules):
+    is_solved, resumes, is_ghost, _ = rules
+    offsets, leaving, sides, face_rows = shape.offset_array, shape.leaving, shape.sides, shape.face_rows
+    tile, arcs, colours = shape.tile, shape.arcs, shape.colours
     words = search_words(arcs)
-    e_at = height_words(shape)
-    wide, ghosts = shape.wide, shape.ghosts
-    if wide:
-        e_at //= 2
+    # Offsets of the tiles within LOCAL_RADIUS, at most one per lane.
+    radius = LOCAL_RADIUS[tile[0] > 1]
+    around = np.array(list(np.ndindex(*(2 * r + 1 for r in radius))), np.int32) - np.array(radius, np.int32)
 
     @cuda_kernel(max_registers=SEARCH_REGISTERS)
     def relabel_kernel(height, bits, reach_bits, flags, visited, lists, counts, times, tiles, workers):
@@ -200,7 +151,7 @@ def kernels_for(shape: Shape, per: int):
         faces = cuda.const.array_like(face_rows)
         level = cuda.shared.array(0, int32)
         masks = level.view(np.uint32)
-        if not ghosts and counts[DONE] != 0:
+        if is_solved(counts):
             return
         n = flags.size
         thread, threads = cuda.grid(1), cuda.gridsize(1)
@@ -209,40 +160,20 @@ def kernels_for(shape: Shape, per: int):
         base = (cuda.threadIdx.x // 32) * words
         start = nanoseconds()
         local = counts[RELABEL_MODE] != WHOLE_GRID
-        continued = ghosts and counts[RELABEL_MODE] == CONTINUED
-        last = counts[ROUNDS]
-        i = n if continued else warp
+        resumed = resumes(counts)
+        last_round = counts[ROUNDS]
+        i = n if resumed else warp
         while i < n:
-            found = False
-            if local and lane < nearby.shape[0]:
-                iz, iy, ix = tile_coordinates(i, tiles)
-                first = i - (iz * tiles[1] + iy) * tiles[2] - ix
-                q = tile_at(iz, iy, ix, nearby[lane, 0], nearby[lane, 1], nearby[lane, 2], tiles, first)
-                found = q >= 0 and visited[np.uint64(q)] == last
-            some = ballot(found)
-            keep = local and some == NONE
-            if ghosts and (i < counts[GHOSTS_BEFORE] or i >= n - counts[GHOSTS_AFTER]):
-                keep = True
-            if not keep or (ghosts and not local):
-                row = opaque(0)
-                while row < 32:
-                    height[np.uint64((i * 32 + row) * 32 + lane)] = UNREACHABLE
-                    row = np.int32(row + 1)
-            if lane == 0:
-                flags[np.uint64(i)] = KEPT if keep else RUNNING
-                lists[np.uint64(i)] = -1
-                if not keep:
-                    cuda.atomic.add(counts, PENDING, np.int32(1))
-                if not local:
-                    visited[np.uint64(i)] = 0  # may hold rounds of an earlier solve
+            keep = local and not is_discharged_nearby(i, lane, last_round, nearby, visited, tiles)
+            start_search(i, lane, keep or is_ghost(i, n, counts), local, height, flags, visited, lists, counts)
             i += warps
-        if thread == 0 and not continued:
+        if thread == 0 and not resumed:
             counts[HEAD] = 0
             counts[TAIL] = 0
             for j in range(LIST_LENGTHS, LIST_LENGTHS + 3 * colours):
                 counts[j] = 0
         grid_sync()
-        next_own = n if continued else warp  # the next of this warp's own tiles
+        next_own = n if resumed else warp  # the next of this warp's own tiles
         while True:
             t = np.int32(-1)
             if next_own < n:
@@ -260,12 +191,12 @@ def kernels_for(shape: Shape, per: int):
                     break
             search_again = True
             while search_again:
-                if lane == 0:
-                    cuda.atomic.exch(flags, t, np.int32(RUNNING))
                 # No lane may read heights before flags[t] is RUNNING: later changes are then either read by this
                 # search, or set QUEUED in flags[t] and cause another one.
+                if lane == 0:
+                    cuda.atomic.exch(flags, t, np.int32(RUNNING))
+                    cuda.threadfence()
                 warp_sync()
-                cuda.threadfence()
                 q = relabel_tile(
                     t, lane, tiles, tile, arcs, offset, leave, watch, faces, height, bits, reach_bits, level, masks,
                     base,
@@ -282,52 +213,90 @@ def kernels_for(shape: Shape, per: int):
             if lane == 0:
                 cuda.atomic.sub(counts, PENDING, np.int32(1))
         if thread == 0:
-            end = nanoseconds()
-            if continued:
-                start -= times[RELABEL_TIME]
-                times[RELABEL_TOTAL] -= times[RELABEL_TIME]
-            times[RELABEL_TIME] = end - start
-            times[RELABEL_TOTAL] += times[RELABEL_TIME]
-            if not local:
-                times[WHOLE_RELABEL_TIME] = times[RELABEL_TIME]
-                times[WHOLE_RELABEL_END] = end
-                counts[WHOLE_RELABELS] += 1
+            record_relabeling(start, resumed, local, counts, times)
+
+    return relabel_kernel
+
+
+@device_function
+def is_discharged_nearby(t, lane, last_round, nearby, visited, tiles):
+    """Whether a tile within LOCAL_RADIUS of tile t was discharged in the last round."""
+    found = False
+    if lane < nearby.shape[0]:
+        iz, iy, ix = tile_coordinates(t, tiles)
+        first = t - (iz * tiles[1] + iy) * tiles[2] - ix
+        q = tile_at(iz, iy, ix, nearby[lane, 0], nearby[lane, 1], nearby[lane, 2], tiles, first)
+        found = q >= 0 and visited[np.uint64(q)] == last_round
+    return ballot(found) != NONE
+
+
+@device_function
+def start_search(t, lane, keep, local, height, flags, visited, lists, counts):
+    """Prepare tile t; keep: it is not searched.  In a local relabeling it then keeps its heights."""
+    if not keep or not local:
+        row = opaque(0)
+        while row < 32:
+            height[np.uint64((t * 32 + row) * 32 + lane)] = UNREACHABLE
+            row = np.int32(row + 1)
+    if lane == 0:
+        flags[np.uint64(t)] = KEPT if keep else RUNNING
+        lists[np.uint64(t)] = -1
+        if not keep:
+            cuda.atomic.add(counts, PENDING, np.int32(1))
+        if not local:
+            visited[np.uint64(t)] = 0  # may hold rounds of an earlier solve
+
+
+@device_function
+def record_relabeling(start, resumed, local, counts, times):
+    """Add a relabeling to the counters; start: its clock at the start."""
+    end = nanoseconds()
+    if resumed:
+        start -= times[RELABEL_TIME]
+        times[RELABEL_TOTAL] -= times[RELABEL_TIME]
+    times[RELABEL_TIME] = end - start
+    times[RELABEL_TOTAL] += times[RELABEL_TIME]
+    if not local:
+        times[WHOLE_RELABEL_TIME] = times[RELABEL_TIME]
+        times[WHOLE_RELABEL_END] = end
+        counts[WHOLE_RELABELS] += 1
+
+
+def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
+    is_solved, _, is_ghost, end_round = rules
+    offsets, deltas, steps_to = shape.offset_array, shape.height_steps, shape.pixel_steps
+    tile, arcs, halo, diagonal, colours = shape.tile, shape.arcs, shape.halo, shape.is_diagonal, shape.colours
+    wide, e_at = shape.wide, shape.excess_start
 
     @cuda_kernel(max_registers=REGISTERS)
     def discharge_kernel(
-        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, max_barriers,
-        discharge_ratio, may_relabel,
-    ):  # fmt: skip
-        """Discharge tiles with excess, one colour at a time, for discharge_ratio times as long as relabeling took."""
+        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options
+    ):
+        """Discharge tiles with excess, one colour at a time, for discharge_ratio times as long as relabeling took.
+
+        options: max_barriers of `discharge`, discharge_ratio, and may_relabel of `discharge`.
+        """
         offset = cuda.const.array_like(offsets)
         delta = cuda.const.array_like(deltas)
         step_to = cuda.const.array_like(steps_to)
         h = cuda.shared.array(0, int32)
         # Excess and residuals are stored after the heights.
         w = h.view(np.int64) if wide else h
-        if not ghosts and counts[DONE] != 0:
+        if is_solved(counts):
             return
+        max_barriers, discharge_ratio, may_relabel = options
         n = flags.size
         tid, block, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
         leader = block == 0 and tid == 0
         thread, threads = cuda.grid(1), cuda.gridsize(1)
-        lane = thread & 31
         now = counts[ROUNDS] + 1
         if now > EASY_ROUNDS:
             max_barriers = np.int32(2 * max_barriers)
         start = nanoseconds()
         i = thread // 32
         while i < n:
-            positive = bits[np.uint64((i * (arcs + 2) + arcs + 1) * 32 + lane)]
-            active = ballot(positive & reach_bits[np.uint64(i * 32 + lane)] != NONE)
-            if ghosts and (i < counts[GHOSTS_BEFORE] or i >= n - counts[GHOSTS_AFTER]):
-                if lane == 0:
-                    flags[np.uint64(i)] = 1  # as if it were in a list already, so it is never enqueued
-            elif lane == 0:
-                flags[np.uint64(i)] = 0
-                if active != NONE:
-                    iz, iy, ix = tile_coordinates(i, tiles)
-                    enqueue(i, LIST_LENGTHS + 3 * colour_of(iz, iy, ix, diagonal), flags, lists, counts, n)
+            is_copy = is_ghost(i, n, counts)
+            list_active_tile(i, is_copy, arcs, diagonal, bits, reach_bits, flags, lists, counts, tiles)
             i += threads // 32
         grid_sync()
         sweep = 0
@@ -383,88 +352,44 @@ def kernels_for(shape: Shape, per: int):
             times[DISCHARGE_TOTAL] += end - start
             counts[ROUNDS] = now
             counts[PENDING] = 0
-            no_work = sweep == 1 and not working
-            if ghosts:
-                counts[DONE] = 1 if no_work else 0
-                counts[LAST_DISCHARGED_TILES] = relaxed_load(counts, DISCHARGED_TILES)
-                counts[RELABEL_MODE] = WHOLE_GRID
-            else:
-                if no_work and counts[RELABEL_MODE] == WHOLE_GRID:
-                    counts[DONE] = 1
-                few = relaxed_load(counts, DISCHARGED_TILES) * LOCAL_SHARE <= n
-                counts[RELABEL_MODE] = (
-                    LOCAL
-                    if few
-                    and may_relabel != 0
-                    and not no_work
-                    and end - times[WHOLE_RELABEL_END] < times[WHOLE_RELABEL_TIME] * LOCAL_RELABEL_RATIO
-                    else WHOLE_GRID
-                )
+            end_round(counts, times, n, sweep == 1 and not working, may_relabel, end)
             counts[DISCHARGED_TILES] = 0
 
-    return relabel_kernel, discharge_kernel
+    return discharge_kernel
 
 
 @device_function
-def tile_coordinates(t, tiles):
-    """Coordinates (z, y, x) of tile t in its image."""
-    ix = t % tiles[2]
-    rest = t // tiles[2]
-    return np.int32(rest // tiles[1] % tiles[0]), np.int32(rest % tiles[1]), np.int32(ix)
-
-
-def is_diagonal(shape: Shape) -> bool:
-    """Whether an arc is not parallel to an axis."""
-    return any(np.count_nonzero(o) > 1 for o in shape.offsets)
-
-
-def list_count(shape: Shape) -> int:
-    """Number of lists of tiles: three per colour."""
-    return 24 if is_diagonal(shape) else 6
-
-
-def halo_of(shape: Shape):
-    """Width of the halo of a tile along z and y, in pixels."""
-    return tuple(max(abs(o[axis]) for o in shape.offsets) for axis in (0, 1))
-
-
-def height_words(shape: Shape) -> int:
-    """int32 words for the heights of a tile and its halo, an even number."""
-    halo = halo_of(shape)
-    words = (shape.tile[0] + 2 * halo[0]) * (shape.tile[1] + 2 * halo[1]) * WIDTH
-    return words + words % 2
-
-
-def shared_bytes(shape: Shape) -> int:
-    """Bytes of dynamic shared memory per block of discharge_kernel."""
-    return 4 * height_words(shape) + (8 if shape.wide else 4) * PIXELS * (1 + len(shape.offsets))
+def list_active_tile(t, is_copy, arcs, diagonal, bits, reach_bits, flags, lists, counts, tiles):
+    """Append tile t to the list of its colour if it has excess that can reach the sink; one warp."""
+    lane = cuda.grid(1) & 31
+    positive = bits[np.uint64((t * (arcs + 2) + arcs + 1) * 32 + lane)]
+    active = ballot(positive & reach_bits[np.uint64(t * 32 + lane)] != NONE)
+    if lane == 0:
+        # A copy counts as if it were in a list already, so it is never enqueued.
+        flags[np.uint64(t)] = 1 if is_copy else 0
+        if active != NONE and not is_copy:
+            iz, iy, ix = tile_coordinates(t, tiles)
+            enqueue(t, LIST_LENGTHS + 3 * colour_of(iz, iy, ix, diagonal), flags, lists, counts, flags.size)
 
 
 def kernels():
     """List (name, kernel, argument types) for some neighbourhoods, for the compile tests."""
-    counts, tiles = int32[::1], types.UniTuple(int32, 3)
+    cases = (4, int32, uint16), (4, int64, int64), (8, int32, int32), (6, int32, int32), (18, int32, uint16)
+    return list_kernels((*cases, (26, int32, int32)), WHOLE_GRID_RULES)
+
+
+def list_kernels(cases, rules: Rules) -> list:
+    """`kernels` for (connectivity, type of the excess, type of the residuals)."""
+    numbers, words = int32[::1], uint32[::1]
+    common = (numbers, words, words, numbers, numbers, numbers, numbers, int64[::1], types.UniTuple(int32, 3))
+    options = types.Tuple((int32, float64, int32))
     listed = []
-    for connectivity, excess, residual, ghosts in (
-        (4, int32, uint16, False),
-        (4, int64, int64, False),
-        (8, int32, int32, False),
-        (6, int32, int32, False),
-        (18, int32, uint16, False),
-        (26, int32, int32, False),
-        (4, int32, uint16, True),
-        (26, int32, uint16, True),
-    ):
-        flat = 2 if connectivity in (4, 8) else 3
-        forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
-        offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
-        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64, ghosts)
-        relabel, discharges = kernels_for(shape, PIXELS // THREADS)
-        common = (counts, uint32[::1], uint32[::1], counts, counts, counts, counts, int64[::1], tiles)
+    for connectivity, excess, residual in cases:
+        relabel, discharges = kernels_for(shape_for(connectivity, excess == int64), PIXELS // THREADS, rules)
         arrays = (excess[::1], residual[::1])
-        what = f"{connectivity} {excess}" + " ghosts" * ghosts
         listed += [
-            (f"relabel {what}", relabel, (*common, int32)),
-            (f"discharge {what}", discharges, (*arrays, *common, int32, float64, int32)),
-            (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, uint32[::1])),
+            (f"relabel {connectivity} {excess}", relabel, (*common, int32)),
+            (f"discharge {connectivity} {excess}", discharges, (*arrays, *common, options)),
+            (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, words)),
         ]
     return listed

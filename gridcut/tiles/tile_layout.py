@@ -92,9 +92,9 @@ def to_flat(tiled: TileLayout, excess, residual, layout: Layout, item: int = 0):
 def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):
     """Convert excess and residuals of one image from the flat layout to tiles; `dtype`: of the residuals."""
     pixels = layout.interior(residual.reshape(layout.size, layout.arcs))
-    arcs = [_tiles(tiled, pixels[..., k]) for k in range(layout.arcs)]
+    arcs = [to_tiles(tiled, pixels[..., k]) for k in range(layout.arcs)]
     residual = np.stack(arcs, axis=1).astype(residual.dtype if dtype is None else dtype)
-    return _tiles(tiled, layout.interior(excess)).reshape(-1), residual.reshape(-1)
+    return to_tiles(tiled, layout.interior(excess)).reshape(-1), residual.reshape(-1)
 
 
 def to_image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ def to_image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
     return whole[tuple(slice(d) for d in tiled.extent)]
 
 
-def _tiles(tiled: TileLayout, image: np.ndarray) -> np.ndarray:
+def to_tiles(tiled: TileLayout, image: np.ndarray) -> np.ndarray:
     """Convert an image, padded with zeros, to an array of shape (tiles, 1024)."""
     image = image.reshape(tiled.extent)
     room = [n * t - d for n, t, d in zip(tiled.tiles, tiled.tile, tiled.extent, strict=True)]

@@ -12,8 +12,8 @@ until the warp that reserved that tile has taken it.
 import numpy as np
 
 from gridcut.device.cuda import cuda, device_function, relaxed_load
+from gridcut.tiles.tile_state import HEAD, PENDING, TAIL
 
-HEAD, TAIL, PENDING = 0, 1, 2  # slots of `counts`
 FINISHED = -2
 SLEEP_NANOSECONDS = 200  # between two loads of a position
 

@@ -86,6 +86,8 @@ def relabel_tile(
     while row < loop:
         height[np.uint64(cell + row * 32)] = level[np.uint32(base + row * PITCH + lane)]
         row += 1
+    # The lane that sets QUEUED announces the stores of all lanes: they come before the barrier, its fence after it.
+    warp_sync()
     cuda.threadfence()
     if touched and watching:
         return tile_at(iz, iy, ix, sz, sy, sx, tiles, first)

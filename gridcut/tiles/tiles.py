@@ -24,37 +24,31 @@ limit.
 O(n^2 m) operations; memory in addition to excess and residuals: 4.4 bytes per pixel and 1/8 byte per arc.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
-from gridcut.device.arrays import allocate, clear, download
+from gridcut.device.arrays import clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 from gridcut.papers.global_relabel_cuda import MAX_STEPS
-from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
-from gridcut.tiles.tile_kernels import (
+from gridcut.tiles.tile_discharge import PIXELS, STEPS_PER_BARRIER
+from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
+from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
+from gridcut.tiles.tile_search import search_words
+from gridcut.tiles.tile_shape import Shape
+from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
-    COUNTS,
     DISCHARGE_TOTAL,
     DISCHARGES,
     DONE,
-    PIXELS,
     RELABEL_TOTAL,
     ROUNDS,
-    SEARCH_THREADS,
     SEARCHES,
-    THREADS,
-    TIMES,
     WHOLE_RELABELS,
-    Shape,
-    bits_kernel,
-    kernels_for,
-    list_count,
-    shared_bytes,
+    TileState,
+    counts_and_times,
+    make_state,
 )
-from gridcut.tiles.tile_search import search_words
 
 FALLBACK_ROUND = 1000  # from this round on pixels are not relabeled between two relabelings, which terminates
 LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
@@ -63,52 +57,33 @@ SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their
 MAX_WORKERS = 1056  # warps that pop tiles from the queue; more of them slow each other down
 
 
-class TileState(NamedTuple):
-    """Arrays of a solve, reused by the next: see tile_kernels.py.  tally: counts and times as one array."""
+class Rounds:
+    """The launches of a round, on given arrays; `relabel` and those from `prepare_discharge` may be repeated."""
 
-    height: object
-    bits: object
-    reach_bits: object
-    flags: object
-    visited: object
-    lists: object
-    counts: object
-    times: object
-    tally: object
+    def __init__(self, excess, residual, layout, state: TileState, steps_per_pixel=32, rules: Rules = WHOLE_GRID_RULES):
+        shape, n = shape_of(layout, excess.dtype), layout.count
+        relabel, self._kernel = kernels_for(shape, PIXELS // THREADS, rules)
+        common = (*state[:-1], tuple(np.int32(i) for i in layout.tiles))
+        threads = search_threads(n)
+        warps = threads // WARP
+        shared = 4 * warps * search_words(layout.arcs)
+        blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
+        workers = np.int32(min(blocks * warps, MAX_WORKERS))
+        self.relabel = prepare(relabel, blocks, threads, *common, workers, shared=shared)
+        self._arrays = excess, residual, *common
+        self._barriers = np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER))
+        self._shared = shape.shared_bytes
+        options = self._options(1, True)
+        blocks = min(n, most_blocks(self._kernel, (*self._arrays, options), THREADS, self._shared))
+        self._blocks = min(blocks, multiprocessors()) if n <= SMALL_GRID_TILES else blocks
 
+    def prepare_discharge(self, discharge_ratio=1.0, may_relabel=True):
+        """Prepare a launch of discharge_kernel; discharge_ratio as in `solve`, may_relabel: pixels may be relabeled."""
+        options = self._options(discharge_ratio, may_relabel)
+        return prepare(self._kernel, self._blocks, THREADS, *self._arrays, options, shared=self._shared)
 
-class Rounds(NamedTuple):
-    """The launches of a round; each may be repeated."""
-
-    relabel: object
-    discharge: object
-    push_only: object  # `discharge` without relabels, from round FALLBACK_ROUND on
-
-
-def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=32, discharge_ratio=1.0) -> Rounds:
-    """Prepare the launches for these arrays; steps_per_pixel and discharge_ratio as in `solve`."""
-    shape = shape_of(layout, excess.dtype)
-    n = layout.count
-    relabel, discharge = kernels_for(shape, PIXELS // THREADS)
-    tiles = tuple(np.int32(i) for i in layout.tiles)
-    common = (*state[:-1], tiles)
-    threads = search_threads(n)
-    warps = threads // WARP
-    search_shared = 4 * warps * search_words(layout.arcs)
-    most = most_blocks(relabel, (*common, np.int32(0)), threads, search_shared)
-    search_blocks = min(most, -(-n // warps))
-    workers = np.int32(min(search_blocks * warps, MAX_WORKERS))
-    search = prepare(relabel, search_blocks, threads, *common, workers, shared=search_shared)
-    options = (np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER)), np.float64(discharge_ratio))
-    shared = shared_bytes(shape)
-    arrays = (excess, residual, *common, *options)
-    blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
-    if n <= SMALL_GRID_TILES:
-        blocks = min(blocks, multiprocessors())
-    discharge_rounds, push_only = (
-        prepare(discharge, blocks, THREADS, *arrays, np.int32(may_relabel), shared=shared) for may_relabel in (1, 0)
-    )
-    return Rounds(search, discharge_rounds, push_only)
+    def _options(self, discharge_ratio, may_relabel) -> tuple:
+        return self._barriers, np.float64(discharge_ratio), np.int32(may_relabel)
 
 
 def shape_of(layout, dtype) -> Shape:
@@ -148,19 +123,17 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
     discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
     n, arcs = layout.count, layout.arcs
-    state = make_state(n, arcs, list_count(shape_of(layout, excess.dtype))) if warm is None else warm
+    state = make_state(n, arcs, shape_of(layout, excess.dtype).lists) if warm is None else warm
     clear(state.tally)
-    threads = search_threads(n)
-    launch(bits_kernel, -(-n // (threads // WARP)), threads, excess, residual, arcs, n, state.bits)
-    rounds = prepare_rounds(excess, residual, layout, state, steps_per_pixel, discharge_ratio)
-    discharge_rounds = rounds.discharge
+    fill_bits(excess, residual, layout, state)
+    rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
+    discharge = rounds.prepare_discharge(discharge_ratio)
     launches = 1 if callback is not None else LAUNCHES_AHEAD_IF_SMALL if n <= SMALL_GRID_TILES else LAUNCHES_AHEAD
     while True:
         for _ in range(launches):
             rounds.relabel()
-            discharge_rounds()
-        tally = download(state.tally)
-        done, times = tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
+            discharge()
+        done, times = counts_and_times(download(state.tally))
         stats = {
             "rounds": int(done[ROUNDS]),
             "global_relabels": int(done[WHOLE_RELABELS]),
@@ -173,20 +146,13 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
         if done[DONE]:
             break
         if done[ROUNDS] >= FALLBACK_ROUND:
-            discharge_rounds = rounds.push_only
+            discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=False)
     relabeling, discharging = (int(times[i]) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL))
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
 
-def make_state(n: int, arcs: int, lists: int) -> TileState:
-    """Allocate the arrays for n tiles in one piece of memory."""
-    *arrays, tally = allocate(
-        (n * PIXELS, np.int32),
-        (n * (arcs + 2) * WARP, np.uint32),
-        (n * WARP, np.uint32),
-        (n, np.int32),
-        (n, np.int32),
-        (n * lists, np.int32),
-        (COUNTS // 2 + TIMES, np.int64),
-    )
-    return TileState(*arrays, tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :], tally)
+def fill_bits(excess, residual, layout, state: TileState) -> None:
+    """Set `state.bits` from excess and residuals."""
+    threads = search_threads(layout.count)
+    blocks = -(-layout.count // (threads // WARP))
+    launch(bits_kernel, blocks, threads, excess, residual, layout.arcs, layout.count, state.bits)

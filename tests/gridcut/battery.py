@@ -248,7 +248,7 @@ def table():
 
 
 def extremes():
-    """Capacities round a pixel that add up to the limits of the integers, and next to them."""
+    """Capacities incident to a pixel that sum to the limits of the integers, or to values next to them."""
     for limit in (INT32_MAX, INT32_MAX + 1, INT64_MAX):
         arc = limit // 5
         rest = limit - 2 * arc

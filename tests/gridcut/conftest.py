@@ -107,6 +107,12 @@ def solve(source, sink, edges, method="auto", **keywords):
     return cut
 
 
+def assert_equal_cuts(cut, expected):
+    """Equal values and labels: the tie rule makes labels unique."""
+    assert cut.value == expected.value
+    assert (cut.labels == expected.labels).all()
+
+
 def check_flow(cut, source, sink, edges, mask=None):
     """Check that flow() satisfies the capacities and the balance of every pixel, and has the cut's value."""
     shape = np.shape(source)
@@ -204,6 +210,7 @@ class Tools:
     oracle = staticmethod(oracle)
     solve = staticmethod(solve)
     check_flow = staticmethod(check_flow)
+    assert_equal_cuts = staticmethod(assert_equal_cuts)
     random_problem = staticmethod(random_problem)
 
     @staticmethod

@@ -14,7 +14,7 @@ def test_integers_of_any_library_are_counts(value):
 
 
 @pytest.mark.parametrize("value", ["2", 2.5, 2.0, True, np.True_, None, [2], 1j, np.float64(2)])
-def test_other_kinds_are_no_counts(value):
+def test_other_types_are_not_counts(value):
     with pytest.raises(TypeError, match=r"threads must be an integer, got .*"):
         check_count("threads", value)
 
@@ -37,7 +37,7 @@ def test_positive_numbers(value):
 
 
 @pytest.mark.parametrize("value", ["x", None, True, 1j, [1.0]])
-def test_other_kinds_are_no_numbers(value):
+def test_other_types_are_not_numbers(value):
     with pytest.raises(TypeError, match=r"global_every must be a number, got"):
         check_positive("global_every", value)
 

@@ -70,7 +70,7 @@ def test_flood_crosses_tile_boundaries(seed):
     from gridcut.core.grid import make_layout
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.multilabel.flood_cuda import flood
-    from gridcut.tiles.tile_layout import make_tile_layout, to_image
+    from gridcut.tiles.tile_layout import make_tile_layout, to_image, to_tiles
 
     neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]
     tiled = make_tile_layout(1, shape, make_layout(shape, neighbourhood(neighbours)).offsets)
@@ -92,11 +92,7 @@ def test_flood_crosses_tile_boundaries(seed):
         images[k] = images[k].reshape(tiled.extent) & ~leaves
     whole = np.zeros((tiled.count, arcs, 1024), bool)
     for k in range(arcs):
-        room = [n * t - d for n, t, d in zip(tiles, tile, tiled.extent, strict=True)]
-        split = np.pad(images[k], [(0, r) for r in room]).reshape(
-            [i for pair in zip(tiles, tile, strict=True) for i in pair]
-        )
-        whole[:, k] = split.transpose(0, 2, 4, 1, 3, 5).reshape(tiled.count, 1024)
+        whole[:, k] = to_tiles(tiled, images[k])
     bits[:, :arcs] = (whole.reshape(tiled.count, arcs, 32, 32) * powers).sum(-1, dtype=np.uint32)
     before = None
     while before is None or (before != expected).any():

@@ -137,36 +137,34 @@ def test_queue():
 def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     """Flow is conserved, no capacity is exceeded, and if all arcs are open all excess reaches the sink."""
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_discharge import PIXELS, WIDTH, discharge, height_index
-    from gridcut.tiles.tile_kernels import Shape, halo_of, height_words, shared_bytes
+    from gridcut.tiles.tile_discharge import PIXELS, discharge, height_index
     from gridcut.tiles.tile_search import UNREACHABLE
+    from gridcut.tiles.tile_shape import Shape
 
     tiled, _ = layout_of(connectivity)
     shape = Shape(tiled.offsets, tiled.tile, wide)
-    tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
-    halo = halo_of(shape)
-    steps_to = (offsets @ [tile[1] * 32, 32, 1]).astype(np.int32)
-    deltas = (offsets @ [(tile[1] + 2 * halo[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
-    e_at = height_words(shape) // (2 if wide else 1)
+    tile, arcs, halo = tiled.tile, tiled.arcs, shape.halo
+    offsets, steps_to, deltas = shape.offset_array, shape.pixel_steps, shape.height_steps
+    e_at, n_heights = shape.excess_start, shape.height_words
     rng = np.random.default_rng([connectivity, wide, may_relabel, int(10 * share)])
     unit = 2**35 if wide else 1
 
-    h = np.zeros(shared_bytes(shape) // 4, np.int32)
+    h = np.zeros(shape.shared_bytes // 4, np.int32)
     w = h.view(np.int64) if wide else h
     assert w.size == e_at + PIXELS * (arcs + 1)
     excess = rng.integers(-5, 5, tile) * (rng.random(tile) < 0.05) * unit
     residual = rng.integers(1, 4, (arcs, *tile)) * (rng.random((arcs, *tile)) < share) * unit
     w[e_at:] = np.concatenate([excess.ravel(), residual.ravel()])
     # In the halo too: heights need not be distances.
-    h[: height_words(shape)] = rng.integers(1, 30, height_words(shape))
-    h[: height_words(shape)][rng.random(height_words(shape)) < 1 - share] = UNREACHABLE
+    h[:n_heights] = rng.integers(1, 30, n_heights)
+    h[:n_heights][rng.random(n_heights) < 1 - share] = UNREACHABLE
     places = np.array([height_index(p, tile, halo) for p in range(PIXELS)])
     if share == 1:
         # Distances, as after a relabeling, so that discharging terminates.
-        h[: height_words(shape)] = 1
+        h[:n_heights] = 1
         border = np.any([outside(tile, offset) for offset in tiled.offsets], axis=0)
         h[places] = distances(np.where(border, 2, UNREACHABLE), residual > 0, tiled.offsets, UNREACHABLE).ravel()
-    heights = h[: height_words(shape)].copy()
+    heights = h[:n_heights].copy()
     left = np.ones(32, np.int32)
     max_barriers = 60 if share == 1 else 4
 
@@ -191,7 +189,7 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
         if not may_relabel:
             down = heights[places] > heights[np.clip(places + deltas[k], 0, None)]
             assert down.reshape(tile)[(residual_now[k] < residual[k]) & (residual_now[k ^ 1] == residual[k ^ 1])].all()
-    now = h[: height_words(shape)]
+    now = h[:n_heights]
     assert (now >= heights).all()
     around = np.ones(heights.size, bool)
     around[places] = False
@@ -206,14 +204,15 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
 def on_device(tiled, layout, excess, residual):
     """Excess and residuals in tiles, and the memory of a solve with their bits."""
     from gridcut.device.cuda import cuda
-    from gridcut.tiles.tile_kernels import Shape, bits_kernel, list_count
-    from gridcut.tiles.tiles import make_state
+    from gridcut.tiles.tile_kernels import bits_kernel
+    from gridcut.tiles.tile_shape import Shape
+    from gridcut.tiles.tile_state import make_state
 
     flat_excess, flat_residual = np.zeros(layout.size, np.int32), np.zeros(layout.size * layout.arcs, np.int32)
     layout.interior(flat_excess)[...] = excess
     layout.interior(flat_residual.reshape(-1, layout.arcs))[...] = np.moveaxis(residual, 0, -1)
     arrays = [cuda.to_device(a) for a in from_flat(tiled, flat_excess, flat_residual, layout, np.uint16)]
-    state = make_state(tiled.count, tiled.arcs, list_count(Shape(tiled.offsets, tiled.tile, False)))
+    state = make_state(tiled.count, tiled.arcs, Shape(tiled.offsets, tiled.tile, False).lists)
     for array in state:
         array.copy_to_device(np.zeros(array.shape, array.dtype))
     bits_kernel[tiled.count, 32](*arrays, tiled.arcs, tiled.count, state.bits)
@@ -221,8 +220,9 @@ def on_device(tiled, layout, excess, residual):
 
 
 def relabel(tiled, state):
-    from gridcut.tiles.tile_kernels import SEARCH_THREADS, Shape, kernels_for
+    from gridcut.tiles.tile_kernels import SEARCH_THREADS, kernels_for
     from gridcut.tiles.tile_search import search_words
+    from gridcut.tiles.tile_shape import Shape
 
     kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False), 32)
     kernel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
@@ -279,7 +279,8 @@ def test_relabeling_along_a_winding_path(transposed, end):
 @pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6)), (6, (5, 4, 8))])
 def test_discharge_updates_the_bits(connectivity, shape):
     """After a launch, bits agree with excess and residuals, also across boundaries; flow is conserved."""
-    from gridcut.tiles.tile_kernels import THREADS, Shape, bits_kernel, kernels_for, shared_bytes
+    from gridcut.tiles.tile_kernels import THREADS, bits_kernel, kernels_for
+    from gridcut.tiles.tile_shape import Shape
 
     tiled, layout = layout_of(connectivity, shape)
     rng = np.random.default_rng([connectivity, 4])
@@ -299,7 +300,7 @@ def test_discharge_updates_the_bits(connectivity, shape):
     kind = Shape(tiled.offsets, tiled.tile, False)
     _, kernel = kernels_for(kind, 32)
     for _ in range(2):
-        kernel[1, THREADS, 0, shared_bytes(kind)](e, r, *state[:-1], tiled.tiles, 1, 1e9, 0)
+        kernel[1, THREADS, 0, kind.shared_bytes](e, r, *state[:-1], tiled.tiles, (1, 1e9, 0))
         kept = state.bits.copy_to_host()
         bits_kernel[tiled.count, 32](e, r, tiled.arcs, tiled.count, state.bits)
         assert (state.bits.copy_to_host() == kept).all()

@@ -1,4 +1,4 @@
-"""run_threads: no worker is left behind, whatever happens to one of them or to the caller."""
+"""run_threads: no worker keeps running after an error in a worker or an interrupt of the caller."""
 
 import random
 import signal
@@ -9,16 +9,16 @@ import pytest
 
 from gridcut.device import run_threads
 
-LIMIT = 30  # seconds after which a worker gives up waiting, and the test fails
+LIMIT = 30  # seconds until a waiting worker fails the test
 
 
 def wait_for(abort) -> str:
-    """A worker that waits for one that never comes."""
+    """Wait until the abort cell is set."""
     end = time.monotonic() + LIMIT
     while not abort[0]:
-        assert time.monotonic() < end, "nothing told this worker to stop"
+        assert time.monotonic() < end, "the abort cell was not set"
         time.sleep(1e-4)
-    return "told to stop"
+    return "aborted"
 
 
 def alive() -> list:
@@ -55,12 +55,12 @@ def test_a_thread_that_cannot_be_started(which, monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         run_threads(work, 4, abort)
-    assert set(ran) <= set(range(which)), "neither this one nor those after it"
+    assert set(ran) <= set(range(which)), "neither this thread nor later ones run"
     assert not alive()
 
 
 def test_a_thread_that_starts_too_late_does_nothing(monkeypatch):
-    """The caller is interrupted while it starts a thread, which comes to run only after that."""
+    """The caller is interrupted while it starts a thread, which runs only after the interrupt."""
     late, ran = [], []
 
     def start(thread):
@@ -78,7 +78,7 @@ def test_a_thread_that_starts_too_late_does_nothing(monkeypatch):
 
 
 def test_an_error_of_an_interrupted_lock_counts_as_the_interrupt(monkeypatch):
-    """As `Condition.wait` may raise it; but not an error that comes while the caller handles an earlier interrupt."""
+    """`Condition.wait` may raise such an error.  One raised while the caller handles an earlier interrupt is kept."""
 
     def start(thread):
         try:
@@ -145,7 +145,7 @@ def test_interrupts(own_worker_waits):
             begin = time.monotonic()
             try:
                 armed[0] = True
-                # Again later: Python drops an interrupt that comes while it cleans up after a thread.
+                # Repeated: Python drops an interrupt that arrives while it cleans up after a thread.
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-3), 0.5)
                 run_threads(work, 4, abort)
                 pytest.fail("no interrupt")

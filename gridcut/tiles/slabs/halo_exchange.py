@@ -14,8 +14,8 @@ import numpy as np
 from numba import int32, int64, uint16, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function
-from gridcut.tiles.tile_kernels import CONTINUED, IDLE, QUEUED, RELABEL_MODE, REQUEUED_TILES
-from gridcut.tiles.tile_queue import HEAD, PENDING, TAIL, push
+from gridcut.tiles.tile_queue import push
+from gridcut.tiles.tile_state import CONTINUED, HEAD, IDLE, PENDING, QUEUED, RELABEL_MODE, REQUEUED_TILES, TAIL
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 if SIMULATED else 1056

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, upload
-from gridcut.device.cuda import WARP, multiprocessors
-from gridcut.device.launch import launch, most_blocks, prepare
+from gridcut.device.launch import prepare
 from gridcut.device.peers import Gpu, copy_between
 from gridcut.tiles.slabs.halo_exchange import (
     blocks_for,
@@ -16,21 +15,10 @@ from gridcut.tiles.slabs.halo_exchange import (
     unpack_heights_kernel,
 )
 from gridcut.tiles.slabs.slab_load import Slab
+from gridcut.tiles.slabs.slab_rules import SLAB_RULES
 from gridcut.tiles.slabs.split import Face
-from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
-from gridcut.tiles.tile_kernels import (
-    COUNTS,
-    GHOSTS_AFTER,
-    GHOSTS_BEFORE,
-    PIXELS,
-    THREADS,
-    bits_kernel,
-    kernels_for,
-    list_count,
-    shared_bytes,
-)
-from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tiles import MAX_WORKERS, SMALL_GRID_TILES, make_state, search_threads, shape_of
+from gridcut.tiles.tile_state import GHOSTS_AFTER, GHOSTS_BEFORE, counts_and_times, make_state
+from gridcut.tiles.tiles import Rounds, fill_bits, shape_of
 
 
 class SlabSolver:
@@ -45,44 +33,27 @@ class SlabSolver:
     def _prepare(self, steps_per_pixel: int) -> None:
         part, state = self.slab.part, self.slab.state
         tiles = part.tiles
-        n = tiles.count
-        shape = shape_of(tiles, state.excess.dtype)._replace(ghosts=True)
-        self.memory = make_state(n, tiles.arcs, list_count(shape))
+        self.memory = make_state(tiles.count, tiles.arcs, shape_of(tiles, state.excess.dtype).lists)
         clear(self.memory.tally)
         for slot, ghosts in ((GHOSTS_BEFORE, part.ghosts_before), (GHOSTS_AFTER, part.ghosts_after)):
             self._set(slot, ghosts)
-        threads = search_threads(n)
-        warps = threads // WARP
-        launch(bits_kernel, -(-n // warps), threads, state.excess, state.residual, tiles.arcs, n, self.memory.bits)
-        relabel, self._discharge = kernels_for(shape, PIXELS // THREADS)
-        common = (*self.memory[:-1], tuple(np.int32(i) for i in tiles.tiles))
-        shared = 4 * warps * search_words(tiles.arcs)
-        blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
-        self._search = prepare(
-            relabel, blocks, threads, *common, np.int32(min(blocks * warps, MAX_WORKERS)), shared=shared
-        )
-        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER)))
-        self._shared = shared_bytes(shape)
-        all_arguments = (*self._arguments, np.float64(1), np.int32(1))
-        blocks = min(n, most_blocks(self._discharge, all_arguments, THREADS, self._shared))
-        self._blocks = min(blocks, multiprocessors()) if n <= SMALL_GRID_TILES else blocks
+        fill_bits(state.excess, state.residual, tiles, self.memory)
+        self._rounds = Rounds(state.excess, state.residual, tiles, self.memory, steps_per_pixel, SLAB_RULES)
         self.boundaries = [Boundary(self, face) for face in part.faces()]
 
     def relabel(self) -> None:
         with self.gpu.active():
-            self._search()
+            self._rounds.relabel()
 
     def discharge(self, discharge_ratio: float, push_only: bool) -> None:
         """push_only: pixels are not relabeled."""
         with self.gpu.active():
-            arguments = (*self._arguments, np.float64(discharge_ratio), np.int32(0 if push_only else 1))
-            prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
+            self._rounds.prepare_discharge(discharge_ratio, not push_only)()
 
     def counts(self):
-        """Counts and times (see tile_kernels.py), after all launches so far have finished."""
+        """Counts and times (see tile_state.py), after all launches so far have finished."""
         with self.gpu.active():
-            tally = download(self.memory.tally)
-        return tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
+            return counts_and_times(download(self.memory.tally))
 
     def set_count(self, slot: int, value: int) -> None:
         with self.gpu.active():

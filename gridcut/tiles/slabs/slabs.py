@@ -39,15 +39,14 @@ import numpy as np
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.slabs.slab_solver import SlabSolver, connect
-from gridcut.tiles.tile_kernels import (
+from gridcut.tiles.tile_rules import LOCAL_RELABEL_RATIO, LOCAL_SHARE
+from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
     DISCHARGES,
     DONE,
     LAST_DISCHARGED_TILES,
     LOCAL,
-    LOCAL_RELABEL_RATIO,
-    LOCAL_SHARE,
     RELABEL_MODE,
     RELABEL_TIME,
     RELABEL_TOTAL,

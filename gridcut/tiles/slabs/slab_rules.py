@@ -1,0 +1,56 @@
+"""The kernels of gridcut/tiles/tile_kernels.py in one slab of a grid: what differs from a whole grid.
+
+The first and the last tiles of a slab may be *ghost tiles*, copies of tiles that belong to the adjacent slabs.  They
+are neither searched nor discharged.  The host decides when the solve ends and what the next relabeling is.  In mode
+CONTINUED a relabeling resumes after heights of ghost tiles have changed: the tiles next to them are queued already.
+"""
+
+from numba import int32, uint16
+
+from gridcut.device.cuda import device_function, relaxed_load
+from gridcut.tiles.tile_kernels import list_kernels
+from gridcut.tiles.tile_rules import Rules
+from gridcut.tiles.tile_state import (
+    CONTINUED,
+    DISCHARGED_TILES,
+    DONE,
+    GHOSTS_AFTER,
+    GHOSTS_BEFORE,
+    LAST_DISCHARGED_TILES,
+    RELABEL_MODE,
+    WHOLE_GRID,
+)
+
+
+@device_function
+def never_returns(counts):
+    """Every launch runs."""
+    return False
+
+
+@device_function
+def is_continued(counts):
+    """Whether the relabeling resumes the last one."""
+    return counts[RELABEL_MODE] == CONTINUED
+
+
+@device_function
+def is_ghost(t, n, counts):
+    """Whether tile t of n is a ghost tile."""
+    return t < counts[GHOSTS_BEFORE] or t >= n - counts[GHOSTS_AFTER]
+
+
+@device_function
+def report_round(counts, times, n, no_work, may_relabel, now):
+    """Report the round to the host."""
+    counts[DONE] = 1 if no_work else 0
+    counts[LAST_DISCHARGED_TILES] = relaxed_load(counts, DISCHARGED_TILES)
+    counts[RELABEL_MODE] = WHOLE_GRID
+
+
+SLAB_RULES = Rules(never_returns, is_continued, is_ghost, report_round)
+
+
+def kernels():
+    """List (name, kernel, argument types), for the compile tests."""
+    return list_kernels(((4, int32, uint16), (26, int32, uint16)), SLAB_RULES)
