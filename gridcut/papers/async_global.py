@@ -38,7 +38,7 @@ import time
 import numpy as np
 
 from gridcut.core.grid import index_type
-from gridcut.core.push_relabel_rules import goes_down, lifted
+from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import (
     atomic_add,
     atomic_cas,
@@ -50,7 +50,7 @@ from gridcut.device import (
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.papers import push_relabel
 from gridcut.papers.global_relabel import global_relabel, sink_side_of
-from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, push_and_post, take
+from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
 FALLBACK_ROUND = 200
 SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds
@@ -92,8 +92,15 @@ def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, r
                         lowest = h
                         arc = k
             if goes_down(here, lowest):
-                left = push_and_post(excess, residual, x, x + step[arc], arcs, arc, left, ring, tail, share)
+                y = x + step[arc]
+                amount = push_amount(left, atomic_load(residual, x * arcs + arc))
+                atomic_add(residual, x * arcs + arc, -amount)
+                atomic_add(residual, y * arcs + (arc ^ 1), amount)
+                left = atomic_add(excess, x, -amount) - amount
+                before = atomic_add(excess, y, amount)
                 pushes += 1
+                if before <= 0 and before + amount > 0:
+                    post(ring, tail, share, y)
             else:
                 if not must_wait:
                     here = lifted(lowest, ceiling)

@@ -26,11 +26,11 @@ O(n^2 m) operations; memory 12 bytes per pixel.
 import numpy as np
 
 from gridcut.core.grid import index_type
-from gridcut.core.push_relabel_rules import goes_down, lifted
-from gridcut.device import atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
+from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.papers.global_relabel import global_relabel, sink_side_of
-from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, push_and_post, take
+from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
 FALLBACK_ROUND = 200
 SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds
@@ -65,8 +65,15 @@ def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, 
                         lowest = h
                         arc = k
             if goes_down(here, lowest):
-                left = push_and_post(excess, residual, x, x + step[arc], arcs, arc, left, ring, tail, share)
+                y = x + step[arc]
+                amount = push_amount(left, atomic_load(residual, x * arcs + arc))
+                atomic_add(residual, x * arcs + arc, -amount)
+                atomic_add(residual, y * arcs + (arc ^ 1), amount)
+                left = atomic_add(excess, x, -amount) - amount
+                before = atomic_add(excess, y, amount)
                 pushes += 1
+                if before <= 0 and before + amount > 0:
+                    post(ring, tail, share, y)
             else:
                 here = lifted(lowest, ceiling)
                 atomic_store(height, x, here)

@@ -11,7 +11,6 @@ Arrays
 
 import numpy as np
 
-from gridcut.core.push_relabel_rules import push_amount
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel
 
 SPACING = 16  # entries, so that counters of different workers are in different cache lines
@@ -23,19 +22,6 @@ def post(ring, tail, share, cell):
     owner = cell // share
     slot = atomic_add(tail, owner * SPACING, 1)
     atomic_store(ring, owner * share + slot % share, cell + 1)
-
-
-@kernel
-def push_and_post(excess, residual, x, y, arcs, arc, left, ring, tail, share):
-    """Push the excess `left` of cell x along its arc to y, and post y if it becomes active; the excess left in x."""
-    amount = push_amount(left, atomic_load(residual, x * arcs + arc))
-    atomic_add(residual, x * arcs + arc, -amount)
-    atomic_add(residual, y * arcs + (arc ^ 1), amount)
-    left = atomic_add(excess, x, -amount) - amount
-    before = atomic_add(excess, y, amount)
-    if before <= 0 and before + amount > 0:
-        post(ring, tail, share, y)
-    return left
 
 
 @kernel
