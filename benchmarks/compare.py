@@ -117,9 +117,10 @@ class Worker:
 
 
 def _has_device(case: Case) -> bool:
-    """Whether the call takes a device and has a method there; sparse costs have none."""
+    """Whether the call takes a device and has a method there; sparse costs and two greedy methods have none."""
     host = "linear_sum_assignment", "maximum_bipartite_matching", "dulmage_mendelsohn"
-    return not (case.call.endswith(host) or case.name.startswith(("sparse", "greedy sorted")))
+    cpu_only = "sparse", "greedy random", "greedy sorted"
+    return not (case.call.endswith(host) or case.name.startswith(cpu_only))
 
 
 def all_cases(quick: bool):
@@ -217,6 +218,8 @@ def app_cases(quick: bool):
     strokes[h // 4 : h // 2, w // 3 : w // 2] = 1
     strokes[: h // 20 + 1] = 2
     yield Case("apps", "segment, strokes", "segment", (photo, strokes), {})
+    small = np.ascontiguousarray(photo[::2, ::2])
+    yield Case("apps", "flow, shifted", "flow", (small, np.roll(small, (2, 3), (0, 1))), {})
 
 
 def _parser():

@@ -40,6 +40,15 @@ def segment(photo, strokes, device="cpu"):
     return lambda: run(photo, scribbles=strokes, device=device)
 
 
+def flow(first, second, device="cpu"):
+    try:
+        from apps.flow import flow as run
+    except ImportError:  # a commit from before the programs had folders
+        run = importlib.import_module("apps.motion.dense").dense_flow
+
+    return lambda: run(first, second, device=device)
+
+
 def prepared(call, arguments, options):
     """The call as a function without arguments."""
     if call in globals():
