@@ -74,4 +74,4 @@ def rules(times) -> str:
             excess.append(taken["cuda" if entries >= limit else "cpu"] / best)
         now = " (now)" * (limit == GPU_MIN_EDGES)
         rows.append([f"{limit}{now}", f"{geometric_mean(excess):.3f}", f"{max(excess):.2f}"])
-    return markdown(["a GPU from so many edges", "times the faster one, geometric mean", "most"], rows)
+    return markdown(["minimum edges for a GPU", "times the faster one, geometric mean", "most"], rows)

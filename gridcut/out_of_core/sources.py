@@ -78,7 +78,7 @@ class Capacities:
         for name, value in (*named.items(), *edges.items(), ("mask", mask)):
             if on_device(value):
                 label = name if isinstance(name, str) else f"edges[{name}]"
-                raise TypeError(f"{label} lies on the GPU; method 'out_of_core' takes arrays on disk or on the host")
+                raise TypeError(f"{label} is on the GPU; method 'out_of_core' takes arrays on disk or on the host")
         self._source = LineArray("source", source)
         self._sink = LineArray("sink", sink)
         self.given = self._source.shape or self._sink.shape

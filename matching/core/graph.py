@@ -6,7 +6,7 @@ Arrays (n rows, m columns)
 
 A stored entry is an edge whatever its value, zero included, as in SciPy's function; entries stored twice are one edge.
 A graph is given by one of its two sides.  The other side is built when it is first used.  Many solvers never use it,
-and building it takes longer than solving many a mesh.
+and building it takes longer than the whole matching of many meshes.
 
 Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache
 if there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.

@@ -287,7 +287,7 @@ def test_malformed_arguments_are_refused(number):
 
 @pytest.mark.thorough
 def test_random_instances():
-    """All functions, a random method beside "auto", starts from prices of anything."""
+    """All functions, "auto" and a random method, and starts from random prices."""
     counts = Counter()
     for k in range(THOROUGH):
         seed = (SEED, 0, k)

@@ -184,7 +184,7 @@ def test_partial(tools, name, sparse, price_updates, arc_fixing):
 
 
 def check_signs(found, limit=None):
-    """What the certificate asks for up to a tolerance holds exactly."""
+    """The conditions that the certificate checks up to a tolerance hold exactly."""
     assert (found.col_price <= 0).all()
     assert (found.col_price[np.setdiff1d(np.arange(len(found.col_price)), found.col)] == 0).all()
     if limit is not None:

@@ -130,7 +130,7 @@ def test_rules():
 @pytest.mark.parametrize("rules", [UNMODIFIED, HALVES])
 @pytest.mark.parametrize("budget", [1, 3])
 def test_every_operation_keeps_epsilon_optimality(tools, rules, budget):
-    """Also price updates between operations, of which a wrong one would be mended by the end."""
+    """Also price updates between operations: the final result would not show a wrong one, as later steps correct it."""
     rng = np.random.default_rng(10)
     updates = 0
     for trial in range(20):

@@ -81,6 +81,6 @@ def test_strips_fit_into_the_memory():
 def test_arrays_on_a_gpu_are_rejected(problem):
     cupy = pytest.importorskip("cupy")
     source, sink, edges = problem
-    with pytest.raises(TypeError, match="lies on the GPU"):
+    with pytest.raises(TypeError, match="is on the GPU"):
         gridcut.max_flow(cupy.asarray(source), sink, edges, method="out_of_core")
     assert to_host(cupy.asarray(source)).shape == source.shape
