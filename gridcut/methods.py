@@ -1,7 +1,8 @@
 """The max-flow methods by name, and the rule behind ``method="auto"``.
 
-To add a method: write its solver in a file of its own, a function here that calls the solver, an entry of METHODS, a
-row of the algorithm table in README.md, and a line in tests/gridcut/test_methods.py.
+To add a method: write its solver in a file of its own, a function here that calls it, and an entry of METHODS.  The
+function consists of ``from MODULE import solve`` and its call, by which tests/repository/test_readme.py finds the file.
+"Adding an algorithm" in CONTRIBUTING.md lists the tests and documents that name every method.
 
 The functions here import their solvers when they are called, so that importing gridcut imports neither kernels nor
 numba.cuda.
@@ -24,8 +25,12 @@ IBFS_MAX_OFFSETS = 32  # "ibfs" keeps sets of arcs in the bits of one integer
 class Method(NamedTuple):
     """One max-flow method: a function per device, None if it does not run on that device, and its parameters.
 
-    cpu, cuda         ``cpu(grid, callback, **parameters)`` solves a `Grid` in place; returns the mask of the sink side
-                      and stats.  "tiles" has another state, see `_tiles`
+    cpu, cuda         ``cpu(grid, callback, **parameters)`` solves a `Grid` in place; returns the sink side, a flat
+                      uint8 array over all cells that is 1 where a pixel can reach the sink and 0 in the padding, and
+                      stats, a new dict of counters.  "tiles" has another state, see `_tiles`; "out_of_core" takes
+                      arrays and returns a Cut
+    callback          None, or called between two rounds with a copy of the counters; `grid` then holds a valid
+                      preflow, and an exception of the callback ends the solve
     warm              ``warm(grid, memory, touched, callback, **parameters)`` solves again on the CPU after changes;
                       returns mask, stats and the `memory` for the next call.  `touched`: the cells whose excess or
                       residuals have changed since the last call, with repetitions; None: unknown.  Methods without

@@ -6,7 +6,7 @@ relabeling of the same section.
 
 Arrays
   height[p]   1: remaining capacity to the sink;  ceiling: cannot reach the sink (and the padding)
-  queue[...]  pixels in the order in which they were reached
+  queue[...]  pixels in the order in which they were reached; one entry per cell
 """
 
 from gridcut.device import kernel

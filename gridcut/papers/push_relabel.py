@@ -46,7 +46,10 @@ def count_members(height, members):
 
 @kernel
 def push(excess, residual, arc, opposite, q, left):
-    """Push the excess `left` of a pixel along an arc to q; the amount, and whether q becomes active."""
+    """Push up to `left` along an arc to q, and add it to q's excess; the caller subtracts it from the pixel's.
+
+    Returns the amount, and whether q becomes active.
+    """
     amount = push_amount(left, residual[arc])
     residual[arc] -= amount
     residual[opposite] += amount
@@ -202,7 +205,7 @@ def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=No
         count_members(height, members)
         if order == "fifo":
             pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
-        else:
+        else:  # `queue` serves as `after`
             pushes, relabels = discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
         stats["pushes"] += pushes
         stats["relabels"] += relabels

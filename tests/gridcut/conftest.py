@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core import event
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
@@ -14,8 +15,8 @@ from gridcut.methods import METHODS as SOLVERS
 # name, parameters: every solver, and every variant of it
 ON_CPU = {
     "auto": ("auto", {"device": "cpu"}),
-    "fifo": ("push_relabel", {"device": "cpu", "order": "fifo"}),
-    "highest": ("push_relabel", {"device": "cpu", "order": "highest"}),
+    "push_relabel fifo": ("push_relabel", {"device": "cpu", "order": "fifo"}),
+    "push_relabel highest": ("push_relabel", {"device": "cpu", "order": "highest"}),
     "lock_free": ("lock_free", {"device": "cpu", "threads": 3}),
     "async_global": ("async_global", {"device": "cpu", "threads": 3, "global_every": 0.1}),
 }
@@ -152,14 +153,36 @@ def random_problem(rng, shape, offsets, dtype=np.int32, high=10, density=None, m
     return capacity(), capacity(), edges, mask
 
 
+class WhileNotCompiling(event.Listener):
+    """Functions in place of those of NumPy, except while numba compiles: it knows NumPy's own only."""
+
+    def __init__(self, functions):
+        self._own = {name: getattr(np, name) for name in functions}
+        self._functions = functions
+        self._depth = 0
+
+    def on_start(self, event):
+        self._depth += 1
+        self.put(self._own)
+
+    def on_end(self, event):
+        self._depth -= 1
+        if not self._depth:
+            self.put(self._functions)
+
+    def put(self, functions):
+        for name, function in functions.items():
+            setattr(np, name, function)
+
+
 @pytest.fixture
 def poison(monkeypatch, request):
     """Make uninitialised reads visible: np.empty returns arrays of a sentinel.
 
-    Not on a GPU, whose memory np.empty does not allocate; kernels for the host may still be compiled in such a test,
-    and numba does not support this np.empty.
+    Not on a GPU, whose memory np.empty does not allocate.
     """
     if "cuda" in request.node.name:
+        yield
         return
 
     def poisoned(make):
@@ -171,8 +194,11 @@ def poison(monkeypatch, request):
 
         return empty
 
-    monkeypatch.setattr(np, "empty", poisoned(np.empty))
-    monkeypatch.setattr(np, "empty_like", poisoned(np.empty_like))
+    functions = {name: poisoned(getattr(np, name)) for name in ("empty", "empty_like")}
+    with event.install_listener("numba:compile", WhileNotCompiling(functions)):
+        for name, function in functions.items():
+            monkeypatch.setattr(np, name, function)
+        yield
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import gridcut
 
 ON_CPU = {
     "auto": {},
-    "fifo": {"method": "push_relabel"},
-    "highest": {"method": "push_relabel", "order": "highest"},
+    "push_relabel fifo": {"method": "push_relabel"},
+    "push_relabel highest": {"method": "push_relabel", "order": "highest"},
     "lock_free": {"method": "lock_free", "threads": 2},
     "async_global": {"method": "async_global", "threads": 2},
     "out_of_core": {"method": "out_of_core"},

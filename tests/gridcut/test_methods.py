@@ -41,6 +41,14 @@ def test_every_solver_of_the_table_is_listed_here():
     assert table == listed
 
 
+def test_the_battery_runs_every_method(tools):
+    """Except "tiles" and "ibfs", which "auto" selects, and "out_of_core", which has tests of its own."""
+    on_cpu, on_cuda = ({solver for solver, _ in names.values()} for names in (tools.ON_CPU, tools.ON_CUDA))
+    by_auto = {"auto", "tiles", "ibfs", "out_of_core"}
+    assert {name for name, entry in methods.METHODS.items() if entry.cpu} - by_auto == on_cpu - by_auto
+    assert {name for name, entry in methods.METHODS.items() if entry.cuda} - by_auto == on_cuda - by_auto
+
+
 @pytest.mark.parametrize(("name", "ran_on", "module"), SOLVERS)
 def test_parameters_are_the_keywords_of_the_solver(name, ran_on, module):
     if ran_on == "cuda" and not numba_cuda_is_installed():

@@ -35,6 +35,20 @@ def test_every_method_has_its_row_in_the_algorithm_table():
                 assert module.replace(".", "/") + ".py" in linked
 
 
+def test_every_parameter_of_a_max_flow_method_is_documented():
+    from gridcut.methods import METHODS
+
+    rows = [row for row in (ROOT / "docs/gridcut.md").read_text("utf-8").splitlines() if row.startswith("| `")]
+    for method, entry in METHODS.items():
+        for device, solver, parameters in (
+            ("CPU", entry.cpu, entry.cpu_parameters),
+            ("GPU", entry.cuda, entry.cuda_parameters),
+        ):
+            if solver is not None:
+                (row,) = (row for row in rows if f"`{method}`" in row.split("|")[1] and device in row.split("|")[2])
+                assert set(re.findall(r"`(\w+)` \(", row)) == set(parameters), row
+
+
 def test_every_assignment_method_has_its_row():
     from assign.methods import METHODS
 
