@@ -1,8 +1,8 @@
 """The two kernels of `tiles`, compiled for one neighbourhood: global relabeling and discharging.
 
 plain_tiles.py has the same steps in plain Python, for one thread; read it first.  tile_state.py has the tables of the
-arrays and of the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the GPU until the
-kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
+arrays and of the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the
+GPU until the kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
 
 relabel_kernel   sets heights to distances to the sink.  First each warp searches its own tiles, then tiles from a queue
                  (tile_queue.py, tile_relabel.py, tile_search.py).
@@ -24,13 +24,13 @@ searched only within LOCAL_RADIUS tiles of those, and all other tiles keep their
 date, which costs time only: only a relabeling of the whole grid decides whether excess can still reach the sink.  It
 follows when local rounds have taken LOCAL_RELABEL_RATIO times as long as the last relabeling of the whole grid.
 
-Why relabel_kernel misses no update: heights only decrease during a relabeling (see below).  The warp that lowers heights
-of tile t stores them, executes a memory fence, and only then sets QUEUED in flags[q] of a neighbour q (atomic or).  The
-warp that searches q sets flags[q] to RUNNING (atomic exchange) before it reads heights.  If the exchange came later, it
-reads the new heights.  If it came earlier, its compare-and-swap of flags[q] from RUNNING to IDLE fails, and it searches
-q again.  All lanes of a warp store and read heights, but a single lane executes each atomic operation.  So a barrier of
-the warp separates the stores from the fence and the atomic or, and another barrier separates the exchange and its fence
-from the reads.
+Why relabel_kernel misses no update: heights only decrease during a relabeling (see below).  The warp that lowers
+heights of tile t stores them, executes a memory fence, and only then sets QUEUED in flags[q] of a neighbour q (atomic
+or).  The warp that searches q sets flags[q] to RUNNING (atomic exchange) before it reads heights.  If the exchange came
+later, it reads the new heights.  If it came earlier, its compare-and-swap of flags[q] from RUNNING to IDLE fails, and
+it searches q again.  All lanes of a warp store and read heights, but a single lane executes each atomic operation.  So
+a barrier of the warp separates the stores from the fence and the atomic or, and another barrier separates the exchange
+and its fence from the reads.
 
 A tile that its own warp has not searched yet is RUNNING from the start: the atomic or then does not return IDLE, so no
 other warp pushes the tile, whose search is due anyway.  For the same reason a KEPT tile is never pushed.
