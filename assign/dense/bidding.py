@@ -60,6 +60,8 @@ def bid(fields, waiting, max_bids):
             # If ties may extend past the end of an old list, a rebuilt one may contain a free column.
             if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
+            # Here bound[i] <= first.  No value in the row is below low[i, 0], so unlisted columns can only tie with j1.
+            # Only a thin list whose column is taken is rebuilt for ties.
             if first == low[i, 0] and not (is_thin(work, i) and j1 >= 0 and row_of[j1] >= 0):
                 break
             refresh(work, i, bids)

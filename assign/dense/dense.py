@@ -5,9 +5,14 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
     start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)
 
 Every step leaves a valid state (work.py): feasible prices, lists that are valid for them, and a matching of tight
-pairs.  Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal
-whatever the earlier steps achieve.  Start prices, the number of bids and the auction's step size only affect the
-running time.
+pairs.  The last step is exact, so the result is optimal whatever the earlier steps achieve.  Start prices, the number
+of bids and the auction's step size only affect the running time.
+
+Termination: bids and searches never increase the number of unmatched rows.  The auction may, because `release`
+unmatches pairs that are not tight; it runs at most once per matrix.  It has at most PHASES phases of at most
+AUCTION_BIDS_PER_ROW n bids, and `bid_all` makes at most BIDS_PER_ROW n bids.  The last searches have no budget.  One
+search per row in `free` matches that row, leaves one row unmatched because of `limit`, or shows that the problem is
+infeasible.  The coarse problem has a quarter of the rows, and a solve restarts at most once, without start prices.
 
 The steps are chosen by measurements during the solve, all in this file:
 
@@ -182,7 +187,7 @@ def search(work, left, auction, stats, report):
     """Augment from the rows in `free`; run an auction first, or in between, if that is faster."""
     n = len(work.cost)
     if auction and left > 0:
-        left = run_auction(work, left, stats, report)
+        left = run_auction(work, stats, report)
         auction = False
     first, spent = left, 0
     for checkpoint, share in (AUCTION_CHECKPOINTS if auction is None else ()) + ((np.inf, 0),):
@@ -201,7 +206,7 @@ def search(work, left, auction, stats, report):
             return search(work, left, True, stats, report)
 
 
-def run_auction(work, left, stats, report):
+def run_auction(work, stats, report):
     """Run the auction from any matching of tight pairs, release pairs that are not tight, and bid for their rows.
 
     Returns the number of rows still unmatched.

@@ -6,13 +6,17 @@ simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
     cuda_kernel          decorator of kernels; compiled at the first launch, machine code cached as for CPU kernels
     device_function      decorator of functions that kernels call
     cooperative_blocks   maximum number of resident blocks of a kernel, the limit for a grid that synchronises
-    grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
+    grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator),
+                         and a memory fence: plain loads after it read what any thread stored before it
     ballot, shuffle, match_any, warp_sync   communication within a warp; all 32 threads must take part
     opaque               hides a number from the optimiser
     relaxed_load         loads from memory that other threads are changing, at every call
 
 Kernels that also run in the simulator are limited there to one block of 32 threads, tiny inputs, and at most one shared
 array per source line.
+
+Some kernels wait in loops for stores of other threads.  They require that each lane of a warp makes progress
+independently of the others, which GPUs guarantee from compute capability 7.0 on (independent thread scheduling).
 """
 
 import time
@@ -138,7 +142,7 @@ else:
 
     @device_function
     def grid_sync():
-        """Barrier of the whole grid."""
+        """Barrier of the whole grid, and a memory fence; many kernels load without `relaxed_load` after it."""
         cuda.cg.this_grid().sync()
 
     @device_function

@@ -21,7 +21,7 @@ of a distance and never decreases.
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.4.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m) operations; memory 8 bytes per pixel.
+No bound on the number of operations is proved.  Memory: 8 bytes per pixel.
 """
 
 import numpy as np

@@ -1,22 +1,31 @@
 """The GPU default without its tricks: push-relabel on tiles of a 2-D grid, in plain Python.
 
-Read this first.  Tests compare the labels with those of `tiles.py`, which is the same algorithm on a GPU:
+Read this first.  Tests compare the labels with those of `tiles.py`, which runs the same steps on a GPU without locks:
 
     relabel      heights become exact distances to the sink (number of arcs, found by a breadth-first search)
     stop         if no pixel with excess can reach the sink
     discharge    the tiles with excess, one colour after another; the heights outside a tile do not change meanwhile
 
-Tiles that touch have different colours, so tiles of one colour do not share an arc: on the GPU one block of threads
-discharges each of them, all blocks in parallel.  Within a tile every pixel with excess repeats one step: push to the
-lowest neighbour if that is lower, else be relabeled to one above it (Łupińska [1], algorithm 4.5, after Hong).
+Tiles that touch, also at a corner, have different colours, so no arc joins tiles of one colour: on the GPU one block of
+threads discharges each of them, all blocks in parallel.  Within a tile every pixel with excess repeats one step: push
+to the lowest neighbour if that is lower, else be relabeled to one above it (Łupińska [1], algorithm 4.5, after Hong).
 
-Heights never exceed the distance to the sink: a push from p to a lower q adds the arc q -> p, which leads up, and a
-relabel raises p to one above its lowest neighbour.  So distances never fall.  Between two relabels excess only
-moves down, and no height exceeds the number of pixels; hence the loop ends [1, section 4.1].
+Termination of this sequential program, after [1, section 4.1].  A push from p to a lower q adds the arc q -> p, which
+leads up, and a relabel raises p to one above its lowest neighbour.  So heights never exceed distances, and distances
+never fall.  Every round makes a step, because only the steps of an active pixel change its height or reduce its excess.
+A step raises a height, or pushes at least one unit down.  If a height of p rises in a round, so does the distance of p
+by the next search.  A finite distance is at most the number of pixels, so this happens in finitely many rounds.  In any
+other round heights are constant, and the sum of excess times height, which is bounded below, falls by at least 1.
+Hence the loop ends.
 
-What `tiles.py` adds: 32 pixels of a row as the bits of one word during the search; tiles searched again only where the
-surroundings changed; discharging in shared memory, for about as long as relabeling took; local relabeling when few
-tiles have excess; both steps queued on the GPU in advance; 3-D grids; slabs on several GPUs.
+This proof does not carry over to the GPU.  Lock-free steps read heights that are out of date, so a height may exceed
+the distance, and distances may fall.  tiles.py therefore has a fallback, with a proof of its own.
+
+What `tiles.py` adds: lock-free steps of all pixels of a tile; sweeps over the colours repeated between two relabelings;
+the fallback after FALLBACK_ROUND rounds; 32 pixels of a row as the bits of one word during the search; tiles searched
+again only where heights around them decreased; discharging in shared memory, for about as long as relabeling took;
+local relabeling when few tiles have excess; both steps queued on the GPU in advance; 3-D grids; slabs on several GPUs.
+Where all arcs are parallel to the axes, it uses two colours instead of four.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
@@ -75,7 +84,7 @@ def _is_inside(pixel, shape):
 
 
 def tiles_of(colour, shape, side):
-    """Ranges of rows and of columns of the tiles of one of four colours; tiles of one colour do not touch."""
+    """Ranges of rows and of columns of the tiles of one of four colours; they do not touch, even at corners."""
     for top in range(colour // 2 * side, shape[0], 2 * side):
         for left in range(colour % 2 * side, shape[1], 2 * side):
             yield range(top, min(top + side, shape[0])), range(left, min(left + side, shape[1]))

@@ -4,12 +4,38 @@
     discharge    each pixel, repeatedly: push to the lowest neighbour, or relabel (Łupińska, algorithm 4.5)
     store_tile   store everything, and add the flow that left the tile to the neighbouring tiles
 
-Adjacent tiles have different colours, and only tiles of one colour are discharged at a time.  So the heights of the
-halo are constant, and each arc across the tile's boundary is modified by this block only.  Between two barriers each
-thread takes STEPS_PER_BARRIER steps without synchronising, so it may read a height that is out of date.  Pushing to the
-lowest neighbour is correct in that case too (Hong's lock-free push-relabel).
+Tiles joined by an arc have different colours, and only tiles of one colour are discharged at a time.  So the heights at
+the ends of all arcs that leave the tile are constant, and only this block modifies these arcs.  Between two barriers
+each thread takes STEPS_PER_BARRIER steps without synchronising, so it may read a height that is out of date (Hong's
+lock-free push-relabel).  All capacities are kept in that case too.  But a residual arc may then fall by more than one,
+so heights may be invalid until the next relabeling: see "Why a fallback is needed" in tiles.py.
 
 Shared memory: h, the heights with the halo; from w[e_at] on the excess, then the residuals, one arc after the other.
+
+Races of discharge_kernel.  A pass discharges the listed tiles of one colour; a barrier of the grid ends it.
+  h[p], in shared memory: written by the thread of p, read by the threads of its neighbours at any time.
+  w: changed by atomic operations.  Only the thread of p takes from the excess of p and from the residuals of its arcs,
+            so the values that it has read may be too low, but never too high.
+  height    load_tile reads the halo while blocks of the same colour store their tiles.  Two colours are used if all
+            arcs are parallel to an axis.  Then a tile that differs along two axes may have this tile's colour, and its
+            block may be storing the entry.  `step` never reads such entries: no axis-parallel arc leads to them.
+  excess[p], p in a neighbouring tile q: several blocks add to it, hence atomically.  Each sees its own value before
+            the addition, so exactly one detects a change of sign.
+  residual[r], the arc from q back into tile t: receive_flow loads, adds and stores without atomics.  Only one thread
+            can write it: the thread of block t that stores the pixel at the arc's end, for the one arc to that place.
+  bits      of tile q: changed atomically, because a word has the bits of 32 pixels, which several blocks may change.
+            The owner's plain stores do not race with these: no block adds to q while a block discharges q.
+  flags[t]  thread 0 of the block of t stores 0, without atomics.  `enqueue` exchanges flags[q] in the same pass only
+            for tiles q of other colours, and for t in that same thread, later.
+  counts[slot], lists: colour c has three lists, for sweeps s, s + 1 and s + 2 (modulo 3).  A colour without tiles has
+            no barrier, so while a slow block still reads lengths of sweep s, fast blocks may be in sweep s + 1.  These
+            append to lists of sweeps s + 1 and s + 2 only.  After the barrier of the pass (c, s) the leader clears the
+            length of that list.  It is used again for sweep s + 3, to which blocks append from sweep s + 2 on.
+            Sweep s + 1 has at least one barrier, else the kernel ends; the leader arrives there after it has cleared
+            the length.  With two lists, blocks could append in sweep s + 1, possibly before the length is cleared.
+  counts[STOP], counts[STOP + 1]: the leader stores its decision before the barrier of a pass, and the blocks read it
+            after that barrier.  The next pass uses the other slot, so the leader stores here again only after another
+            barrier, at which all blocks have read the first decision.
 """
 
 import numpy as np
@@ -42,7 +68,7 @@ def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
 
 @device_function
 def enqueue(t, slot, queued, lists, counts, n):
-    """Append tile t to the list of `slot`, unless queued[t] is 1: then it is in a list already."""
+    """Append tile t to the list of `slot`, unless queued[t] is 1: then it is in a list already, or a ghost tile."""
     if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
         position = cuda.atomic.add(counts, slot, np.int32(1))
         lists[np.uint64((slot - LIST_LENGTHS) * n + position)] = t
@@ -59,7 +85,7 @@ def slot_of(colour, current, sweep):
 
 @device_function
 def colour_of(iz, iy, ix, diagonal):
-    """Colour of a tile; adjacent tiles differ.  Two colours for axis-parallel arcs, else one per parity of z, y, x."""
+    """Colour of a tile; tiles joined by an arc differ.  2 colours for axis-parallel arcs, else by parity of z, y, x."""
     if diagonal:
         return (iz & 1) * 4 + (iy & 1) * 2 + (ix & 1)
     return (iz + iy + ix) & 1

@@ -1,38 +1,50 @@
 """The two kernels of `tiles`, compiled for one neighbourhood: global relabeling and discharging.
 
-plain_tiles.py is the same algorithm in plain Python; read it first.  tile_state.py has the tables of the arrays and of
-the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the GPU until the
-kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
+plain_tiles.py has the same steps in plain Python, for one thread; read it first.  tile_state.py has the tables of the
+arrays and of the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the
+GPU until the kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
 
 relabel_kernel   sets heights to distances to the sink.  First each warp searches its own tiles, then tiles from a queue
                  (tile_queue.py, tile_relabel.py, tile_search.py).
-    1  Set the heights of all pixels to UNREACHABLE.
+    1  Set the heights of all pixels to UNREACHABLE; in a local relabeling, only those of the tiles to be searched.
     2  Search a tile: compute its heights from its capacities to the sink and from the heights around it.
-    3  If heights on its boundary have decreased, append the neighbouring tiles that see them to the queue.
+    3  If heights on its boundary have decreased, append the neighbouring tiles whose arcs lead there to the queue.
     4  Repeat 2 and 3 until the queue is empty.
 
 discharge_kernel   push-relabel in the tiles with excess that can reach the sink (tile_discharge.py).
-    1  Append each of these tiles to the list of its colour.  Adjacent tiles have different colours.
+    1  Append each of these tiles to the list of its colour.  Tiles joined by an arc have different colours.
     2  For each colour: one block per listed tile loads the tile into shared memory, pushes and relabels, and stores it.
        A tile that still has active pixels, or that receives flow from a neighbour, is appended to a list again.
-    3  Repeat 2 until all lists are empty or, after the first time, discharging has taken `discharge_ratio` times as
-       long as the relabeling.
+    3  Repeat 2 until all lists are empty or, after at least one sweep over all colours, discharging has taken
+       `discharge_ratio` times as long as the relabeling.  The proof of termination in tiles.py needs the first sweep.
+       tile_discharge.py lists the races of this kernel.
 
 Local relabeling: towards the end of a solve, or after a small change, few tiles are discharged.  Then heights are
 searched only within LOCAL_RADIUS tiles of those, and all other tiles keep their heights.  Kept heights may be out of
 date, which costs time only: only a relabeling of the whole grid decides whether excess can still reach the sink.  It
 follows when local rounds have taken LOCAL_RELABEL_RATIO times as long as the last relabeling of the whole grid.
 
-Why relabel_kernel misses no update and ends: heights only decrease during a search.  The warp that lowers heights of
-tile t stores them, executes a memory fence, and only then sets QUEUED in flags[q] of a neighbour q (atomic or).  The
-warp that searches q sets flags[q] to RUNNING (atomic exchange) before it reads heights.  If the exchange came later, it
-reads the new heights.  If it came earlier, its compare-and-swap of flags[q] from RUNNING to IDLE fails, and it searches
-q again.  All lanes of a warp store and read heights, but a single lane executes each atomic operation.  So a barrier of
-the warp separates the stores from the fence and the atomic or, and another barrier separates the exchange and its fence
-from the reads.
+Why relabel_kernel misses no update: heights only decrease during a relabeling (see below).  The warp that lowers
+heights of tile t stores them, executes a memory fence, and only then sets QUEUED in flags[q] of a neighbour q (atomic
+or).  The warp that searches q sets flags[q] to RUNNING (atomic exchange) before it reads heights.  If the exchange came
+later, it reads the new heights.  If it came earlier, its compare-and-swap of flags[q] from RUNNING to IDLE fails, and
+it searches q again.  All lanes of a warp store and read heights, but a single lane executes each atomic operation.  So
+a barrier of the warp separates the stores from the fence and the atomic or, and another barrier separates the exchange
+and its fence from the reads.
 
-counts[PENDING] is incremented before a tile is pushed and decremented after its last search, so it reaches 0 only when
-no tile is queued or being searched; then `pop` returns FINISHED in every waiting warp.
+A tile that its own warp has not searched yet is RUNNING from the start: the atomic or then does not return IDLE, so no
+other warp pushes the tile, whose search is due anyway.  For the same reason a KEPT tile is never pushed.
+
+Why relabel_kernel ends: only one warp at a time searches a tile, and the result is a monotone function of the heights
+around it.  If these have only decreased since the last search of the tile, so have its own; by induction over time no
+search raises a height.  Heights are positive integers, so they decrease finitely often, and finitely many tiles are
+pushed.  counts[PENDING] counts the tiles to be searched.  It is incremented before a tile is pushed, and decremented
+when the last search of the tile, with all pushes that follow from it, is over.  So it is 0 only when no tile is queued
+or being searched and none will be pushed; then `pop` returns FINISHED in every waiting warp.
+
+At that point no search would change a height: height[p] <= height[q] + 1 for every residual arc p -> q of a searched
+tile.  After a relabeling of the whole grid every finite height is also the length of a path to the sink, since a search
+stores 1, or 1 plus a height that was stored before.  So the heights are the exact distances.
 
 A slab of a grid on several GPUs runs the same kernels with other `Rules`: gridcut/tiles/slabs/slab_rules.py.
 """
@@ -351,8 +363,10 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
             end = nanoseconds()
             times[DISCHARGE_TOTAL] += end - start
             counts[ROUNDS] = now
+            # relabel_kernel leaves 0 here: every search has ended.  The next relabeling counts from 0 in any case.
             counts[PENDING] = 0
-            end_round(counts, times, n, sweep == 1 and not working, may_relabel, end)
+            no_tile_was_listed = sweep == 1 and not working  # the first sweep found all lists empty
+            end_round(counts, times, n, no_tile_was_listed, may_relabel, end)
             counts[DISCHARGED_TILES] = 0
 
     return discharge_kernel
@@ -365,7 +379,7 @@ def list_active_tile(t, is_copy, arcs, diagonal, bits, reach_bits, flags, lists,
     positive = bits[np.uint64((t * (arcs + 2) + arcs + 1) * 32 + lane)]
     active = ballot(positive & reach_bits[np.uint64(t * 32 + lane)] != NONE)
     if lane == 0:
-        # A copy counts as if it were in a list already, so it is never enqueued.
+        # A ghost tile counts as if it were in a list already, so it is never enqueued.
         flags[np.uint64(t)] = 1 if is_copy else 0
         if active != NONE and not is_copy:
             iz, iy, ix = tile_coordinates(t, tiles)

@@ -6,7 +6,21 @@
     counts[PENDING]       tiles that are queued or being searched; 0: no tile will be pushed any more
 
 A tile is in the queue at most once, so n positions suffice.  If a position still holds an earlier tile, `push` waits
-until the warp that reserved that tile has taken it.
+until a warp has taken that tile.  There may be more warps than positions (10 for n = 9), so two warps may wait at the
+same position; either takes the next tile there.
+
+Why no wait lasts for ever: HEAD and TAIL both advance cyclically over the positions.
+  TAIL <= HEAD   At each position, at least as many pops as pushes are reserved.  So a warp waits for each queued tile
+                 and takes it, and no push waits for ever.  Other warps wait until a tile is pushed or PENDING is 0.
+  TAIL > HEAD    At each position, at least as many pushes as pops are reserved.  So each waiting warp gets a tile.
+                 Suppose that all reserved pops have taken their tiles, and that a push still waits.  As many tiles as
+                 there are pushes from HEAD to TAIL - 1 are then queued.  They are at most n - 1, as the tile that the
+                 pushing warp has just searched is not among them.  So no two of these pushes have the same position:
+                 no earlier tile is at the position of the push that waits, a contradiction.
+When a warp has searched its tile, it reserves a position again, so every queued tile is taken.
+
+The lanes of a warp may wait in `push` at different positions, and lane 0 waits in `pop` while the others wait for it.
+That every waiting lane and warp makes progress requires independent thread scheduling: compute capability 7.0 or later.
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ class Rules(NamedTuple):
 
     is_solved    (counts): whether a launch returns immediately
     resumes      (counts): whether a relabeling resumes the last one, with the tiles that are queued already
-    is_ghost     (t, n, counts): whether tile t is a copy, neither searched nor discharged here
+    is_ghost     (t, n, counts): whether tile t is a ghost tile, neither searched nor discharged here
     end_round    (counts, times, n, no_work, may_relabel, now): what follows the discharging; one thread calls it
     """
 

@@ -80,7 +80,8 @@ class Shape(NamedTuple):
             for k, (dz, dy, _) in enumerate(self.offsets)
             if not (0 <= row // rows + dz < depth and 0 <= row % rows + dy < rows)
         ]
-        # Constant memory cannot hold empty arrays; reading one arc too many is safe.
+        # Constant memory cannot hold empty arrays.  Reading one arc too many is safe: where arc 0 of row 0 is residual,
+        # it offers the current height at its end plus 1, an upper bound of the height, like any arc that leaves a tile.
         return np.array(found or [(0, 0)], np.int32)
 
     @property

@@ -11,17 +11,29 @@ needed, so the GPU never waits for the host.  Global and gap relabeling are thos
 of a pixel is her algorithm 4.5 (Hong's lock-free push-relabel).  Discharging a region independently while the heights
 around it are fixed is due to Delong and Boykov [2].
 
-Termination: from round FALLBACK_ROUND on, `discharge_kernel` runs with may_relabel = 0, and after the first such round
-every relabeling covers the whole grid.  Between two relabelings heights are then constant and exact distances, and a
-thread pushes from p to q only if height[p] > height[q].  Each push therefore decreases the sum of excess times height
-by at least 1, and the arc q -> p that it opens shortens no distance.  So distances never decrease from one relabeling
-to the next, each can increase only finitely often, and the algorithm terminates.  No known instance comes near this
-limit.
+Why a fallback is needed: every lock-free step keeps all capacities, but it may read a neighbour's height that is out of
+date.  A residual arc p -> q with height[p] > height[q] + 1 (a steep arc) may then arise, so heights are no lower bounds
+of distances until the next relabeling.  A push along heights that are too large may open an arc that shortens a
+distance.  So there is no proof that the rounds before the fallback terminate.
+
+Termination: after FALLBACK_ROUND rounds, `discharge_kernel` runs with may_relabel = 0, and after the first such round
+every relabeling covers the whole grid.  In the rounds after that one:
+    1  Heights are exact distances d at the start of the discharging, and constant during it.  A thread pushes from p to
+       q only if d(p) > d(q); the arc p -> q is residual, so d(q) = d(p) - 1.  The opened arc q -> p leads to a larger
+       distance.  So the distances stay valid labels, and no distance falls from one relabeling to the next.
+    2  Every round with a listed tile makes at least one push.  The first sweep over the colours always runs to its end,
+       so each listed tile is discharged.  The tile has a pixel p with excess and finite d(p) >= 2, hence a residual arc
+       p -> q with d(q) = d(p) - 1.  Only the thread of p takes from excess[p] and from this arc, so it can push.
+    3  Such a push of at least 1 unit decreases the sum of excess times distance by at least 1.  The sum is at least
+       minus the sum of all deficits, so only finitely many rounds lie between two rounds after which a distance rises.
+    4  A distance is at most the number of pixels, or UNREACHABLE for all later rounds, so it rises only finitely often.
+A round without a listed tile ends the solve.  No known instance comes near this limit.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 
-O(n^2 m) operations; memory in addition to excess and residuals: 4.4 bytes per pixel and 1/8 byte per arc.
+No bound on the number of operations is proved.  Memory in addition to excess and residuals: 4.4 bytes per pixel and
+1/8 byte per arc.
 """
 
 import numpy as np
@@ -50,7 +62,9 @@ from gridcut.tiles.tile_state import (
     make_state,
 )
 
-FALLBACK_ROUND = 1000  # from this round on pixels are not relabeled between two relabelings, which terminates
+# After this many rounds pixels are not relabeled between two relabelings, so that the solve terminates.  The host
+# checks this when it reads the counts: after every 1, 4 or 8 rounds here, all of which divide 1000.
+FALLBACK_ROUND = 1000
 LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
 LAUNCHES_AHEAD_IF_SMALL = 4
 SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their barriers take less time

@@ -43,14 +43,16 @@ counts[EDGES] and counts[ROUNDS]: entries in the lists of vertices that chose, a
 
 Races
   In each step, the thread or lanes of v write the entries of v, and no thread reads an entry that the step writes,
-  with three exceptions:
+  with four exceptions:
   propose   The leader lanes of several blue vertices update choice[w] of the same red w. The atomic minimum keeps the
             smallest vertex in any order of the updates, and no thread reads choice[w] before the next barrier.
   respond   select loads choice[w] for each neighbour w of a red v, also for red w, whose leader lane may be storing it.
             The value is used only if colour[w] is BLUE, and this step stores only choices of red vertices.
-  settle_and_recolour   The thread of v compares choice[w] with v, where w = choice[v], while the thread of w may store
-            NO_PROPOSAL in choice[w]. It does so only if w stays active, hence if v and w did not choose each other.
-            Then choice[w] != v before the store, and NO_PROPOSAL != v after it: the comparison fails in both cases.
+  settle_unrolled   A lane whose position is beyond the end of its share loads the choice of the last vertex of the
+            share, while that vertex's own lane may store NO_PROPOSAL there. The lane does not use the value.
+            Loads of choice[w] for w = choice[v] do not race: the step stores only choices of vertices that stay active,
+            and w leaves. If v is blue, w got a proposal, hence chose one of its proposers, and each of these chose w.
+            If v is red, w is a proposer of v. In both cases w is matched in this step.
   leaving blocks   A thread of a block that leaves after round i has passed its last barrier. Its load of
             state[LENGTHS + s] can therefore be delayed until thread 0 of block 0 has cleared this slot for round
             i + 3, i + 6, ..., and while the continuing blocks add to it. Both lengths are in one 64-bit word, which
@@ -58,6 +60,12 @@ Races
             way their sum is at most n_active of round i, which never increases, and the thread leaves. With one
             word per length, a blue length of round i and a red length of round i + 3 could be read; their sum can
             exceed n_active, and the block would stay in the kernel alone.
+
+Maximality
+  A vertex becomes DEAD in the step after it found no blue or red neighbour (NO_LIVE_NEIGHBOUR). No colour changes while
+  vertices choose, and v itself is then active. Suppose that v becomes dead in one round, and its neighbour u in the
+  same round or a later one. Then u was active when v chose, so v saw it: a contradiction. So no two dead vertices are
+  adjacent, and once no vertex is active, every edge has a matched end.
 
 Termination
   All threads of the blocks that continue read the same n_active, the sum of the two lengths. It never increases, and
@@ -166,7 +174,7 @@ def rounds_kernel(
         edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, source, n_blue, True, thread, threads)
         barrier(state, blocks)
         if heaviest:
-            last = int32(source + n - 1)
+            last = int32(source + n - 1)  # of this half of lists: the position of the first red vertex
             edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, last, n_red, False, thread, threads)
             barrier(state, blocks)
         rounds = int32(rounds + 1)

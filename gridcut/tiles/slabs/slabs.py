@@ -17,9 +17,10 @@ If few tiles are discharged, relabelings are local (gridcut/tiles/tile_kernels.p
 heights are exchanged once.  Only a relabeling of the whole grid that exchanges heights until none changes can end the
 solve.
 
-Termination: from round FALLBACK_ROUND on pixels are not relabeled between two relabelings, and after the first such
+Termination: after FALLBACK_ROUND rounds pixels are not relabeled between two relabelings, and after the first such
 round every relabeling is of that kind.  A thread then pushes from p to q only if height[p] > height[q], for exact
-distances that stay constant during the round, so the argument of gridcut/tiles/tiles.py applies.
+distances that stay constant during the round, ghost tiles included.  So the argument of gridcut/tiles/tiles.py applies;
+flow in a ghost tile counts as excess of the pixel that receives it.  For the rounds before, no proof is known.
 
 The host reads the counts of all slabs once per round, and once per exchange of heights in a relabeling of the whole
 grid.
@@ -28,7 +29,8 @@ grid.
     IJCV 2013.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 
-O(n^2 m) operations; memory per GPU as in gridcut/tiles/tiles.py, for its slab and two planes of tiles.
+No bound on the number of operations is proved.  Memory per GPU as in gridcut/tiles/tiles.py, for its slab and two
+planes of tiles.
 """
 
 import itertools
