@@ -42,7 +42,6 @@ from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.tile_discharge import PIXELS, STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
 from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
@@ -67,6 +66,8 @@ from gridcut.tiles.tile_state import (
 FALLBACK_ROUND = 1000
 LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
 LAUNCHES_AHEAD_IF_SMALL = 4
+MAX_STEPS_PER_PIXEL = 2**16  # a launch checks its time only after a pass over a tile
+MAX_DISCHARGE_RATIO = 1000
 SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their barriers take less time
 MAX_WORKERS = 1056  # warps that pop tiles from the queue; more of them slow each other down
 
@@ -134,14 +135,13 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     stats : dict
         Counters, and the "kernel_seconds" of both kernels.
     """
-    steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
-    discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
+    steps_per_pixel, discharge_ratio = check_options(steps_per_pixel, discharge_ratio)
     n, arcs = layout.count, layout.arcs
     state = make_state(n, arcs, shape_of(layout, excess.dtype).lists) if warm is None else warm
     clear(state.tally)
     fill_bits(excess, residual, layout, state)
     rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
-    discharge = rounds.prepare_discharge(discharge_ratio)
+    discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
     launches = 1 if callback is not None else LAUNCHES_AHEAD_IF_SMALL if n <= SMALL_GRID_TILES else LAUNCHES_AHEAD
     while True:
         for _ in range(launches):
@@ -163,6 +163,18 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
             discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=False)
     relabeling, discharging = (int(times[i]) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL))
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
+
+
+def check_options(steps_per_pixel, discharge_ratio) -> tuple[int, float]:
+    """Return both parameters of `solve`, checked; an error also for values with which a launch would hardly end.
+
+    A block looks at the clock between two passes only, and pixels cut off from the sink climb until the clock ends.
+    """
+    steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS_PER_PIXEL)
+    discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
+    if discharge_ratio > MAX_DISCHARGE_RATIO:
+        raise ValueError(f"discharge_ratio must be at most {MAX_DISCHARGE_RATIO}, got {discharge_ratio:g}")
+    return steps_per_pixel, discharge_ratio
 
 
 def fill_bits(excess, residual, layout, state: TileState) -> None:

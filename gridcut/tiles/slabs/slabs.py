@@ -38,8 +38,6 @@ import time
 
 import numpy as np
 
-from gridcut.device.arguments import check_count, check_positive
-from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.slabs.slab_solver import SlabSolver, connect
 from gridcut.tiles.tile_rules import LOCAL_RELABEL_RATIO, LOCAL_SHARE
 from gridcut.tiles.tile_state import (
@@ -55,7 +53,7 @@ from gridcut.tiles.tile_state import (
     REQUEUED_TILES,
     SEARCHES,
 )
-from gridcut.tiles.tiles import FALLBACK_ROUND
+from gridcut.tiles.tiles import FALLBACK_ROUND, check_options
 
 HEIGHT_EXCHANGES = 2  # exchanges of heights in a relabeling that need not be exact
 
@@ -65,8 +63,7 @@ def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
 
     steps_per_pixel, discharge_ratio    as in gridcut.tiles.tiles.solve
     """
-    steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
-    discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
+    steps_per_pixel, discharge_ratio = check_options(steps_per_pixel, discharge_ratio)
     solvers = [SlabSolver(slab, steps_per_pixel) for slab in slabs]
     connect(solvers)
     return Rounds(solvers, discharge_ratio, callback).run()
