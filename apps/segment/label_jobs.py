@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.common.images import read_codes, read_image, write_image
+from apps.common.images import read_codes, read_image, to_bytes, write_image
 from apps.common.outputs import claim
 from apps.many.program import mean_scores
 from apps.segment.volumes import TIFF
@@ -50,7 +50,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     from apps.segment.strokes import read_labels
 
     rgb = read_image(image)
-    seeds = read_labels(seeds_file)
+    seeds = read_labels(seeds_file, to_bytes(rgb))
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")

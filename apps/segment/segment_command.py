@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, check_same_size, read_image, write_image
+from apps.common.images import InputError, check_same_size, read_image, to_bytes, write_image
 from apps.common.outputs import claim
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_of
 from apps.many.program import Program, Work
@@ -178,7 +178,7 @@ def _segment_one(job: Job, chosen) -> dict:
     rgb = read_image(job.image)
     shape = rgb.shape[:2]
     if job.scribbles is not None:
-        marks = check_marks(read_scribbles(job.scribbles, chosen.encoding), shape, "--scribbles")
+        marks = check_marks(read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb)), shape, "--scribbles")
     elif job.trimap is not None:
         marks = check_marks(read_trimap(job.trimap), shape, "--trimap")
     else:
