@@ -168,7 +168,7 @@ def test_strokes_in_colours(tmp_path):
 def test_command_on_an_image(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
-    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
+    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
     labels = Image.open(files / "out" / "photo-labels.png")
     assert labels.mode == "P"
     assert (np.array(labels) == several.truth).mean() > 0.98
