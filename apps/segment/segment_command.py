@@ -16,8 +16,8 @@ A single object gives three files in the --out folder: NAME-mask.png (255 on the
 drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); with strokes or a trimap also
 NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
 stroke are dropped; --keep all keeps them.  Colour models and labelling are updated alternately; each labelling is an
-exact minimum cut.  For a folder of images --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one
-box for all.
+exact minimum cut.  Several images need a folder with a stroke image or a trimap per image; --box is a JSON file
+{"NAME": [x0, y0, x1, y1]} or one box for all.
 
 Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
 NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.png.  A volume gives NAME-labels.tif (or
@@ -27,6 +27,7 @@ Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the
 cutmatch.
 """
 
+import os
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -122,6 +123,7 @@ def _plan(chosen) -> Work:
             f"image: {array!r} is a volume, which requires --labels with seeds of its size, got --{given[0]}"
         )
     images, many = images_of(chosen)
+    _check_one_per_image(getattr(chosen, given[0]), images, given[0])
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = image_items(images, partial(_job, chosen, boxes), lambda path: _files(path.stem, chosen).values())
     return Work(items, many, _segment_one, _line, summary)
@@ -141,6 +143,7 @@ def _plan_labels(chosen) -> Work:
         check_out_is_not_input(images, chosen.out, "image")
     else:
         images, many = images_of(chosen)
+    _check_one_per_image(chosen.labels, images, "labels")
 
     def job(path):
         volume = is_volume(path, chosen.volume)
@@ -156,6 +159,15 @@ def _plan_labels(chosen) -> Work:
 
     items = image_items(images, job, lambda path: results_of(path, chosen), family_of)
     return Work(items, many, label, line, summary)
+
+
+def _check_one_per_image(given: str, images, option: str) -> None:
+    """Raise InputError for one file of strokes for several images; --box permits one box for all of them."""
+    if option != "box" and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
+        what = {"scribbles": "stroke image", "trimap": "trimap", "labels": "stroke image or seed volume"}[option]
+        raise InputError(
+            f"--{option}: one file for {len(images)} images; pass a folder with a {what} per image, named like it"
+        )
 
 
 def _job(chosen, boxes, image: Path) -> Job:
