@@ -207,6 +207,8 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
         if pixels.min() < 0 or pixels.max() > 65535:
             raise Unreadable("32-bit integers; convert it to 8 or 16 bits")
         return pixels.astype(np.uint16)
+    if image.mode in INDEXED and "transparency" in image.info:
+        return np.array(image.convert("RGBA"))
     return np.array(image.convert("RGB"))  # palette, CMYK, YCbCr, Lab, ...
 
 

@@ -41,6 +41,19 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
+def strokes_figure(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in red and blue; uint8 RGB."""
+    shown = dimmed_grey(rgb)
+    for mark, colour in STROKE.items():
+        shown[marks == mark] = colour
+    return to_bytes(shown)
+
+
+def dimmed_grey(rgb: np.ndarray) -> np.ndarray:
+    """Image (H, W, 3) without its colours and darker, to draw on it."""
+    return np.repeat(DIMMED * rgb.mean(axis=2, keepdims=True), 3, axis=2)
+
+
 def side_by_side(*figures: np.ndarray) -> np.ndarray:
     """uint8 RGB figures of the same height next to each other, separated by a thin white line."""
     line = np.full((figures[0].shape[0], 4, 3), 255, np.uint8)

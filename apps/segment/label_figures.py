@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.figures import outline
+from apps.common.figures import dimmed_grey, outline
 from apps.common.images import to_bytes, write_bytes
 from apps.segment.label_values import label_values
 
@@ -40,6 +40,14 @@ def labels_overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     for value, colour in zip(values, colours, strict=True):
         inside = labels == value
         shown[outline(~inside, width)] = colour
+    return to_bytes(shown)
+
+
+def label_strokes_figure(rgb: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] in dimmed grey, with the strokes (H, W) in the colours of the overlay; uint8 RGB."""
+    shown = dimmed_grey(rgb)
+    for value in np.unique(seeds[seeds > 0]):
+        shown[seeds == value] = np.array(colour_of(int(value))) / np.float32(255)
     return to_bytes(shown)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.common.images import read_codes, read_image, write_image
+from apps.common.images import read_codes, read_image, to_bytes, write_image
 from apps.common.outputs import claim
 from apps.many.program import mean_scores
 from apps.segment.volumes import TIFF
@@ -22,7 +22,7 @@ class Job:
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
     """Output files of an input, except the cut-outs; for a TIFF, whose pages are not read yet, of both kinds."""
     folder, suffix = Path(chosen.out), image.suffix.lower()
-    image_files = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
+    image_files = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay", "strokes")]
     kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
     volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
     if chosen.volume or suffix == ".npy":
@@ -41,8 +41,8 @@ def label(job: Job, chosen) -> dict:
 
 
 def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Segment an image; write the label map, the overlay and a cut-out per object; return the report."""
-    from apps.segment.label_figures import labels_overlay, write_label_image
+    """Segment an image; write the label map, the overlay, the strokes and a cut-out per object; return the report."""
+    from apps.segment.label_figures import label_strokes_figure, labels_overlay, write_label_image
     from apps.segment.label_values import label_values
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.matte import cut_out
@@ -50,7 +50,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     from apps.segment.strokes import read_labels
 
     rgb = read_image(image)
-    seeds = read_labels(seeds_file)
+    seeds = read_labels(seeds_file, to_bytes(rgb))
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")
@@ -58,7 +58,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
         check_label_truth(truth, rgb.shape[:2])
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
     folder = Path(chosen.out)
-    figures = {"overlay": labels_overlay(rgb, result.labels)}
+    figures = {"overlay": labels_overlay(rgb, result.labels), "strokes": label_strokes_figure(rgb, seeds)}
     for value in result.values:
         figures[f"object{value}"] = cut_out(rgb, result.labels == value)
     files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *figures)}

@@ -1,6 +1,6 @@
 """Cut objects out of images and volumes.
 
-  cutmatch segment photo.jpg --scribbles strokes.png      strokes: object 1 or red, background 2 or blue
+  cutmatch segment photo.jpg --scribbles strokes.png      strokes: object red, background blue
   cutmatch segment photo.jpg --box 40,30,300,280          the object is inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
@@ -8,26 +8,33 @@
   cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF with many pages, .npy, or with --volume a
                                                           folder of slices; seeds of the same size
 
+Strokes can be painted in any paint program: the object in any red, the background in any blue, with opaque colours on
+white, on black, on transparency or on a copy of the photograph, and saved as an image of the same size.  A grey image
+of values 0 (no stroke), 1 (object) and 2 (background) will do too.
+
 A single object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (outline
-drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline).  Parts that touch no object stroke are
-dropped; --keep all keeps them.  Colour models and labelling are updated alternately; each labelling is an exact minimum
-cut.  For a folder of images --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); with strokes or a trimap also
+NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
+stroke are dropped; --keep all keeps them.  Colour models and labelling are updated alternately; each labelling is an
+exact minimum cut.  Several images need a folder with a stroke image or a trimap per image; --box is a JSON file
+{"NAME": [x0, y0, x1, y1]} or one box for all.
 
 Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
-NAME-overlay.png, and a cut-out per object, NAME-objectVALUE.png.  A volume gives NAME-labels.tif (or .npy) and
-NAME-slices.png, its middle slices.  The background counts as an object.
+NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.png.  A volume gives NAME-labels.tif (or
+.npy) and NAME-slices.png, its middle slices.  The background counts as an object.
 
 Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
 """
 
+import os
 import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, check_same_size, read_image, write_image
+from apps.common.images import InputError, check_same_size, read_image, to_bytes, write_image
 from apps.common.outputs import claim
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_of
 from apps.many.program import Program, Work
@@ -116,6 +123,7 @@ def _plan(chosen) -> Work:
             f"image: {array!r} is a volume, which requires --labels with seeds of its size, got --{given[0]}"
         )
     images, many = images_of(chosen)
+    _check_one_per_image(getattr(chosen, given[0]), images, given[0])
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = image_items(images, partial(_job, chosen, boxes), lambda path: _files(path.stem, chosen).values())
     return Work(items, many, _segment_one, _line, summary)
@@ -135,6 +143,7 @@ def _plan_labels(chosen) -> Work:
         check_out_is_not_input(images, chosen.out, "image")
     else:
         images, many = images_of(chosen)
+    _check_one_per_image(chosen.labels, images, "labels")
 
     def job(path):
         volume = is_volume(path, chosen.volume)
@@ -152,6 +161,15 @@ def _plan_labels(chosen) -> Work:
     return Work(items, many, label, line, summary)
 
 
+def _check_one_per_image(given: str, images, option: str) -> None:
+    """Raise InputError for one file of strokes for several images; --box permits one box for all of them."""
+    if option != "box" and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
+        what = {"scribbles": "stroke image", "trimap": "trimap", "labels": "stroke image or seed volume"}[option]
+        raise InputError(
+            f"--{option}: one file for {len(images)} images; pass a folder with a {what} per image, named like it"
+        )
+
+
 def _job(chosen, boxes, image: Path) -> Job:
     """Find the companion files of an image: the file given, or the one of its name in the folder given."""
     box = None
@@ -164,12 +182,13 @@ def _job(chosen, boxes, image: Path) -> Job:
 
 def _files(name: str, chosen) -> dict[str, Path]:
     """Output files of an image, by kind."""
-    return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in ("mask", "overlay", "cutout")}
+    kinds = ("mask", "overlay", "cutout", *(("strokes",) if chosen.box is None else ()))
+    return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in kinds}
 
 
 def _segment_one(job: Job, chosen) -> dict:
     """Segment an image and write the results; return the report.  Nothing is written before all of it succeeded."""
-    from apps.common.figures import overlay
+    from apps.common.figures import overlay, strokes_figure
     from apps.segment.mask_scores import read_truth, score
     from apps.segment.matte import cut_out
     from apps.segment.segmentation import segment_marked
@@ -178,7 +197,7 @@ def _segment_one(job: Job, chosen) -> dict:
     rgb = read_image(job.image)
     shape = rgb.shape[:2]
     if job.scribbles is not None:
-        marks = check_marks(read_scribbles(job.scribbles, chosen.encoding), shape, "--scribbles")
+        marks = check_marks(read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb)), shape, "--scribbles")
     elif job.trimap is not None:
         marks = check_marks(read_trimap(job.trimap), shape, "--trimap")
     else:
@@ -200,6 +219,8 @@ def _segment_one(job: Job, chosen) -> dict:
         "overlay": overlay(rgb, result.mask),
         "cutout": cut_out(rgb, result.mask),
     }
+    if job.box is None:
+        figures["strokes"] = strokes_figure(rgb, marks)
     files = _files(job.image.stem, chosen)
     claim(chosen, "segment", job.image.stem, job.image, files.values())
     for kind, pixels in figures.items():

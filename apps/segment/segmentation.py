@@ -40,7 +40,7 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.figures import outline
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
 from apps.segment.geodesic import depth_in_box
@@ -153,7 +153,7 @@ def segment(
     rgb = to_rgb(image)
     return segment_marked(
         rgb,
-        _marks(rgb.shape[:2], scribbles, trimap, box),
+        _marks(rgb, scribbles, trimap, box),
         keep=keep,
         fill_holes=fill_holes,
         min_area=min_area,
@@ -304,7 +304,8 @@ def _blend(labelled, strokes):
     return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 
 
-def _marks(shape, scribbles, trimap, box):
+def _marks(rgb, scribbles, trimap, box):
+    shape = rgb.shape[:2]
     given = [name for name, value in (("scribbles", scribbles), ("trimap", trimap), ("box", box)) if value is not None]
     if len(given) != 1:
         raise InputError(f"pass exactly one of scribbles, trimap and box, got {' and '.join(given) or 'none'}")
@@ -312,4 +313,4 @@ def _marks(shape, scribbles, trimap, box):
         return marks_of_box(box, shape)
     name = given[0]
     codes = np.asarray(scribbles if trimap is None else trimap)
-    return check_marks(marks_of(codes, "auto" if trimap is None else "grey", name), shape, name)
+    return check_marks(marks_of(codes, "auto" if trimap is None else "grey", name, to_bytes(rgb)), shape, name)

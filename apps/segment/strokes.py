@@ -4,35 +4,58 @@ Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke images have on
 distinguished by their values:
 
   encoding   no stroke    object         background    also
-  colour     other        red            blue          any image with strokes painted in pure colours
-  index      0            1              2             palette index or grey value
+  colour     other        any red        any blue      painted on white, black, transparency or a copy of the image
+  index      0            1              2             grey value, or palette index if the palette is not red and blue
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
 
-Grey values of 16 bits are divided by 257: 65535 is 255.
+apps/segment/painted.py finds strokes in colours; other colours than red and blue are refused.  Grey values of 16 bits
+are divided by 257: 65535 is 255.
 
-Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in pure colours
-get the values of COLOURS.
+Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in colours get
+the values of COLOURS.
 """
 
 import json
 
 import numpy as np
 
-from apps.common.images import InputError, check_same_size, read_bytes, read_codes
+from apps.common.images import InputError, as_integers, check_same_size, read_bytes, read_codes, read_pixels
+from apps.segment.painted import REMEDY, Painting, painted_strokes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
 GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
 FRAME = 0.01  # width of the background frame, as a share of the shorter side
-PURE = 60  # maximum distance of a pure colour's channels from 0 or 255
 COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
-_NUMBER_OF = {(1, 0, 0): 1, (0, 0, 1): 2, (0, 1, 0): 3, (1, 1, 0): 4, (1, 0, 1): 5, (0, 1, 1): 6}
+_MARKS = {"red": OBJECT, "blue": BACKGROUND}
 
 
-def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
-    """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes."""
-    return marks_of(read_codes(path, "--scribbles"), encoding, f"--scribbles: {str(path)!r}")
+def read_scribbles(path, encoding: str = "auto", image=None) -> np.ndarray:
+    """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes.
+
+    image   uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
+    """
+    name = f"--scribbles: {str(path)!r}"
+    codes, colours = _codes_and_colours(path, "--scribbles")
+    return marks_of(codes, encoding, name, image, colours)
+
+
+def _codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """The values of a stroke image, and for a palette image also its colours."""
+    codes = read_pixels(path, option, indices=True)
+    if codes.ndim == 2:
+        stored = read_pixels(path, option)
+        return as_integers(codes, f"{option}: {str(path)!r}"), stored if stored.ndim == 3 else None
+    if codes.shape[2] == 4 and codes.dtype == np.uint8 and not is_grey(codes):
+        return codes, None
+    return read_codes(path, option), None
+
+
+def is_grey(colours: np.ndarray) -> bool:
+    """Whether all channels agree at every opaque pixel."""
+    grey = (colours[..., 0] == colours[..., 1]) & (colours[..., 0] == colours[..., 2])
+    return bool((grey if colours.shape[2] < 4 else grey | (colours[..., 3] == 0)).all())
 
 
 def read_trimap(path) -> np.ndarray:
@@ -40,7 +63,7 @@ def read_trimap(path) -> np.ndarray:
     codes = read_codes(path, "--trimap")
     name = f"--trimap: {str(path)!r}"
     if codes.ndim == 3:
-        if _saturated(codes).any():
+        if not is_grey(codes):
             raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
         codes = codes[..., 0]
     codes = grey_levels(codes, name)
@@ -52,50 +75,95 @@ def read_trimap(path) -> np.ndarray:
     return marks
 
 
-def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles") -> np.ndarray:
-    """Marks of an array of codes, (H, W) integers or (H, W, 3) uint8; see the table above for the encodings.
+def marks_of(
+    codes: np.ndarray, encoding: str = "auto", name: str = "scribbles", image=None, colours=None
+) -> np.ndarray:
+    """Marks of an array of codes, (H, W) integers or (H, W, 3 or 4) uint8; see the table above for the encodings.
 
-    Raises InputError for values outside the encodings, and if no stroke of either kind occurs.
+    image     uint8 RGB (H, W, 3) of the photograph, or None
+    colours   colours of a palette image, whose indices are the codes; or None
+
+    Raises InputError for values outside the encodings, colours other than red and blue, and if there is no stroke.
     """
     codes = np.asarray(codes)
     if encoding not in ENCODINGS:
         raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
     if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
         raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
-    if codes.ndim == 3:
-        if codes.dtype != np.uint8 or codes.shape[2] not in (3, 4):
-            raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
-        codes = codes[..., :3]
-    if codes.ndim == 3 and encoding in ("auto", "colour") and _saturated(codes).any():
-        marks = _from_colours(codes)
+    if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
+        raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
+    if codes.ndim == 2:
+        marks = _from_palette(codes, colours, encoding, name, image)
+    elif encoding in ("auto", "colour") and not is_grey(codes):
+        marks = _marks_of_painting(painted_strokes(codes, image, name), codes.shape[:2], name)
+    elif encoding == "colour":
+        raise InputError(f"{name} has no coloured stroke; {REMEDY}")
+    elif not is_grey(codes):
+        raise InputError(f"{name} is coloured, but the encoding is {encoding!r}; omit it, or convert the file to grey")
     else:
-        if codes.ndim == 3:
-            if encoding == "colour":
-                raise InputError(f"{name} has no coloured stroke; paint the object red and the background blue")
-            codes = codes[..., 0]
-        marks = _from_codes(codes, encoding, name)
+        marks = _from_codes(codes[..., 0], encoding, name)
     if not (marks != OPEN).any():
         raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
     return marks
 
 
-def read_labels(path) -> np.ndarray:
-    """Read strokes of several objects: values (H, W), 0 without a stroke.  Raises InputError as `read_codes`.
+def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
+    """Marks of indices or grey values: by the palette's colours if these are red and blue, else by the values."""
+    if colours is None or encoding not in ("auto", "colour"):
+        return _from_codes(codes, encoding, name)
+    if is_grey(colours):
+        values = codes if codes.max() <= 3 else colours[..., 0]
+        return _from_codes(values, encoding, name)
+    try:
+        painting = painted_strokes(colours, image, name)
+        if encoding == "colour" or {colour.name for colour in painting.colours} == {"red", "blue"} or codes.max() > 3:
+            return _marks_of_painting(painting, codes.shape, name)
+    except InputError:
+        if encoding == "colour" or codes.max() > 3:
+            raise
+    return _from_codes(codes, encoding, name)
 
-    Palette indices and grey values are unchanged; strokes in pure colours get the values of COLOURS.  Values
-    that are not integers from 0 to 65535 are an InputError, too.
+
+def _marks_of_painting(painting: Painting, shape, name: str) -> np.ndarray:
+    """Red is the object, blue the background; InputError for another colour."""
+    marks = np.full(shape, OPEN, np.int8)
+    for colour in painting.colours:
+        if colour.name not in _MARKS:
+            raise InputError(f"{name} has strokes in {_listed(painting)}; only red and blue have a meaning; {REMEDY}")
+        marks[colour.pixels] = _MARKS[colour.name]
+    return marks
+
+
+def _listed(painting: Painting) -> str:
+    *first, last = (colour.text for colour in painting.colours)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def read_labels(path, image=None) -> np.ndarray:
+    """Read strokes of several objects: values (H, W), 0 without a stroke.
+
+    Palette indices and grey values are unchanged; strokes in colours get the values of COLOURS.  `image` as in
+    `read_scribbles`.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, and for a
+    colour without a value.
     """
     from apps.segment.label_values import label_values
 
-    codes = read_codes(path, "--labels")
+    name = f"--labels: {str(path)!r}"
+    codes, _ = _codes_and_colours(path, "--labels")
     if codes.ndim == 2:
-        return label_values(codes, f"--labels: {str(path)!r}")
-    if not _saturated(codes).any():
+        return label_values(codes, name)
+    if is_grey(codes):
         return codes[..., 0]
+    number_of = {colour: number for number, colour in COLOURS.items()}
+    painting = painted_strokes(codes, image, name)
     labels = np.zeros(codes.shape[:2], np.uint8)
-    pure = ((codes < PURE) | (codes > 255 - PURE)).all(axis=2)
-    for bits, number in _NUMBER_OF.items():
-        labels[pure & ((codes > 127) == np.array(bits, bool)).all(axis=2)] = number
+    for colour in painting.colours:
+        if colour.name not in number_of:
+            raise InputError(
+                f"{name} has strokes in {_listed(painting)}; use {', '.join(number_of)}, or a grey image with one "
+                "value per object"
+            )
+        labels[colour.pixels] = number_of[colour.name]
     return labels
 
 
@@ -225,17 +293,4 @@ def _from_codes(codes, encoding, name):
     else:
         marks[codes >= 255 - slack] = OBJECT
         marks[codes <= slack] = BACKGROUND
-    return marks
-
-
-def _saturated(codes):
-    """Pixels in any saturated colour."""
-    return codes.max(axis=2).astype(int) - codes.min(axis=2) > 150
-
-
-def _from_colours(codes):
-    red, green, blue = (codes[..., c].astype(int) for c in range(3))
-    marks = np.full(codes.shape[:2], OPEN, np.int8)
-    marks[red - np.maximum(green, blue) > 150] = OBJECT
-    marks[blue - np.maximum(green, red) > 150] = BACKGROUND
     return marks

@@ -47,6 +47,7 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
         "photo-cutout.png",
         "photo-mask.png",
         "photo-overlay.png",
+        "photo-strokes.png",
     ]
     report = json.loads((files / "r.json").read_text())
     assert report["object_pixels"] == (mask == 255).sum()
@@ -137,7 +138,7 @@ def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
     assert len(report["failures"]) == 1
     names = sorted(p.name for p in (folder / "out").iterdir())
-    assert names == [".cutmatch", *(f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay"))]
+    assert names == [".cutmatch", *(f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay", "strokes"))]
 
 
 def test_folder_with_boxes_and_quiet(folder, capsys):

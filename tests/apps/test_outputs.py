@@ -47,8 +47,8 @@ OVER_INPUTS = {
     "scribbles": ({"a-cutout.png": "strokes.png"}, "segment a.png --scribbles a-cutout.png --out .", "a-cutout.png"),
     "labels": ({"a-labels.png": "strokes.png"}, "segment a.png --labels a-labels.png --out .", "--out: 'a-labels.png'"),
     "object": (
-        {"a-object2.png": "b.png"},
-        "segment a.png a-object2.png --labels strokes.png --out .",
+        {"a-object2.png": "b.png", "s/a.png": "strokes.png", "s/a-object2.png": "strokes.png"},
+        "segment a.png a-object2.png --labels s --out .",
         "--out: 'a-object2.png'",
     ),
     "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),

@@ -156,9 +156,10 @@ def test_strokes_in_colours(tmp_path):
     colours = [(255, 0, 0), (0, 0, 255), (0, 255, 0), (255, 255, 0), (255, 0, 255), (0, 255, 255)]
     codes = np.full((1, 9, 3), 120, np.uint8)
     codes[0, :6] = colours
-    codes[0, 6:8] = (255, 255, 255), (200, 30, 90)
-    Image.fromarray(codes).save(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), [[1, 2, 3, 4, 5, 6, 0, 0, 0]])
+    codes[0, 6:8] = (255, 255, 255), (60, 60, 60)
+    Image.fromarray(codes.repeat(8, 0).repeat(8, 1)).save(tmp_path / "a.png")
+    expected = np.repeat([[1, 2, 3, 4, 5, 6, 0, 0, 0]], 8, 0).repeat(8, 1)
+    np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), expected)
     grey = np.repeat(np.array([[[0], [7], [255]]], np.uint8), 3, axis=2)
     Image.fromarray(grey).save(tmp_path / "b.png")
     np.testing.assert_array_equal(read_labels(tmp_path / "b.png"), [[0, 7, 255]])
@@ -167,7 +168,7 @@ def test_strokes_in_colours(tmp_path):
 def test_command_on_an_image(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
-    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
+    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
     labels = Image.open(files / "out" / "photo-labels.png")
     assert labels.mode == "P"
     assert (np.array(labels) == several.truth).mean() > 0.98
