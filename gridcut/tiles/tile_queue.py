@@ -9,9 +9,9 @@ A tile is in the queue at most once, so n positions suffice.  If a position stil
 until a warp has taken that tile.  There may be more warps than positions (10 for n = 9), so two warps may wait at the
 same position; either takes the next tile there.
 
-Why no wait lasts for ever: HEAD and TAIL both advance cyclically over the positions.
+Why every wait ends: HEAD and TAIL both advance cyclically over the positions.
   TAIL <= HEAD   At each position, at least as many pops as pushes are reserved.  So a warp waits for each queued tile
-                 and takes it, and no push waits for ever.  Other warps wait until a tile is pushed or PENDING is 0.
+                 and takes it, and every wait of a push ends.  Other warps wait until a tile is pushed or PENDING is 0.
   TAIL > HEAD    At each position, at least as many pushes as pops are reserved.  So each waiting warp gets a tile.
                  Suppose that all reserved pops have taken their tiles, and that a push still waits.  As many tiles as
                  there are pushes from HEAD to TAIL - 1 are then queued.  They are at most n - 1, as the tile that the
