@@ -1,4 +1,4 @@
-"""Show versions, devices, threads and the folders of compiled kernels.
+"""Show versions, devices, threads, and where compiled kernels come from.
 
 Include the output in bug reports.
 """
@@ -6,25 +6,13 @@ Include the output in bug reports.
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from apps.common.command import add_json_option, parsed, parser, write_json
 from apps.common.errors import finish, print_lines
 from apps.common.outputs import Outputs
-
-LIBRARIES = (
-    "cutmatch",
-    "numba",
-    "numba-cuda",
-    "numpy",
-    "scipy",
-    "scikit-image",
-    "opencv-python-headless",
-    "pillow",
-    "tifffile",
-    "tqdm",
-)
+from apps.common.versions import library_versions
 
 
 def gpu_facts() -> dict | None:
@@ -55,32 +43,53 @@ def _driver() -> str:
 
 
 def facts() -> dict:
-    """Versions by library, system, cores, threads, devices and cache folders."""
-    import apps
-    import gridcut
+    """Versions by library, system, cores, threads, devices, compiled kernels and warnings."""
     from gridcut.device import cuda_is_available, thread_count
-    from gridcut.device.kernel_cache import cache_folder
 
-    versions = {"python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "not installed"
-    folders = {}
-    for package in (gridcut, apps):
-        folder = cache_folder(Path(package.__file__).parent)
-        folders[package.__name__] = str(folder) if folder is not None else "off"
     has_cuda = cuda_is_available()
     return {
-        "versions": versions,
+        "versions": library_versions(),
         "system": platform.platform(),
         "cores": os.cpu_count(),
         "threads": thread_count(),
         "devices": ["cpu", "cuda"] if has_cuda else ["cpu"],
         "gpu": gpu_facts(),
-        "cache": folders if os.environ.get("CUTMATCH_CACHE", "1") != "0" else "off (CUTMATCH_CACHE=0)",
+        "kernels": kernel_facts(),
+        "warnings": warnings(),
     }
+
+
+def kernel_facts() -> dict:
+    """Compiled kernels: those in the package, or why they are not used, and those in each cache folder of this user."""
+    import apps
+    from gridcut.device.carried_kernels import FOLDER, obstacle
+    from gridcut.device.kernel_folders import cache_folder
+
+    if os.environ.get("CUTMATCH_CACHE", "1") == "0":
+        return {"off": "CUTMATCH_CACHE=0"}
+    packages = (Path(apps.__file__).parents[1] / name for name in ("gridcut", "assign", "matching", "apps"))
+    folders = dict.fromkeys(folder for package in packages if (folder := cache_folder(package)) is not None)
+    unused = obstacle()
+    return {
+        "package": {"unused": unused} if unused else {"folder": str(FOLDER), **_size(FOLDER)},
+        "cache": [{"folder": str(folder), **_size(folder)} for folder in folders],
+    }
+
+
+def _size(folder: Path) -> dict[str, int]:
+    sizes = [path.stat().st_size for path in folder.glob("*.nbc")]
+    return {"kernels": len(sizes), "bytes": sum(sizes)}
+
+
+def warnings() -> list[str]:
+    """What is wrong with this environment."""
+    owners = sorted(set(packages_distributions().get("cv2", ())))
+    if len(owners) < 2:
+        return []
+    return [
+        f"{' and '.join(owners)} both install cv2, and the later overwrites the other's files; keep one: "
+        f"pip uninstall -y {' '.join(owners)} && pip install {owners[-1]}"
+    ]
 
 
 def _main(argv) -> int:
@@ -92,7 +101,7 @@ def _main(argv) -> int:
     if chosen.json:
         write_json(chosen.json, known)
         return 0
-    gpu, folders = known["gpu"], known["cache"]
+    gpu = known["gpu"]
     about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else "none"
     rows = [
         *known["versions"].items(),
@@ -100,11 +109,23 @@ def _main(argv) -> int:
         ("cores, threads", f"{known['cores']}, {known['threads']}"),
         ("devices", ", ".join(known["devices"])),
         ("gpu", about),
+        *(("compiled kernels", text) for text in _kernel_lines(known["kernels"])),
+        *(("warning", text) for text in known["warnings"]),
     ]
-    for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
-        rows.append((f"machine code {name}".strip(), folder))
     print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0
+
+
+def _kernel_lines(kernels: dict) -> list[str]:
+    if "off" in kernels:
+        return [f"not kept ({kernels['off']})"]
+    package = kernels["package"]
+    lines = [package["unused"] if "unused" in package else _line(package)]
+    return lines + ([_line(folder) for folder in kernels["cache"]] or ["no folder to keep them in"])
+
+
+def _line(folder: dict) -> str:
+    return f"{folder['kernels']} in {folder['folder']} ({folder['bytes'] / 2**20:.1f} MiB)"
 
 
 def main(argv=None) -> int:

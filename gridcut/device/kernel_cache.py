@@ -1,17 +1,13 @@
-"""Machine code of kernels cached on disk: folders, file names, and when a file may be trusted.
+"""Machine code of kernels on disk: one file per kernel and argument types, and how numba finds it.
 
-numba's own cache checks one source file only, so a kernel would continue to run old code after a function that it calls
-in another file has changed.  Here the name of a file contains a digest of every source file that the kernel's module
-imports, directly or not.  An edit of any of them changes the names, so outdated code is never loaded.
+A kernel is looked up in two places before it is compiled:
 
-Files hold pickled objects, and loading a pickle runs code.  A folder is used only if it and all folders above it belong
-to this user (or root), and no other user may write there; the same holds for files.  The folder comes from the
-environment variable NUMBA_CACHE_DIR, never from `numba.config`: numba reads `.numba_config.yaml` of the current folder,
-which may be another user's folder of images.  Each file starts with a digest of its content; a damaged file is deleted
-and the kernel compiled again.
+1. the cache folder of this user (gridcut/device/kernel_folders.py), where every kernel that is compiled is saved;
+2. the kernels that came with the installed package (gridcut/device/carried_kernels.py), if this processor can run them.
 
-Folders, in this order: NUMBA_CACHE_DIR if it is set, else the package's own __pycache__, else (if the installation is
-read-only or shared) the user's cache folder.  CUTMATCH_CACHE=0 in the environment disables the cache.
+Names of files contain a digest of the sources (gridcut/device/kernel_digest.py).  Each file starts with a digest of its
+content; a damaged file is not used, and the kernel is compiled again.  CUTMATCH_CACHE=0 in the environment disables
+both places.  `origins` records where the kernels of this process came from.
 """
 
 import hashlib
@@ -19,191 +15,21 @@ import os
 import pickle
 import re
 import stat
-import sys
 import tempfile
-import warnings
 from functools import cache
 from pathlib import Path
 
-import llvmlite
-import numba
-import numpy
 from numba.core import caching
 from numba.core.serialize import dumps
 
-FOLDER = "cutmatch-kernels"
+from gridcut.device import carried_kernels
+from gridcut.device.kernel_digest import package_of, source_digest
+from gridcut.device.kernel_folders import cache_folder, is_ours
+
 VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
 MAGIC = b"cutmatch kernel 1\n"
 
-_HERE = Path(__file__).resolve().parent
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.M
-)
-_PLATFORM = f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {numpy.__version__}"
-
-
-# Names: a digest of all sources that a kernel's code can depend on
-
-
-def package_of(filename: str | Path) -> Path:
-    """The topmost package folder that contains a source file."""
-    folder = Path(filename).resolve().parent
-    while (folder.parent / "__init__.py").exists():
-        folder = folder.parent
-    return folder
-
-
-@cache
-def _read(path: Path) -> tuple[bytes, tuple[tuple[str, ...], ...]]:
-    """The digest of a source file, and the possible module names that each of its imports refers to."""
-    text = path.read_bytes()
-    found = []
-    for module, names, plain in _IMPORT.findall(text.decode("utf-8", "replace")):
-        if module:
-            parts = re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))
-            found.append((module, *(f"{module}.{part}" for part in parts)))
-        else:
-            found.append(tuple(re.sub(r"\bas\s+\w+", "", plain).replace(",", " ").split()))
-    return hashlib.sha256(text).digest(), tuple(found)
-
-
-@cache
-def _source_of(root: Path, module: str) -> Path | None:
-    """The file of a module below `root`, the folder that contains its package."""
-    path = root.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
-
-
-def _sources(path: Path, roots: tuple[Path, ...], seen: dict[Path, bytes]) -> None:
-    """Add a file and every file it imports from `roots`, directly or not, with their digests."""
-    pending = [path]
-    while pending:
-        file = pending.pop()
-        if file in seen:
-            continue
-        seen[file], imports = _read(file)
-        for modules in imports:
-            for module in modules:
-                if module.startswith("."):
-                    raise OSError(f"{file}: kernels of modules with relative imports are not cached")
-                pending += [source for root in roots if (source := _source_of(root, module)) is not None]
-
-
-def _functions(value, seen: set[int]):
-    """Yield the Python functions that a value contains, also in its closures."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    value = getattr(value, "py_func", value)
-    if isinstance(value, tuple | list):
-        for item in value:
-            yield from _functions(item, seen)
-    elif hasattr(value, "__code__"):
-        yield value
-        for cell in value.__closure__ or ():
-            yield from _functions(cell.cell_contents, seen)
-
-
-def source_digest(function) -> str:
-    """Sixteen hexadecimal digits that change with every source that a kernel's machine code can depend on."""
-    seen = {}
-    for part in _functions(function, set()):
-        path = Path(part.__code__.co_filename).resolve()
-        _sources(path, tuple({package_of(path).parent, _HERE.parents[1]}), seen)
-    total = hashlib.sha256(f"{_PLATFORM} {numba.config.BOUNDSCHECK}".encode())
-    for path in sorted(seen):
-        total.update(path.name.encode() + seen[path])
-    return total.hexdigest()[:16]
-
-
-# Folders: only this user and root may write there
-
-
-@cache
-def cache_folder(package: Path) -> Path | None:
-    """The cache folder for the package in folder `package`; None if no folder is both writable and private."""
-    for base in _bases(package):
-        folder = base / FOLDER
-        try:
-            _make_private(folder)
-            if not is_private(folder):
-                if base == _environment_folder():
-                    warnings.warn(
-                        f"NUMBA_CACHE_DIR={base} is not used for compiled kernels: another user could write there; "
-                        "choose a folder that only you may write",
-                        RuntimeWarning,
-                        stacklevel=2,
-                    )
-            elif os.access(folder, os.W_OK | os.X_OK):
-                return folder
-        except OSError:
-            continue
-    return None
-
-
-def _environment_folder() -> Path | None:
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(folder).absolute() if folder else None
-
-
-def _bases(package: Path):
-    folder = _environment_folder()
-    if folder is not None:
-        yield folder
-        return
-    yield package / "__pycache__"
-    try:
-        yield Path(caching.AppDirs(appname="cutmatch", appauthor=False).user_cache_dir)
-    except Exception:  # there is no home folder
-        return
-
-
-def _make_private(folder: Path) -> None:
-    """Create a folder and the missing ones above it, writable for this user alone whatever the umask."""
-    if not folder.exists():
-        _make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def is_private(path: Path) -> bool:
-    """Whether only this user and root can change the content of this path."""
-    if os.name != "posix":
-        return True
-    path = path.resolve()
-    if not _is_ours(path.stat()):
-        return False
-    for parent in path.parents:
-        status = parent.stat()
-        if not _is_ours(status) and not (status.st_uid in (0, os.geteuid()) and status.st_mode & stat.S_ISVTX):
-            return False  # in a folder with the sticky bit, such as /tmp, other users cannot rename our files
-    return True
-
-
-def _is_ours(status: os.stat_result) -> bool:
-    """Whether a file belongs to this user or root, and no other user may write to it."""
-    if os.name != "posix":
-        return True
-    if status.st_uid not in (0, os.geteuid()) or status.st_mode & stat.S_IWOTH:
-        return False
-    return not status.st_mode & stat.S_IWGRP or _is_own_group(status.st_gid)
-
-
-@cache
-def _is_own_group(gid: int) -> bool:
-    """Whether a group is root's or this user's private group, which many Linux systems create."""
-    import grp
-    import pwd
-
-    if gid == 0:
-        return True
-    try:
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+origins: dict[str, str] = {}  # file name of each kernel of this process: "cached", "carried" or "compiled"
 
 
 # Files: one per kernel and argument types
@@ -212,10 +38,11 @@ def _is_own_group(gid: int) -> bool:
 class KernelFiles:
     """The files of one kernel; replaces numba's IndexDataCacheFile.
 
-    A file: MAGIC, the SHA-256 of the rest, and the rest, a pickle of numba's key and the machine code.
+    A file: MAGIC, the SHA-256 of the rest, and the rest, a pickle of numba's key and the machine code.  Without a
+    folder nothing is saved, and only the kernels that came with the package are loaded.
     """
 
-    def __init__(self, function, folder: Path):
+    def __init__(self, function, folder: Path | None):
         source = Path(function.__code__.co_filename).resolve()
         inner = source.relative_to(package_of(source).parent).with_suffix("")
         self.folder = folder
@@ -225,37 +52,39 @@ class KernelFiles:
         self.name = f"{self.module}-{self.digest}-{name}-{function.__code__.co_firstlineno}"
         self._swept = False
 
-    def path(self, key) -> Path:
-        """The file of a numba key (types, processor, bytecode); addresses in the key are removed, as they vary."""
+    def file_name(self, key) -> str:
+        """The name for a numba key (types, processor, bytecode); addresses in the key are removed, as they vary."""
         stable_key = re.sub(r"0x[0-9a-f]+", "", repr(key))
-        return self.folder / f"{self.name}-{hashlib.sha256(stable_key.encode()).hexdigest()[:16]}.nbc"
+        return f"{self.name}-{hashlib.sha256(stable_key.encode()).hexdigest()[:16]}.nbc"
+
+    def path(self, key) -> Path:
+        """The file of a numba key in the cache folder."""
+        return self.folder / self.file_name(key)
 
     def load(self, key):
         """The machine code saved for a key; None if there is none or the file is damaged, which is then deleted."""
-        path = self.path(key)
-        content = self._read(path)
-        if content is None:
+        if self.folder is None or (content := _read_private(self.path(key))) is None:
             return None
-        start = len(MAGIC) + hashlib.sha256().digest_size
-        body = content[start:]
-        if content[:start] != MAGIC + hashlib.sha256(body).digest():
+        if (body := _verified(content)) is None:
             self.discard(key)
             return None
-        saved, data = pickle.loads(body)
-        return data if saved == key else None
+        return _code_for(key, body)
 
-    def _read(self, path: Path) -> bytes | None:
-        """The bytes of a file if it is regular and private to this user or root; else None."""
+    def load_carried(self, key):
+        """The machine code for a key that came with the package; None if there is none or the file is damaged."""
+        if carried_kernels.obstacle():
+            return None
+        key = carried_kernels.portable_key(key)
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            body = _verified((carried_kernels.FOLDER / self.file_name(key)).read_bytes())
         except OSError:
             return None
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            return file.read() if stat.S_ISREG(status.st_mode) and _is_ours(status) else None
+        return None if body is None else _code_for(key, body)
 
     def save(self, key, data) -> None:
-        """Save machine code atomically."""
+        """Save machine code atomically, if there is a folder."""
+        if self.folder is None:
+            return
         body = dumps((key, data))
         self._sweep()
         descriptor, name = tempfile.mkstemp(prefix=f"{self.module}-", suffix=".part", dir=self.folder)
@@ -269,11 +98,12 @@ class KernelFiles:
 
     def discard(self, key) -> None:
         """Delete the file of a key, so that it is compiled and saved again."""
-        self.path(key).unlink(missing_ok=True)
+        if self.folder is not None:
+            self.path(key).unlink(missing_ok=True)
 
     def flush(self) -> None:
         """Delete all files of this kernel."""
-        for path in self.folder.glob(f"{self.name}-*.nbc"):
+        for path in self.folder.glob(f"{self.name}-*.nbc") if self.folder else ():
             path.unlink(missing_ok=True)
 
     def _sweep(self) -> None:
@@ -293,6 +123,30 @@ class KernelFiles:
                 path.unlink(missing_ok=True)
 
 
+def _read_private(path: Path) -> bytes | None:
+    """The bytes of a file if it is regular and private to this user or root; else None."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        return file.read() if stat.S_ISREG(status.st_mode) and is_ours(status) else None
+
+
+def _verified(content: bytes) -> bytes | None:
+    """The pickle in the content of a file; None if the file is damaged."""
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    body = content[start:]
+    return body if content[:start] == MAGIC + hashlib.sha256(body).digest() else None
+
+
+def _code_for(key, body: bytes):
+    """The machine code in a pickle; None if it was saved for another key."""
+    saved, data = pickle.loads(body)
+    return data if saved == key else None
+
+
 def _modified(path: Path) -> float:
     try:
         return path.stat().st_mtime
@@ -308,12 +162,13 @@ class _Locator:
 
     def __init__(self, files: KernelFiles):
         self._files = files
+        self._py_file = files.module  # named in numba's warning about a kernel that cannot be saved
 
     def ensure_cache_path(self):
         """`cache_folder` has created it."""
 
     def get_cache_path(self):
-        return str(self._files.folder)
+        return str(self._files.folder or "")
 
     def get_source_stamp(self):
         return self._files.digest
@@ -325,6 +180,7 @@ class _Implementation:
     def __init__(self, function):
         self.files = KernelFiles(function, cache_folder(package_of(function.__code__.co_filename)))
         self._filename_base = self.files.name
+        self._lineno = function.__code__.co_firstlineno
         self._locator = _Locator(self.files)
 
 
@@ -337,16 +193,23 @@ class _Kept:
 
     def load_overload(self, sig, target_context):
         try:
-            return super().load_overload(sig, target_context)
+            data = super().load_overload(sig, target_context)
         except Exception:  # from pickle, LLVM or any module that the file refers to
             self._cache_file.discard(self._index_key(sig, target_context.codegen()))
             return None
+        if data is not None:
+            self._note(self._index_key(sig, target_context.codegen()), "cached")
+        return data
 
     def save_overload(self, sig, data):
+        self._note(self._index_key(sig, data.codegen), "compiled")
         try:
             super().save_overload(sig, data)
         except (OSError, EOFError, pickle.PickleError):
             return
+
+    def _note(self, key, origin: str) -> None:
+        origins[self._cache_file.file_name(key)] = origin
 
 
 class _CpuImplementation(_Implementation, caching.CompileResultCacheImpl):
@@ -354,9 +217,24 @@ class _CpuImplementation(_Implementation, caching.CompileResultCacheImpl):
 
 
 class CpuKernelCache(_Kept, caching.FunctionCache):
-    """Machine code of one CPU kernel."""
+    """Machine code of one CPU kernel: saved earlier by this user, or else carried by the package."""
 
     _impl_class = _CpuImplementation
+
+    def load_overload(self, sig, target_context):
+        data = super().load_overload(sig, target_context)
+        return self._carried_overload(sig, target_context) if data is None else data
+
+    def _carried_overload(self, sig, target_context):
+        key = self._index_key(sig, target_context.codegen())
+        try:
+            data = self._cache_file.load_carried(key)
+            data = None if data is None else self._impl.rebuild(target_context, data)
+        except Exception:  # as above; the file is part of the package, so it is not deleted
+            return None
+        if data is not None:
+            self._note(carried_kernels.portable_key(key), "carried")
+        return data
 
 
 @cache
@@ -374,12 +252,10 @@ def cuda_kernel_cache() -> type:
 
 
 def keep(dispatcher, cache_class) -> None:
-    """Enable the disk cache of a numba dispatcher, if there is a folder for it."""
+    """Enable the disk cache of a numba dispatcher, unless the environment disables it."""
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         return
-    function = dispatcher.py_func
     try:
-        if cache_folder(package_of(function.__code__.co_filename)) is not None:
-            dispatcher._cache = cache_class(function)
+        dispatcher._cache = cache_class(dispatcher.py_func)
     except OSError:  # sources that are not plain files
         return

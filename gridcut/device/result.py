@@ -1,16 +1,22 @@
-"""Base class of all results: shallow copies, pickles without GPU memory, and a one-line repr."""
+"""Base classes of all results: copies, pickles without GPU memory, a one-line repr, tables for notebooks."""
 
+from base64 import b64encode
 from dataclasses import fields, replace
+from html import escape
+from typing import Any
 
 from gridcut.device.arrays import on_device, to_host
 
 MAX_REPR_LENGTH = 60  # characters per value
+MAX_ENTRIES = 4  # of a dict or a sequence
 
 
 class Result:
-    """Base of the frozen dataclasses that solvers return; a subclass passes ``repr=False`` to `dataclass`.
+    """Base of the frozen dataclasses that solvers return; a subclass passes ``eq=False, repr=False`` to `dataclass`.
 
-    `copy.copy` shares all arrays.  Pickles and deep copies are on the host: arrays on a GPU are copied there.
+    Results are compared by identity, since arrays have no single truth value: ``==`` means ``is``, and results are
+    hashable.  `copy.copy` shares all arrays.  Pickles and deep copies are on the host: arrays on a GPU are copied
+    there.
     """
 
     __slots__ = ()
@@ -26,9 +32,73 @@ class Result:
         """The class of a pickled or deep copy, and the values of its fields."""
         return type(self), [getattr(self, f.name) for f in fields(self)]
 
+    def _shown(self) -> dict:
+        """The values of the public fields, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
+
     def __repr__(self) -> str:
-        shown = ", ".join(f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)
+        shown = ", ".join(f"{name}={brief(value)}" for name, value in self._shown().items())
         return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str:
+        """A table of the fields, for notebooks."""
+        cells = "".join(
+            f'<tr><th style="text-align:left">{name}</th><td style="text-align:left">{_html(value)}</td></tr>'
+            for name, value in self._shown().items()
+        )
+        return f"<b>{type(self).__name__}</b><table>{cells}</table>"
+
+
+class GridResult(Result):
+    """Base of results with a value per pixel, which notebooks show as a picture."""
+
+    __slots__ = ()
+
+    def _picture(self):
+        """The picture of this result, in a form that `gridcut.device.pictures` accepts."""
+        from gridcut.device.pictures import plane
+
+        return plane(self.labels)  # type: ignore[attr-defined]
+
+    def _repr_png_(self) -> bytes | None:
+        """A thumbnail, for notebooks; None if there are no pixels."""
+        from gridcut.device.pictures import png, thumbnail
+
+        picture = self._picture()
+        return png(thumbnail(picture)) if picture.size else None
+
+    def _repr_html_(self) -> str:
+        """A table of the fields, and a thumbnail."""
+        data = self._repr_png_()
+        table = super()._repr_html_()
+        if data is None:
+            return table
+        return f'{table}<img alt="{type(self).__name__}" src="data:image/png;base64,{b64encode(data).decode()}">'
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result with matplotlib; of a volume, its middle slice.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default the current ones.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If `ax` is None and matplotlib is not installed.
+        """
+        from gridcut.device.pictures import axes_or_current, coloured
+
+        ax = axes_or_current(ax)
+        picture = coloured(self._picture())
+        if picture.size:
+            ax.imshow(picture, interpolation="nearest", aspect="auto" if picture.shape[0] == 1 else "equal")
+        return ax
 
 
 def _restored(kind: type, values: list):
@@ -36,17 +106,39 @@ def _restored(kind: type, values: list):
 
 
 def brief(value) -> str:
-    """A value in one line: arrays by dtype and shape, long strings truncated."""
+    """A value in one short line: arrays by dtype and shape, results by name, long texts and collections truncated."""
     if isinstance(value, Result):
-        return repr(value)
+        length = f", length {len(value)}" if hasattr(value, "__len__") else ""
+        return f"<{type(value).__name__}{length}>"
     if getattr(value, "shape", ()) and hasattr(value, "dtype"):
         return f"<{value.dtype}, shape {tuple(value.shape)}>"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_rounded(item)}" for key, item in value.items()) + "}"
+        shown = [f"{key!r}: {_entry(item)}" for key, item in value.items()]
+        return "{" + _first(shown) + "}"
+    if type(value) in (tuple, list):
+        brackets = "()" if isinstance(value, tuple) else "[]"
+        comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+        return brackets[0] + _first([_entry(item) for item in value]) + comma + brackets[1]
     text = " ".join(repr(value).split())
     return text if len(text) <= MAX_REPR_LENGTH else text[: MAX_REPR_LENGTH - 3] + "..."
 
 
-def _rounded(item) -> str:
-    """An entry of `stats`; floats with four significant digits."""
-    return f"{item:.4g}" if isinstance(item, float) else brief(item)
+def _entry(item) -> str:
+    """An entry of a dict or sequence; floats with four significant digits, nested dicts collapsed."""
+    if isinstance(item, float):
+        return f"{item:.4g}"
+    return "{...}" if isinstance(item, dict) and item else brief(item)
+
+
+def _first(entries: list[str]) -> str:
+    more = len(entries) - MAX_ENTRIES
+    return ", ".join(entries if more <= 0 else [*entries[:MAX_ENTRIES], f"... {more} more"])
+
+
+def _html(value) -> str:
+    """A value in a cell of a table; a dict with one line per entry."""
+    if isinstance(value, dict):
+        return "<br>".join(
+            escape(f"{key}: {brief(item) if isinstance(item, dict) else _entry(item)}") for key, item in value.items()
+        )
+    return escape(brief(value))

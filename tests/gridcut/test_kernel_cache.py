@@ -83,6 +83,18 @@ def test_files_of_outdated_versions_are_deleted(box):
     assert len([path for path in box.files() if path.name.startswith("box.other-")]) == 1
 
 
+def test_other_packages_in_the_same_folder_are_not_read(box):
+    """In site-packages, numba is a neighbour of the package; its relative imports do not disable the cache."""
+    neighbour = box.folder / "neighbour"
+    neighbour.mkdir()
+    (neighbour / "__init__.py").write_text("from . import inner\n")
+    (neighbour / "inner.py").write_text("")
+    rule = box.folder / "box" / "rule.py"
+    rule.write_text("import neighbour\nimport numba\n" + PACKAGE["rule.py"])
+    assert box() == COLD
+    assert box() == WARM
+
+
 def test_relative_imports_are_not_kept(box):
     (box.folder / "box" / "use.py").write_text(PACKAGE["use.py"].replace("from box.rule", "from .rule"))
     assert box() == COLD
@@ -277,3 +289,16 @@ def test_a_full_disk_leaves_no_partial_file(monkeypatch, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1, "nothing half-written remains"
     files.flush()
     assert files.load(("key",)) is None
+
+
+def test_a_kernel_that_numba_cannot_save_runs(box):
+    """An address of this process in its code keeps a kernel from disk; numba warns of it."""
+    rule = box.folder / "box" / "rule.py"
+    rule.write_text(
+        "import ctypes\nfrom gridcut.device import kernel\n"
+        "add = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(lambda x: x + 1)\n"
+        "@kernel\ndef rule(x):\n    return add(x)\n"
+    )
+    assert box() == COLD
+    assert box() == [2, -1, 0, 1]
+    assert "Cannot cache" in box.warnings

@@ -1,0 +1,1 @@
+"""Compiling kernels in advance: `cutmatch warmup`."""

@@ -1,0 +1,155 @@
+"""Compile kernels in advance, so that no later run waits for it.
+
+  cutmatch warmup                   all commands and libraries, on all cores
+  cutmatch warmup segment flow      these commands alone
+  cutmatch warmup --portable        for wheels and container images: into the installed package
+
+A kernel is compiled when it is first called, and loaded from disk afterwards.  This command calls all of them on small
+inputs.  `cutmatch info` shows where compiled kernels are kept.
+
+With --portable they are compiled for all x86 processors since about 2015 (x86-64-v3), and stored in the folder
+gridcut/_kernels of the package itself.  They serve every user and processor, and a wheel that is built afterwards
+contains them.  They fit the installed versions of Python, numba and NumPy.
+
+Exit status: 0 done, 1 some problems failed, 2 the input cannot be used, 70 a defect in cutmatch.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from apps.common.command import parsed, parser
+from apps.common.errors import SOME_FAILED, InputError, finish, print_error, print_lines
+
+
+class Outcome(NamedTuple):
+    """Result of a job: an error message or "", {file name of a kernel: its origin}, and the folders of their files."""
+
+    error: str
+    origins: dict[str, str]
+    folders: set[str]
+
+
+def _main(argv) -> int:
+    from apps.warmup import warmup_jobs
+
+    options = parser("warmup", __doc__)
+    options.add_argument("names", nargs="*", metavar="NAME", help=f"what to compile: {', '.join(warmup_jobs.names())}")
+    options.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
+    options.add_argument("--portable", action="store_true", help="store kernels in the installed package")
+    options.add_argument("--quiet", action="store_true", help="print errors only")
+    chosen = parsed(options, argv)
+    if unknown := [name for name in chosen.names if name not in warmup_jobs.names()]:
+        raise InputError(f"no kernels are named {unknown[0]!r}; the names are {', '.join(warmup_jobs.names())}")
+    if chosen.workers is not None and chosen.workers < 1:
+        raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
+    if os.environ.get("CUTMATCH_CACHE", "1") == "0":
+        raise InputError("CUTMATCH_CACHE=0 in the environment disables compiled kernels on disk; unset it")
+    if chosen.portable:
+        _check_portable()
+    jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
+    outcomes = _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet)
+    origins, folders, errors = {}, set(), []
+    for outcome in outcomes:
+        for name, origin in outcome.origins.items():
+            origins[name] = origin if origins.get(name) != "compiled" else "compiled"
+        folders |= outcome.folders
+        errors += [outcome.error] if outcome.error else []
+    for error in errors:
+        print_error(f"cutmatch warmup: {error}")
+    if chosen.portable and not errors:
+        folders = {str(_store(set(origins), folders))}
+    if not chosen.quiet:
+        compiled = list(origins.values()).count("compiled")
+        ready = len(origins) - compiled
+        print_lines(f"{compiled} kernels compiled, {ready} were ready: {', '.join(sorted(folders)) or 'no folder'}")
+    return SOME_FAILED if errors else 0
+
+
+def _check_portable() -> None:
+    """Raise InputError unless this machine can compile for `carried_kernels.CPU`; set the environment of workers."""
+    import platform
+
+    from gridcut.device import carried_kernels
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        raise InputError(f"--portable compiles for {carried_kernels.CPU}; this is a machine of {platform.machine()}")
+    if not carried_kernels.obstacle():
+        raise InputError(f"--portable: {carried_kernels.FOLDER} already contains kernels of these sources and versions")
+    if missing := carried_kernels.missing_features():
+        raise InputError(f"--portable: the processor cannot run its kernels, because it lacks {', '.join(missing)}")
+    if not os.access(carried_kernels.FOLDER.parent, os.W_OK):
+        raise InputError(f"--portable: cannot write to {carried_kernels.FOLDER.parent}; install in a folder of yours")
+    os.environ |= {"NUMBA_CPU_NAME": carried_kernels.CPU, "NUMBA_CPU_FEATURES": ""}
+
+
+def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
+    """Run the jobs in processes, because numba compiles one kernel at a time per process."""
+    from tqdm import tqdm
+
+    from apps.warmup.warmup_jobs import write_samples
+
+    outcomes = []
+    with tempfile.TemporaryDirectory(prefix="cutmatch-warmup-") as folder:
+        samples, out = Path(folder) / "samples", Path(folder) / "out"
+        samples.mkdir()
+        write_samples(samples)
+        with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+            # Neighbours in the list share kernels; far apart they are less often compiled twice.
+            order = [job for start in range(workers) for job in jobs[start::workers]]
+            started = [pool.submit(_run_one, job, samples, out) for job in order]
+            hidden = quiet or not sys.stderr.isatty()
+            with tqdm(total=len(started), unit="problem", desc="compiling kernels", disable=hidden) as bar:
+                for done in as_completed(started):
+                    try:
+                        outcomes.append(done.result())
+                    except BrokenProcessPool:
+                        raise InputError("a process was ended, perhaps for lack of memory; try --workers 1") from None
+                    bar.update()
+    return outcomes
+
+
+def _run_one(job, samples: Path, out: Path) -> Outcome:
+    import apps
+    from apps.warmup import warmup_jobs
+    from gridcut.device import kernel_cache
+    from gridcut.device.kernel_folders import cache_folder
+
+    kernel_cache.origins.clear()
+    error = warmup_jobs.run(job, samples, out)
+    packages = (Path(apps.__file__).parents[1] / name for name in ("gridcut", "assign", "matching", "apps"))
+    folders = {str(folder) for package in packages if (folder := cache_folder(package)) is not None}
+    return Outcome(error, dict(kernel_cache.origins), folders)
+
+
+def _store(names: set[str], folders: set[str]) -> Path:
+    """Copy kernels into the package, which carries these and no others then; return the folder."""
+    import json
+
+    from gridcut.device import carried_kernels
+
+    target = carried_kernels.FOLDER
+    with tempfile.TemporaryDirectory(prefix="_kernels-", dir=target.parent) as new:
+        for name in names:
+            source = next(path for folder in folders if (path := Path(folder) / name).is_file())
+            shutil.copyfile(source, Path(new) / name)
+        (Path(new) / carried_kernels.ABOUT).write_text(json.dumps(carried_kernels.about(), indent=1))
+        os.chmod(new, 0o755)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(new, target)
+    return target
+
+
+def main(argv=None) -> int:
+    """Run the command and return its exit status."""
+    return finish("cutmatch warmup", _main, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Seconds of the first process that does a job, with no kernel compiled by this user, and of the second.
+
+  python -m benchmarks first_use                    this environment
+  python -m benchmarks first_use --python PATH      another one, such as a fresh one with a wheel
+  python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
+  python -m benchmarks first_use --kernels          processor seconds of each kernel that is compiled, and its types
+
+Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
+compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
+clocks of the processes, start and imports included; medians of the repeats.  "compiling" is the processor time of
+numba's compiler in all threads, and "kernels" the number that were compiled, with those that kernels call.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from benchmarks import command, first_use_kernels
+from benchmarks.table import header, markdown
+
+# Commands on files that `write_samples` creates, and code for the libraries.
+JOBS = {
+    "segment, strokes": "segment photo.png --scribbles strokes.png",
+    "segment, box": "segment photo.png --box 20,20,500,500",
+    "segment, labels": "segment photo.png --labels strokes.png",
+    "segment, volume": "segment volume.tif --labels seeds.tif",
+    "superpixels": "superpixels photo.png",
+    "denoise": "denoise grey.png",
+    "denoise, binary": "denoise grey.png --binary",
+    "stereo": "stereo left.png right.png",
+    "flow": "flow photo.png moved.png",
+    "match": "match photo.png moved.png",
+    "track": "track frames",
+    "matching": "matching matrix.mtx",
+    "max_flow, int32": "random(int32); gridcut.max_flow(a, b, {(0, 1): 9, (1, 0): 9}).check()",
+    "max_flow, float64": "random(float64); gridcut.max_flow(a, b, {(0, 1): 9.0, (1, 0): 9.0}).check()",
+    "max_flow, int32, 8": "random(int32); gridcut.max_flow(a, b, dict.fromkeys(((0, 1), (1, 0), (1, 1), (1, -1)), 9))",
+    "assign.solve": "random(float64); assign.solve(a).check()",
+    "linear_sum_assignment": "random(float64); assign.linear_sum_assignment(a)",
+    "matching.maximum": "random(int32); matching.maximum(scipy.sparse.csr_array(a > 45)).check()",
+}
+LIBRARY = """
+import sys
+from numpy import float64, int32
+import numpy
+def random(dtype):
+    global a, b
+    values = numpy.random.default_rng(1).integers(-50, 50, (256, 256)).astype(dtype)
+    a, b = numpy.maximum(values, 0), numpy.maximum(-values, 0)
+"""
+PROBE = """
+import atexit, json, os, sys
+import numba
+sys.path.append(os.environ["FIRST_USE_FOLDER"])
+import first_use_kernels
+listener = first_use_kernels.listen()
+def report():
+    from gridcut.device import kernel_cache
+    with open(os.environ["FIRST_USE_REPORT"], "w") as file:
+        carried = list(kernel_cache.origins.values()).count("carried")
+        json.dump([listener.rows, carried], file)
+atexit.register(report)
+"""
+
+
+def write_samples(folder: Path) -> None:
+    """Write the input files of all command lines."""
+    import cv2
+    import numpy as np
+    import scipy.io
+    import scipy.sparse
+    import skimage.data
+    import tifffile
+
+    from apps.demo import EXAMPLES, strokes_of
+    from apps.motion.samples import stereo_pair, warped_pair
+    from apps.segment.strokes import BACKGROUND, OBJECT
+
+    pair, stereo = warped_pair(), stereo_pair()
+    marks = strokes_of(EXAMPLES[0], (512, 512))
+    strokes = np.full((512, 512, 3), 255, np.uint8)
+    strokes[marks == OBJECT], strokes[marks == BACKGROUND] = (0, 0, 255), (255, 0, 0)
+    images = {
+        "photo": pair.first[..., ::-1],
+        "moved": pair.second[..., ::-1],
+        "strokes": strokes,
+        "grey": skimage.data.camera(),
+        "left": stereo.first[..., ::-1],
+        "right": stereo.second[..., ::-1],
+    }
+    random = np.random.default_rng(1)
+    spots = random.uniform(20, 230, (40, 2))
+    (folder / "frames").mkdir()
+    for number in range(10):
+        frame = random.normal(20, 2, (256, 256))
+        for x, y in spots + 0.8 * number:
+            cv2.circle(frame, (round(x), round(y)), 3, 200.0, -1)
+        images[f"frames/{number}"] = np.uint8(cv2.GaussianBlur(frame, (0, 0), 1).clip(0, 255))
+    for name, pixels in images.items():
+        cv2.imwrite(str(folder / f"{name}.png"), pixels)
+    volume = random.normal(60, 10, (40, 100, 100))
+    volume[10:30, 20:70, 20:70] += 90
+    seeds = np.zeros(volume.shape, np.uint8)
+    seeds[20, 40:50, 40:50], seeds[:, 1, :] = 1, 2
+    tifffile.imwrite(folder / "volume.tif", np.uint8(volume.clip(0, 255)), metadata={"axes": "ZYX"})
+    tifffile.imwrite(folder / "seeds.tif", seeds, metadata={"axes": "ZYX"})
+    scipy.io.mmwrite(folder / "matrix.mtx", scipy.sparse.random(3000, 3000, 0.001, random_state=2))
+
+
+def run(python: str, job: str, folder: Path, cache: Path) -> dict:
+    """Run a job in a process; return its seconds, and the kernels that it compiled and loaded from the package."""
+    line = JOBS[job]
+    if ";" in line:
+        packages = {name for name in ("gridcut", "assign", "matching", "scipy.sparse") if f"{name}." in line}
+        code = LIBRARY + "".join(f"import {name}\n" for name in sorted(packages)) + line.replace("; ", "\n")
+    else:
+        argv = [*line.split(), "--quiet", "--out", str(cache.parent / "out")]
+        code = f"from apps import cli\nraise SystemExit(cli.main({argv!r}))"
+    report = cache.parent / "report.json"
+    environment = dict(os.environ)
+    if python != sys.executable:  # that environment's packages, not this one's
+        environment.pop("PYTHONPATH", None)
+    environment |= {"NUMBA_CACHE_DIR": str(cache), "FIRST_USE_REPORT": str(report)}
+    environment["FIRST_USE_FOLDER"] = str(Path(__file__).parent)
+    start = time.perf_counter()
+    done = subprocess.run(
+        [python, "-c", PROBE + code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f"{job}: {done.stderr.strip()}")
+    kernels, carried = json.loads(report.read_bytes())
+    return {"seconds": seconds, "kernels": kernels, "carried": carried}
+
+
+def main(argv) -> int:
+    options = command.parser("first_use", __doc__, "first-use")
+    options.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter of the environment")
+    options.add_argument("--job", default="", metavar="TEXT", help="only jobs whose names contain this text")
+    options.add_argument("--repeats", type=int, default=3, metavar="N", help="processes per job (default: 3)")
+    options.add_argument("--kernels", action="store_true", help="list the kernels that are compiled")
+    options.add_argument("--none-compiled", action="store_true", help="fail if a kernel is compiled")
+    chosen = options.parse_args(argv)
+    rows, wrong = [], []
+    report = header("First use", ["numba", "numpy"])
+    print(report, flush=True)
+    with tempfile.TemporaryDirectory(prefix="first-use-") as name:
+        folder = Path(name) / "files"
+        folder.mkdir()
+        write_samples(folder)
+        for job in JOBS:
+            if chosen.job not in job:
+                continue
+            first, second = [], []
+            for repeat in range(chosen.repeats):
+                cache = Path(name) / f"{len(rows)}-{repeat}" / "cache"
+                cache.parent.mkdir()
+                first.append(run(chosen.python, job, folder, cache))
+                second.append(run(chosen.python, job, folder, cache))
+            compiled = len(first[0]["kernels"])
+            if compiled:
+                wrong.append(job)
+            rows.append(
+                [
+                    job,
+                    f"{median(one['seconds'] for one in first):.2f}",
+                    f"{median(one['seconds'] for one in second):.2f}",
+                    str(compiled),
+                    f"{median(sum(kernel[2] for kernel in one['kernels']) for one in first):.2f}",
+                    str(first[0]["carried"]),
+                ]
+            )
+            print(*rows[-1], sep="\t", flush=True)
+            if chosen.kernels:
+                print(*first_use_kernels.lines(first[0]["kernels"]), sep="\n", flush=True)
+    columns = ("job", "first, s", "second, s", "kernels compiled", "compiling, s", "loaded from the package")
+    command.finish(report, markdown(columns, rows), chosen.save)
+    if chosen.none_compiled and wrong:
+        print(f"benchmarks first_use: kernels were compiled for {', '.join(wrong)}", file=sys.stderr)
+        return 1
+    return 0

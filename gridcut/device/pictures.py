@@ -1,0 +1,86 @@
+"""Small pictures of label grids for notebooks, and plots of them: colours, thumbnails, PNG, matplotlib's axes.
+
+A picture is an array of the shape (H, W), whose numbers get colours here, or uint8 RGB of the shape (H, W, 3).
+"""
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from gridcut.device.arrays import to_host
+
+MAX_SIDE, MIN_SIDE = 256, 64  # pixels: longer side of a thumbnail; small grids are enlarged by an integer factor
+GOLDEN_RATIO = 0.618034  # share of the colour circle from one label to the next
+UNKNOWN = 110  # grey, for negative labels
+HUE_SHIFT = np.array([0.0, 2 / 3, 1 / 3])  # of red, green and blue
+
+
+def plane(grid):
+    """A grid of one to three axes as two: a line becomes one row, a volume its middle slice."""
+    if len(grid.shape) == 3:
+        grid = grid[grid.shape[0] // 2]
+    grid = to_host(grid)
+    return grid[None] if grid.ndim == 1 else grid
+
+
+def coloured(picture: np.ndarray) -> np.ndarray:
+    """A picture as uint8 RGB: bool black and white, integers one colour per label, floats grey between their limits."""
+    if picture.ndim == 3:
+        return picture
+    if picture.dtype.kind == "b":
+        grey = np.uint8(255) * picture
+    elif picture.dtype.kind == "f":
+        finite = picture[np.isfinite(picture)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
+        with np.errstate(invalid="ignore"):
+            grey = np.nan_to_num(255 * np.clip((picture - low) / (high - low or 1), 0, 1)).astype(np.uint8)
+    else:
+        labels, index = np.unique(picture, return_inverse=True)
+        return label_colours(labels)[index.reshape(picture.shape)]
+    return np.repeat(grey[..., None], 3, axis=2)
+
+
+def label_colours(labels: np.ndarray) -> np.ndarray:
+    """The colours of labels (n,), uint8 (n, 3): hues far apart for successive labels, grey for negative ones."""
+    hue = (labels.astype(np.float64) * GOLDEN_RATIO)[:, None] + HUE_SHIFT
+    wave = np.clip(np.abs(hue % 1 * 6 - 3) - 1, 0, 1)
+    bright = np.where(labels % 2, 0.75, 1.0)[:, None]
+    colours = np.rint(255 * bright * (0.25 + 0.75 * wave)).astype(np.uint8)
+    colours[labels < 0] = UNKNOWN
+    return colours
+
+
+def thumbnail(picture: np.ndarray) -> np.ndarray:
+    """Every k-th pixel of a large picture, so that no side exceeds MAX_SIDE; uint8 RGB."""
+    longest = max(picture.shape[:2])
+    step = -(-longest // MAX_SIDE)
+    small = coloured(np.asarray(picture[::step, ::step]))
+    factor = -(-MIN_SIDE // longest)
+    return small.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
+def png(rgb: np.ndarray) -> bytes:
+    """A PNG file of a uint8 RGB picture (H, W, 3)."""
+    height, width = rgb.shape[:2]
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row starts with its filter: none
+    rows[:, 1:] = rgb.reshape(height, -1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits per channel, RGB
+    body = zlib.compress(rows.tobytes())
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+def axes_or_current(ax: Any) -> Any:
+    """`ax`, or matplotlib's current axes if it is None; ImportError without matplotlib."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plot() needs matplotlib, which cannot be imported; pip install matplotlib") from error
+    return pyplot.gca()

@@ -1,0 +1,67 @@
+"""`cutmatch warmup`: what it compiles is not compiled again."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from apps import cli
+from apps.warmup import warmup_jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "no kernels are named 'nothing'; the names are segment, superpixels"),
+        (["segment", "--workers", "0"], "--workers must be 1 or more, got 0"),
+    ],
+)
+def test_bad_arguments(arguments, message, capsys):
+    assert cli.main(["warmup", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_a_cache_there_is_nothing_to_warm(monkeypatch, capsys):
+    monkeypatch.setenv("CUTMATCH_CACHE", "0")
+    assert cli.main(["warmup", "superpixels"]) == 2
+    assert "CUTMATCH_CACHE=0" in capsys.readouterr().err
+
+
+def test_every_command_on_images_has_jobs():
+    commands = set(cli.COMMANDS) - {"demo", "info", "warmup", "app"}
+    assert set(warmup_jobs.COMMANDS) == commands
+    assert set(warmup_jobs.LIBRARIES) == {"gridcut", "assign", "matching", "apps"}
+
+
+def run(*words, **environment) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_warm_cache_leads_to_no_compilation(tmp_path):
+    """As a container image that was built with `RUN cutmatch warmup superpixels`."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first = run("-m", "apps.cli", "warmup", "superpixels", "--workers", "1", **cache)
+    assert " kernels compiled, 0 were ready: " in first
+    assert run("-m", "apps.cli", "warmup", "superpixels", "--workers", "1", **cache).startswith("0 kernels compiled, ")
+    (tmp_path / "samples").mkdir()
+    warmup_jobs.write_samples(tmp_path / "samples")
+    code = (
+        "import json, numba; from apps import cli; from apps.common import compiling; compiling.compiled_kernels()\n"
+        f"assert cli.main(['superpixels', {str(tmp_path / 'samples' / 'large.png')!r}, '--quiet', '--out', "
+        f"{str(tmp_path / 'out')!r}]) == 0\nprint(json.dumps(compiling.compiled_kernels()))"
+    )
+    assert json.loads(run("-c", code, **cache)) == 0

@@ -1,0 +1,183 @@
+"""Kernels that came with the package: loaded on other processors of the family, never where they do not fit."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gridcut.device import carried_kernels
+
+ROOT = Path(__file__).resolve().parents[2]
+# Folders of the libraries, if PYTHONPATH names some; not this checkout.
+LIBRARIES = [
+    path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and Path(path).resolve() != ROOT
+]
+FITS = platform.machine() == "x86_64" and not carried_kernels.missing_features()
+pytestmark = pytest.mark.skipif(not FITS, reason=f"needs a processor with {carried_kernels.CPU}")
+
+KERNELS = """
+from gridcut.device import kernel
+@kernel
+def rule(x):
+    return x + 1
+@kernel
+def use(x):
+    return 2 * rule(x)
+"""
+CODE = """
+import json
+from gridcut.device import carried_kernels, kernel_cache
+from box.kernels import use
+assert use(1) == 4 and use(1.5) == 5.0
+found = list(kernel_cache.origins.values())
+print(json.dumps([{origin: found.count(origin) for origin in sorted(set(found))}, carried_kernels.obstacle()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """An installation that carries kernels: a copy of gridcut/device and a package `box` with two kernels."""
+    folder = tmp_path_factory.mktemp("built")
+    os.chmod(folder, 0o755)
+    shutil.copytree(
+        ROOT / "gridcut" / "device", folder / "gridcut" / "device", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (folder / "gridcut" / "__init__.py").write_text("")
+    (folder / "box").mkdir()
+    (folder / "box" / "__init__.py").write_text("")
+    (folder / "box" / "kernels.py").write_text(KERNELS)
+    portable = {
+        "NUMBA_CPU_NAME": carried_kernels.CPU,
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(folder / "made"),
+    }
+    assert counts_of(folder, **portable) == {"compiled": 4}
+    shutil.move(folder / "made" / "cutmatch-kernels", folder / "gridcut" / "_kernels")
+    (folder / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(json.dumps(carried_kernels.about()))
+    return folder
+
+
+@pytest.fixture
+def box(built, tmp_path):
+    """A copy of that installation for one test, with an empty cache folder."""
+    folder = tmp_path / "site"
+    shutil.copytree(built, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    os.chmod(tmp_path, 0o755)
+    return folder
+
+
+def run(folder: Path, code: str = CODE, **environment):
+    environment.setdefault("NUMBA_CACHE_DIR", str(folder.parent / "cache"))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *LIBRARIES]), **environment},
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def counts_of(folder, **environment) -> dict[str, int]:
+    return run(folder, **environment)[0]
+
+
+def edit_about(folder, change) -> None:
+    path = folder / "gridcut" / "_kernels" / carried_kernels.ABOUT
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_nothing_is_compiled_from_another_place_at_another_time(box):
+    """The files were moved and their times changed; only two kernels are loaded, because they contain the others."""
+    for path in box.rglob("*.py"):
+        os.utime(path, (1, 1))
+    assert run(box) == [{"carried": 2}, ""]
+    assert list((box.parent / "cache").rglob("*.nbc")) == [], "what came with the package is not copied"
+
+
+@pytest.mark.parametrize("place", ["", "/nonexistent/cache"])
+def test_without_a_folder_to_write_to(box, place):
+    for path in (box, *box.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    assert counts_of(box, NUMBA_CACHE_DIR=place, HOME="/nonexistent", XDG_CACHE_HOME="") == {"carried": 2}
+
+
+def test_kernels_that_this_user_compiled_come_first(box):
+    kept = box / "gridcut" / "_kernels"
+    kept.rename(box / "elsewhere")
+    assert counts_of(box) == {"compiled": 4}
+    (box / "elsewhere").rename(kept)
+    assert counts_of(box) == {"cached": 2}
+
+
+def test_a_damaged_file_is_compiled_again(box):
+    files = sorted((box / "gridcut" / "_kernels").glob("*use*.nbc"))
+    content = bytearray(files[0].read_bytes())
+    content[-100] ^= 1
+    files[0].write_bytes(content)
+    files[1].write_bytes(b"")
+    assert counts_of(box) == {"compiled": 2, "carried": 2}, "the kernel `rule` is intact"
+    assert counts_of(box) == {"cached": 2}
+
+
+def test_edited_sources_are_compiled_again(box):
+    path = box / "box" / "kernels.py"
+    path.write_text(path.read_text() + "# edited\n")
+    assert counts_of(box) == {"compiled": 4}
+
+
+@pytest.mark.parametrize("name", ["python", "numba", "llvmlite", "numpy"])
+def test_other_versions(box, name):
+    edit_about(box, lambda content: content["versions"].update({name: "0.1"}))
+    counts, obstacle = run(box)
+    assert counts["compiled"] == 4
+    assert obstacle.startswith(f"the compiled kernels of this package are for {name} 0.1; this is {name} ")
+
+
+def test_another_machine(box):
+    edit_about(box, lambda content: content.update(machine="aarch64"))
+    counts, obstacle = run(box)
+    assert (counts["compiled"], obstacle) == (
+        4,
+        f"the compiled kernels of this package are for {platform.system()} on aarch64",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"system": "Linux"}', '{"versions": 3, "system": 1, "machine": 2}'])
+def test_a_damaged_description(box, text):
+    (box / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(text)
+    counts, obstacle = run(box)
+    assert counts["compiled"] == 4
+    assert obstacle.endswith("is damaged; reinstall cutmatch") or "are for" in obstacle
+
+
+def test_no_kernels_in_the_package(box):
+    shutil.rmtree(box / "gridcut" / "_kernels")
+    counts, obstacle = run(box)
+    assert (counts["compiled"], obstacle) == (4, "this installation came without compiled kernels")
+
+
+def test_an_older_processor(box):
+    code = f"""
+import llvmlite.binding
+class Few(dict):
+    def flatten(self, sort=True):
+        return "+avx2"
+llvmlite.binding.get_host_cpu_features = lambda: Few(avx2=True)
+{CODE}"""
+    counts, obstacle = run(box, code)
+    assert counts["compiled"] == 4
+    lacks = "bmi, bmi2, f16c, fma, lzcnt, movbe"
+    assert obstacle == f"the compiled kernels of this package need x86-64-v3; this processor lacks {lacks}"
+
+
+def test_the_cache_can_be_disabled(box):
+    assert counts_of(box, CUTMATCH_CACHE="0") == {}

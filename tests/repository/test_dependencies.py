@@ -1,0 +1,87 @@
+"""The product imports what pyproject.toml declares, and declares what it imports."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("gridcut", "assign", "matching", "apps")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Distributions that own a module but cannot be found by it, because they may not be installed.
+OWNERS = {
+    "numba_cuda": "numba-cuda",
+    "cuda": "numba-cuda",
+    "cupy": "",  # arrays of these libraries are accepted, and only when a caller has them
+    "torch": "",
+    "dask": "dask",
+    "distributed": "dask",
+    "pandas": "",
+    "networkx": "",
+    "matplotlib": "",
+}
+
+OWNERS_HERE = packages_distributions()
+
+
+def names(requirements) -> set[str]:
+    """Distributions in a list of requirements, in lower case, without versions and extras."""
+    return {re.match(r"[\w.-]+", text)[0].lower().replace("_", "-") for text in requirements}
+
+
+def imported(folder: str) -> dict[str, list[str]]:
+    """{top-level module: files that import it} for the files of a package, without the standard library and our own."""
+    found = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            for module in modules:
+                top = module.split(".")[0]
+                if top not in sys.stdlib_module_names and top not in (*PRODUCT, "benchmarks", "tests"):
+                    found.setdefault(top, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def owners(module: str) -> set[str]:
+    """Distributions that own a module; an empty set for one that only callers bring."""
+    if module in OWNERS:
+        return {OWNERS[module]} - {""}
+    return {name.lower().replace("_", "-") for name in OWNERS_HERE.get(module, ())} or {module}
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_what_is_imported_is_declared(package):
+    extras = [text for lines in PROJECT["optional-dependencies"].values() for text in lines]
+    declared = names(PROJECT["dependencies"]) | names(extras)
+    undeclared = {
+        module: files
+        for module, files in imported(package).items()
+        if (of := owners(module)) and not of & declared and module not in ("llvmlite",)  # a part of numba
+    }
+    assert not undeclared
+
+
+def test_what_is_declared_is_imported():
+    used = set().union(*(owners(module) for package in PRODUCT for module in imported(package)))
+    assert names(PROJECT["dependencies"]) - used == set()
+
+
+def test_a_module_that_is_imported_everywhere_is_not_optional():
+    """An import at the top of a file needs a declared dependency; those of the extras are inside functions."""
+    required = names(PROJECT["dependencies"]) | {"llvmlite"}
+    wrong = []
+    for package in PRODUCT:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+                    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+                    for top in {module.split(".")[0] for module in modules}:
+                        outside = top not in sys.stdlib_module_names and top not in PRODUCT
+                        if outside and top != "cuda" and not owners(top) & required:
+                            wrong.append((str(path.relative_to(ROOT)), top))
+    assert wrong == []
