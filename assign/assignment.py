@@ -1,6 +1,7 @@
 """The result of a solve: pairs, cost, prices, and a certificate of optimality."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from assign.core.given import Given, GivenPoints
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host, to_library
 from gridcut.device.result import Result
+from gridcut.device.tables import data_frame
 
 __all__ = ["Assignment", "CertificateError"]
 
@@ -64,6 +66,13 @@ class Assignment(Result):
         on a GPU are read on the GPU.
         """
         self._given.certify(self)
+
+    def to_pandas(self) -> Any:
+        """The pairs as a pandas.DataFrame with the columns row and col; ImportError without pandas.
+
+        Rows and columns are positions, also if the costs were a DataFrame: ``costs.index[found.row]`` are labels.
+        """
+        return data_frame({"row": to_host(self.row), "col": to_host(self.col)})
 
     @property
     def col_of_row(self) -> np.ndarray:

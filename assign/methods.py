@@ -54,6 +54,13 @@ def shortest_paths_dense(costs: Dense, limit, start, callback, **parameters):
     return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
 
 
+def jonker_volgenant(costs: Dense, limit, start, callback, **parameters):
+    """See assign/dense/jonker_volgenant.py."""
+    from assign.dense.jonker_volgenant import solve
+
+    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
+
+
 def shortest_paths_sparse(costs: Sparse, limit, start, callback, **parameters):
     """See assign/sparse/sparse.py."""
     from assign.sparse.sparse import solve
@@ -126,6 +133,7 @@ METHODS = {
         dense_cpu=Implementation(shortest_paths_dense, ("list_length", "auction", "coarse_start")),
         sparse_cpu=Implementation(shortest_paths_sparse, ("alpha", "fine")),
     ),
+    "jonker_volgenant": Method(dense_cpu=Implementation(jonker_volgenant)),
     "auction": Method(
         dense_cuda=Implementation(
             auction_cuda, ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads"), stays_on_device=True

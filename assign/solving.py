@@ -14,6 +14,7 @@ from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
 from assign.methods import choose
 from assign.packing import pack
+from assign.small import pairs_and_prices, solve_small_matrix
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, refuse_masked
 
@@ -58,7 +59,7 @@ def solve(
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU for large matrices if one is available; "cpu" and "cuda" select that device or raise.
     method : str
-        "auto" for the fastest method, or a key of `assign.methods.METHODS`.
+        "auto" for the fastest method, or a key of `assign.methods.METHODS`.  docs/assign.md says which one it is.
     callback : callable, optional
         Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
@@ -113,6 +114,10 @@ def solve(
     (5, array([1, 0, 2]))
     """
     begin = time.perf_counter()
+    if mask is max_cost is start is callback is None and not parameters and is_default(maximize, device, method):
+        found = solve_small_matrix(cost, maximize, begin)
+        if found is not None:
+            return found
     check_callback(callback)
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
     given = Given(cost, mask, max_cost, bool(maximize))
@@ -144,6 +149,12 @@ def solve(
 
         found = with_library_arrays(found, library)
     return found
+
+
+def is_default(maximize, device, method) -> bool:
+    """Whether a problem may go the short way (assign/small.py) as far as these arguments are concerned."""
+    is_automatic = type(device) is type(method) is str and method == "auto" and device in ("auto", "cpu")
+    return is_automatic and type(maximize) is bool
 
 
 def check_scaled(problem: Problem, name: str) -> None:
@@ -205,6 +216,9 @@ def linear_sum_assignment(
     >>> col_ind
     array([1, 0, 2])
     """
+    found = pairs_and_prices(cost_matrix, bool(maximize))
+    if found is not None:
+        return found[:2]
     for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
         refuse_masked("cost_matrix", part)
     cost = np.asarray(cost_matrix)

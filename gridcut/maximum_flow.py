@@ -11,8 +11,9 @@ from gridcut.core.device_list import check_devices, choose_devices
 from gridcut.core.load import load
 from gridcut.core.outcome import empty_cut, labels_of, value_of
 from gridcut.core.problem import Problem, check_problem
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
+from gridcut.small import solve_small_grid
 
 
 def max_flow(
@@ -122,6 +123,10 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
+    if mask is devices is callback is None and not parameters and is_default(device, method):
+        cut = solve_small_grid(source, sink, edges, start)
+        if cut is not None:
+            return cut
     check_callback(callback)
     if devices is not None:
         devices = check_devices(devices, device, method)
@@ -138,6 +143,12 @@ def max_flow(
 
         return max_flow_on_devices(problem, devices, parameters, callback)
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
+
+
+def is_default(device, method) -> bool:
+    """Whether a small grid may go the short way (gridcut/small.py) as far as these arguments are concerned."""
+    is_known = type(device) is type(method) is str and method in ("auto", "ibfs") and device in ("auto", "cpu")
+    return is_known and resolve(device) == "cpu"
 
 
 def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback, start: float) -> Cut:

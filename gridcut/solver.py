@@ -37,7 +37,10 @@ class Solver:
     Notes
     -----
     Residuals, flow and certificate of a cut are available until the next `update` or `solve`; its value and labels
-    remain valid.  Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
+    remain valid.  A solver pays if edges stay and terminals change, the more so the fewer.  If many edges change, as
+    between frames of a video, each solve starts cold and `max_flow` is as fast.
+
+    Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
     threads simultaneously; different solvers are independent.
 
     References
@@ -82,6 +85,9 @@ class Solver:
         where: tuple | ArrayLike | None = None,
     ) -> None:
         """Change some capacities; the others keep their values.  If an error is raised, no capacity has changed.
+
+        If many edges change, the CPU loads the grid again, and the next solve starts cold: repairing the flow would
+        take longer than it saves.
 
         Parameters
         ----------
@@ -169,6 +175,11 @@ def _raster_index(where, shape) -> np.ndarray:
         return np.flatnonzero(where)
     if not isinstance(where, tuple) or len(where) != len(shape):
         raise TypeError(f"where must be a bool array or a tuple of {len(shape)} index arrays, got {where!r:.60}")
+    try:
+        if all(isinstance(index, np.ndarray) and index.dtype.kind in "iu" for index in where):
+            return np.ravel_multi_index(where, shape).reshape(-1)
+    except ValueError:
+        pass  # reported below
     for axis, (index, length) in enumerate(zip(where, shape, strict=True)):
         index = plain_array("where", index)
         if index.dtype.kind not in "iu":

@@ -77,13 +77,13 @@ def _moved_overload(number, low, bits, real):
     return lambda number, low, bits, real: real((np.int64(number) - low) << bits)
 
 
-def _price(number, matched, bits, mark):
+def price_of(number, matched, bits, mark):
     """The unpacked price of a column."""
     return (number + mark) >> bits if matched and bits else number >> bits if bits else number
 
 
-@overload(_price)
-def _price_overload(number, matched, bits, mark):
+@overload(price_of)
+def price_of_overload(number, matched, bits, mark):
     if isinstance(number, types.Float):
         return lambda number, matched, bits, mark: number
 
@@ -127,12 +127,12 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
         for j in range(m):
             i = row_of[j]
             col_of_row[j] = i
-            u[j] = _price(price[j], i >= 0, bits, mark)
+            u[j] = price_of(price[j], i >= 0, bits, mark)
             if i >= 0:
                 v[i] = cost[j, i] - u[j]
     else:
         for j in range(m):
-            v[j] = _price(price[j], row_of[j] >= 0, bits, mark)
+            v[j] = price_of(price[j], row_of[j] >= 0, bits, mark)
         for i in range(n):
             j = col_of[i]
             col_of_row[i] = j

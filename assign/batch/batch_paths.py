@@ -41,7 +41,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel
 
 SCANS_PER_ROW = 1.0  # limit of scans in the second step, per row
 
@@ -86,7 +86,7 @@ def column_of(dist, low, rank, bits):
     return min(r for r, d in zip(rank, dist, strict=True) if d == low) % len(dist)
 
 
-@kernel
+@inner_kernel
 def _search(dist, low, rank):
     """The column of minimum rank among those whose dist is low."""
     width = np.int32(dist.size)
@@ -109,7 +109,7 @@ def _column_of(dist, low, rank, bits):
     return column_of
 
 
-@kernel
+@inner_kernel
 def first_distances(row, price, dist):
     """dist = row - price; returns the minimum."""
     real = dist.dtype.type
@@ -121,7 +121,7 @@ def first_distances(row, price, dist):
     return low
 
 
-@kernel
+@inner_kernel
 def relax(row, price, dist, pred, i, h):
     """dist = min(dist, row - price - h), with pred = i where it decreases; returns the minimum."""
     real = dist.dtype.type
@@ -136,7 +136,7 @@ def relax(row, price, dist, pred, i, h):
     return low
 
 
-@kernel
+@inner_kernel
 def minimum_of(dist):
     low = dist[0]
     for j in range(dist.size):
@@ -144,7 +144,7 @@ def minimum_of(dist):
     return low
 
 
-@kernel
+@inner_kernel
 def reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank):
     """The first step."""
     width = price.size
@@ -169,7 +169,7 @@ def reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, r
             price[j] -= mark
 
 
-@kernel
+@inner_kernel
 def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, scans):
     """The second step."""
     real = price.dtype.type
@@ -203,7 +203,7 @@ def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank
             i = holder
 
 
-@kernel
+@inner_kernel
 def augment(
     work, first, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
 ):

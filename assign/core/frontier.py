@@ -53,7 +53,7 @@ def push(frontier, dist, key, node):
     """Insert a node into the heap."""
     if frontier.size[HEAP] == frontier.key.size:
         remove_outdated(frontier, dist)
-    sift_up(frontier, frontier.size[HEAP], key, node)
+    sift_up(frontier, frontier.size[HEAP], key, np.int32(node))
     frontier.size[HEAP] += 1
 
 
@@ -126,6 +126,6 @@ def remove_outdated(frontier, dist):
     for e in range(frontier.size[HEAP]):
         key, node = frontier.key[e], frontier.node[e]
         if node < 0 or key == dist[node]:
-            sift_up(frontier, size, key, node)
+            sift_up(frontier, np.int64(size), key, node)
             size += 1
     frontier.size[HEAP] = size

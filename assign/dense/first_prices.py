@@ -17,7 +17,8 @@ BANDS = 32  # of rows, for the threads
 def min_of_columns(cost, v):
     """v[j] = minimum of column j."""
     n, m = cost.shape
-    v[:] = cost[0]
+    for j in range(m):  # assigning a slice compiles numba's checks of shapes, for a second
+        v[j] = cost[0, j]
     for i in range(1, n):
         row = cost[i]
         for j in range(m):

@@ -24,7 +24,7 @@ O(a sqrt(n)) for a arcs.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 
 
 @kernel
@@ -46,7 +46,7 @@ def _greedy(start, columns, order, col_of, row_of, seen):
     return free
 
 
-@kernel
+@inner_kernel
 def _levels(start, columns, col_of, row_of, level, path):
     """Breadth-first search from all free rows; returns whether a free column was reached."""
     last = 0
@@ -75,7 +75,7 @@ def _levels(start, columns, col_of, row_of, level, path):
     return deepest < col_of.size
 
 
-@kernel
+@inner_kernel
 def _augment(start, columns, root, col_of, row_of, level, at, seen, path):
     """Depth-first search down the levels from a free row; returns whether it was matched."""
     depth = 0
@@ -116,7 +116,8 @@ def match(start, columns, order, col_of, row_of, level, at, seen, path):
     row_of[:] = -1
     free = _greedy(start, columns, order, col_of, row_of, seen)
     while free and _levels(start, columns, col_of, row_of, level, path):
-        at[:] = start[:-1]
+        for i in range(at.size):
+            at[i] = start[i]
         for i in range(col_of.size):
             if col_of[i] < 0 and _augment(start, columns, i, col_of, row_of, level, at, seen, path):
                 free -= 1

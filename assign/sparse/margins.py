@@ -15,12 +15,12 @@ shorter than their sum, which bounds one small search per pair.  This is sensiti
 [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, chapter 4.
 """
 
-from heapq import heappop, heappush
-
 import numpy as np
-from numba import prange
 
-from gridcut.device import kernel, parallel_kernel, thread_count
+from assign.core.frontier import clear, make_frontier, push, take_nearest
+from gridcut.device import inner_kernel, kernel, run_threads, thread_count
+
+MIN_PAIRS_PER_THREAD = 64
 
 
 def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray:
@@ -40,10 +40,17 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
     row_of_col[cols] = rows
     col_of_row = np.full(n, -1, np.int64)
     col_of_row[rows] = cols
-    to_outside = outside_kernel(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
-    from_outside = outside_kernel(indptr, col, slack, col_exit, col_of_row, row_of_col)
+    to_outside = _outside(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
+    from_outside = _outside(indptr, col, slack, col_exit, col_of_row, row_of_col)
     margin = to_outside[rows] + from_outside[cols]
-    inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, 4 * thread_count())
+    threads = min(thread_count(), 1 + len(rows) // MIN_PAIRS_PER_THREAD)
+
+    def lower(thread):
+        distance, visited = np.full(m, np.inf), np.empty(m, np.int64)
+        memory = distance, visited, make_frontier(m, 0, distance.dtype)
+        inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, thread, threads, *memory)
+
+    run_threads(lower, threads)
     return margin
 
 
@@ -65,59 +72,67 @@ def by_column_kernel(indptr, col, slack, columns):
     return start, row, other
 
 
+def _outside(ptr, end, slack, exit_cost, partner, partner_of_end) -> np.ndarray:
+    """Return the distances of `outside_kernel`."""
+    distance = exit_cost.copy()
+    frontier = make_frontier(len(distance), 0, distance.dtype)
+    outside_kernel(ptr, end, slack, distance, partner, partner_of_end, frontier)
+    return distance
+
+
 @kernel
-def outside_kernel(ptr, end, slack, exit_cost, partner, partner_of_end):
-    """Return the distance from outside to each column: it becomes unmatched, or takes a row from another column.
+def outside_kernel(ptr, end, slack, distance, partner, partner_of_end, frontier):
+    """Compute the distance from outside to each column: it becomes unmatched, or takes a row from another column.
 
     With the CSC form, and rows and columns exchanged: the distance from each row to outside, without its own pair.
 
     ptr, end, slack   candidates in CSR form: `end` is a column
-    exit_cost         cost of leaving each column unmatched
+    distance          before the call, the cost of leaving each column unmatched
     partner           column of each row, -1 for none;  partner_of_end: row of each column
     """
-    distance = exit_cost.copy()
-    heap = [(0.0, -1)]
-    heap.pop()
-    for k in range(len(distance)):
-        heappush(heap, (distance[k], k))
     for r in range(len(partner)):
         if partner[r] < 0:
             for a in range(ptr[r], ptr[r + 1]):
                 if slack[a] < distance[end[a]]:
                     distance[end[a]] = slack[a]
-                    heappush(heap, (slack[a], end[a]))
-    while len(heap):
-        length, k = heappop(heap)
-        if length > distance[k] or partner_of_end[k] < 0:
-            continue
+    clear(frontier)
+    for k in range(len(distance)):
+        push(frontier, distance, distance[k], np.uint32(k))
+    length = 0.0
+    while True:
+        k, length = take_nearest(frontier, distance, length, np.inf)
+        if length == np.inf:
+            break
         r = partner_of_end[k]  # a column that takes r displaces k
+        if r < 0:
+            continue
         for a in range(ptr[r], ptr[r + 1]):
             other = end[a]
             if other != k and length + slack[a] < distance[other]:
                 distance[other] = length + slack[a]
-                heappush(heap, (distance[other], other))
-    return distance
-
-
-@parallel_kernel
-def inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, chunks):
-    """Lower the margins of pairs that have a shorter path from row to column that avoids outside."""
-    for chunk in prange(chunks):
-        distance = np.full(len(row_of_col), np.inf)
-        for p in range(chunk * len(rows) // chunks, (chunk + 1) * len(rows) // chunks):
-            margin[p] = shorter_path(indptr, col, slack, row_of_col, rows[p], cols[p], margin[p], distance)
+                push(frontier, distance, distance[other], np.uint32(other))
 
 
 @kernel
-def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, distance):
+def inner_paths_kernel(
+    indptr, col, slack, row_of_col, rows, cols, margin, first, stride, distance, visited, frontier
+):  # fmt: skip
+    """Lower the margins of the pairs first, first + stride, ... that have a shorter path that avoids outside."""
+    for p in range(first, len(rows), stride):
+        margin[p] = shorter_path(
+            indptr, col, slack, row_of_col, rows[p], cols[p], margin[p], distance, visited, frontier
+        )  # fmt: skip
+
+
+@inner_kernel
+def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, distance, visited, frontier):
     """Return the length of the shortest path from a row to its column `goal` without their pair, at most `bound`.
 
-    All entries of `distance` (columns,) are inf before and after the call.
+    All entries of `distance` (columns,) are inf before and after the call; `visited` (columns,) and `frontier` are
+    its memory.
     """
-    heap = [(0.0, goal)]
-    heap.pop()
-    visited = [goal]
-    visited.pop()
+    clear(frontier)
+    n_visited = 0
     from_col, length = goal, 0.0
     while True:
         for a in range(indptr[row], indptr[row + 1]):
@@ -125,21 +140,17 @@ def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, distance):
             path = length + slack[a]
             if k != from_col and path < bound and path < distance[k]:
                 if distance[k] == np.inf:
-                    visited.append(k)
+                    visited[n_visited] = k
+                    n_visited += 1
                 distance[k] = path
                 if k == goal:
                     bound = path
                 elif row_of_col[k] >= 0:
-                    heappush(heap, (path, k))
-        found = False
-        while len(heap):
-            length, from_col = heappop(heap)
-            if length == distance[from_col] and length < bound:
-                found = True
-                break
-        if not found:
+                    push(frontier, distance, path, np.uint32(k))
+        from_col, length = take_nearest(frontier, distance, length, bound)
+        if length >= bound:
             break
         row = row_of_col[from_col]
-    for k in visited:
-        distance[k] = np.inf
+    for i in range(n_visited):
+        distance[visited[i]] = np.inf
     return bound

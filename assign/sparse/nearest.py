@@ -27,7 +27,7 @@ from scipy.spatial import cKDTree
 
 from assign.core.certificate import tolerance
 from assign.sparse.sparse import solve
-from gridcut.device import kernel, parallel_kernel
+from gridcut.device import inner_kernel, kernel, parallel_kernel
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
 BLOCK = 32
@@ -38,7 +38,7 @@ EXTRA_MARGIN = 0.5
 CURVE_BITS = 62  # of a point's position on the curve
 
 
-@kernel
+@inner_kernel
 def box_distance(low, high, other_low, other_high, metric):
     """Minimum distance between points of two boxes."""
     total = 0.0
@@ -94,7 +94,8 @@ def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, foun
                 continue
             first, end = c * BLOCK, min((c + 1) * BLOCK, m)
             for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
-                point[:] = x[i]
+                for k in range(point.size):
+                    point[k] = x[i, k]
                 if box_distance(point, point, box_y[c, 0], box_y[c, 1], metric) + slack >= u[i] + top_v[c]:
                     continue
                 distances(point, y, first, end, metric, dist)

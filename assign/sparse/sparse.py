@@ -226,11 +226,12 @@ def _finish(network, v, arc_of, row_of, waiting, budget, stats):
     zero, n = network.real(0), network.n
     top = release(*at, network.limit, zero, v, np.empty(n, np.int32), row_of, waiting)
     find_arcs(network.start, network.columns, row_of, arc_of)
+    rows = np.empty(n, np.int32)
     left = match_without_search(
-        *at, network.limit, network.spread, MATCHED_PER_ROW * n, v, arc_of, row_of, waiting, top
+        *at, network.limit, network.spread, MATCHED_PER_ROW * n, v, arc_of, row_of, waiting, top, rows
     )
     search = Search.of(len(network.cost), network.m, network.infinity)
-    root, done, scans = augment(*at, network.limit, network.infinity, budget, v, arc_of, row_of, waiting[:left], search)
+    root, done, scans = augment(*at, network.limit, network.infinity, budget, v, arc_of, row_of, rows[:left], search)
     stats["searches"] += int(left)
     stats["scans"] += int(scans)
     if root >= 0:

@@ -76,7 +76,8 @@ def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
 
     col_of is computed from row_of.
     """
-    col_of[:] = -1
+    for i in range(col_of.size):
+        col_of[i] = -1
     for j in range(row_of.size):
         if row_of[j] >= 0:
             col_of[row_of[j]] = j

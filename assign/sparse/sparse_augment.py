@@ -53,13 +53,12 @@ class Search(NamedTuple):
 
 
 @kernel
-def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of, row_of, waiting, top):
-    """Match the rows waiting[:top] without a search; returns the number of rows left, which are at its front.
+def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of, row_of, waiting, top, left):
+    """Match the rows waiting[:top] without a search; returns the number of rows left, which are at the front of `left`.
 
     A row takes its cheapest column and lowers its price until the second cheapest is equally good; the displaced row is
     next.  A row is left if its two cheapest columns tie and neither is free, or after `budget` rows.
     """
-    left = np.empty(top, np.int32)
     n_left = 0
     rows = 0
     while top > 0:
@@ -99,7 +98,6 @@ def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of,
             if displaced >= 0:
                 arc_of[displaced] = -1
             i = displaced
-    waiting[:n_left] = left[:n_left]
     return n_left
 
 
@@ -198,7 +196,8 @@ def find_path(start, columns, cost, limit, infinity, v, arc_of, row_of, root, s)
 @kernel
 def find_arcs(start, columns, row_of, arc_of):
     """arc_of[i] = arc of row i to its column, or -1."""
-    arc_of[:] = -1
+    for i in range(arc_of.size):
+        arc_of[i] = -1
     for j in range(row_of.size):
         i = row_of[j]
         if i >= 0:

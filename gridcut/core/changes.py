@@ -14,12 +14,37 @@ fields", PAMI 2007.  The flow remains a pseudoflow of the new problem, and every
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 
 
 @kernel
-def find_changes_kernel(new, old, extent, pixels):
-    """Write the raster indices of the pixels where a plane differs from a flat array; returns their number."""
+def compare_kernel(new, old, extent, zero):
+    """Compare a plane with a flat array: number of changed pixels, largest new and old value there, and any bad value.
+
+    A bad value is negative or NaN.
+    """
+    count = 0
+    largest = zero
+    gone = zero
+    bad = False
+    n2 = new.stride[2]
+    for z in range(extent[0]):
+        for y in range(extent[1]):
+            n = new.start + z * new.stride[0] + y * new.stride[1]
+            line = (z * extent[1] + y) * extent[2]
+            for x in range(extent[2]):
+                value, before = new.data[np.uint64(n + x * n2)], old[np.uint64(line + x)]
+                if value != before:
+                    count += 1
+                    largest = max(largest, value)
+                    gone = max(gone, before)
+                    bad |= not value >= 0
+    return count, largest, gone, bad
+
+
+@kernel
+def find_changes_kernel(new, old, extent, pixels, values):
+    """Write the raster indices of the pixels where a plane differs from a flat array, and the plane's values there."""
     count = 0
     n2 = new.stride[2]
     for z in range(extent[0]):
@@ -27,10 +52,30 @@ def find_changes_kernel(new, old, extent, pixels):
             n = new.start + z * new.stride[0] + y * new.stride[1]
             line = (z * extent[1] + y) * extent[2]
             for x in range(extent[2]):
-                if new.data[np.uint64(n + x * n2)] != old[np.uint64(line + x)]:
+                value = new.data[np.uint64(n + x * n2)]
+                if value != old[np.uint64(line + x)]:
                     pixels[count] = line + x
+                    values[count] = value
                     count += 1
-    return count
+
+
+@kernel
+def change_terminals_kernel(new, old, mask, sign, scale, extent, stride, head, excess):
+    """Set old = new at all pixels and excess += sign * change: `change_terminal_kernel` without a list of pixels."""
+    n2 = new.stride[2]
+    for z in range(extent[0]):
+        for y in range(extent[1]):
+            n = new.start + z * new.stride[0] + y * new.stride[1]
+            line = (z * extent[1] + y) * extent[2]
+            p = head + z * stride[0] + y * stride[1]
+            for x in range(extent[2]):
+                value, before = new.data[np.uint64(n + x * n2)], old[np.uint64(line + x)]
+                old[np.uint64(line + x)] = value
+                if mask is not None:
+                    m = mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
+                    if mask.data[np.uint64(m)] == 0:
+                        continue
+                excess[np.uint64(p + x)] += sign * (units(value, scale) - units(before, scale))
 
 
 @kernel
@@ -53,7 +98,7 @@ def change_terminal_kernel(values, pixels, old, mask, sign, scale, extent, strid
     return touched
 
 
-@kernel
+@inner_kernel
 def push_back(excess, residual, step, p, k):
     """Set a negative residual to 0 by pushing the excess flow back along its arc."""
     arcs = len(step)

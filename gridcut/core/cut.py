@@ -11,7 +11,7 @@ from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import Reader, fill, reader
 from gridcut.core.problem import Offset, Problem, check_offset, check_problem
 from gridcut.device.arrays import to_host, to_library
-from gridcut.device.result import Result
+from gridcut.device.result import GridResult
 
 __all__ = ["CertificateError", "Cut"]
 
@@ -81,7 +81,7 @@ def _restored(problem: Problem, grid: Grid | None) -> LazySolved:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Cut(Result):
+class Cut(GridResult):
     """A minimum cut and its maximum flow.
 
     Attributes

@@ -134,10 +134,8 @@ def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
         return [(capacity, 0)]
     start, stride = 2 * capacity.start, tuple(2 * s for s in capacity.stride)
     low = 0 if np.little_endian else 1
-    return [
-        (Plane(capacity.data.view(np.uint32), start + low, stride), 0),
-        (Plane(capacity.data.view(np.int32), start + 1 - low, stride), 32),
-    ]
+    words = capacity.data.view(np.uint32)  # the high ones, too: no capacity in use is negative
+    return [(Plane(words, start + low, stride), 0), (Plane(words, start + 1 - low, stride), 32)]
 
 
 def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | None = None) -> int:

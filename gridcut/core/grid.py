@@ -59,10 +59,11 @@ class Layout(NamedTuple):
         return (0,) * (3 - len(self.shape)) + self.offsets[k]
 
     def interior(self, array: np.ndarray) -> np.ndarray:
-        """The pixels of a flat array as a view of the grid's shape."""
-        tail = array.shape[1:]
-        strides = tuple(s * array.strides[0] for s in self.stride) + array.strides[1:]
-        return np.lib.stride_tricks.as_strided(array[self.head :], self.shape + tail, strides)
+        """The pixels of a contiguous flat array, or of one with more axes, as a view of the grid's shape."""
+        first = array.strides[0]
+        strides = tuple(s * first for s in self.stride) + array.strides[1:]
+        # Not as_strided, which takes longer than the labels of a small grid.
+        return np.ndarray(self.shape + array.shape[1:], array.dtype, array, self.head * first, strides)  # type: ignore
 
     def arc(self, offset: Offset) -> int:
         """Index of the arc with this offset; KeyError if there is none."""

@@ -6,7 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut import methods
-from gridcut.core.changes import change_arc_kernel, change_terminal_kernel, find_changes_kernel, sink_excess_kernel
+from gridcut.core.changes import (
+    change_arc_kernel,
+    change_terminal_kernel,
+    change_terminals_kernel,
+    compare_kernel,
+    find_changes_kernel,
+    sink_excess_kernel,
+)
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
@@ -15,15 +22,26 @@ from gridcut.core.problem import Problem, bad_capacity
 from gridcut.core.units import scale_of
 
 MIN_RESOLUTION_BITS = 50  # minimum resolution of floats: 2^-50 of the largest sum at a pixel
+MAX_LISTED_SHARE = 0.1  # changed pixels per pixel above which a terminal is changed without a list of pixels
+MAX_WARM_SHARE = 0.2  # changed edges per edge above which the grid is loaded again, which is then faster
 _NO_CELLS = np.empty(0, np.int32)
 
 
 class Change(NamedTuple):
-    """New values of one array, "source", "sink" or an offset, at pixels given by raster indices."""
+    """New values of one array, "source", "sink" or an offset.
+
+    pixels    raster indices of the pixels that `values` belong to; None: `values` has the grid's shape or is 0-d
+    count     number of changed pixels
+    largest   at least the largest new value
+    gone      at least the largest value that is replaced
+    """
 
     key: str | tuple[int, ...]
     values: np.ndarray
-    pixels: np.ndarray
+    pixels: np.ndarray | None
+    count: int
+    largest: int | float
+    gone: int | float
 
 
 class HostState:
@@ -33,7 +51,8 @@ class HostState:
         self._problem = problem.changed(lambda array: _own(array, problem.shape))
         self.epoch = 0  # incremented by every update and solve, which makes older cuts stale
         self._memory = None  # the name of the last method, and its memory for the next solve; or None
-        self._touched = []  # cells changed since the last solve; None: unknown
+        self._touched = []  # cells changed since the last solve; None: unknown, there is no flow to start from
+        self._everywhere = False  # whether further cells have changed since the last solve, without a list
         self._to_sink = None
         self._load()
 
@@ -41,19 +60,29 @@ class HostState:
         """Load the grid again from the current capacities, without the flow."""
         self._grid, self._views = load(self._problem)
         self._problem = self._problem._replace(bound=self._views.bound)
-        self._bounds = largest_capacities(self._problem, self._views)
+        self._bounds = None  # largest capacities of source, sink and each arc, or more; None: not computed yet
         self._forget()
 
     def _forget(self):
         self._touched = None
+        self._everywhere = False
         self._memory = None
         self._to_sink = None
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Apply new capacities of checked types and shapes; `index`: raster indices of their pixels, None: all."""
         self._widen_types(given)
-        changes = [self._find(key, array, index) for key, array in given.items()]
-        changes = [change for change in changes if change.pixels.size]
+        given = {key: array.astype(array_of(self._problem, key).dtype, copy=False) for key, array in given.items()}
+        if index is None:
+            found = {key: self._compare(key, array) for key, array in given.items()}
+            edges = self._problem.edges
+            changed = sum(count for key, (count, *_) in found.items() if isinstance(key, tuple))
+            if changed > MAX_WARM_SHARE * sum(array.size for array in edges.values()):
+                self._load_changed({key: given[key] for key, (count, *_) in found.items() if count})
+                return
+            changes = [self._whole(key, given[key], *result) for key, result in found.items() if result[0]]
+        else:
+            changes = [self._at(key, array, index) for key, array in given.items() if index.size]
         if self._fits_after(changes):
             for change in changes:
                 self._apply(change)
@@ -91,7 +120,8 @@ class HostState:
 
     def _run(self, name: str, parameters: dict, callback):
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
-        touched = None if self._touched is None else np.concatenate([_NO_CELLS, *self._touched])
+        listed = self._touched is not None and not self._everywhere
+        touched = np.concatenate([_NO_CELLS, *self._touched]) if listed else None
         self._forget_memory()
         entry = methods.METHODS[name]
         if entry.warm is None:
@@ -100,7 +130,7 @@ class HostState:
         else:
             sink_side, stats, memory = entry.warm(self._grid, memory, touched, callback, **parameters)
         self._memory = (name, memory)
-        self._touched = []
+        self._touched, self._everywhere = [], False
         return sink_side, stats
 
     def _forget_memory(self):
@@ -129,20 +159,30 @@ class HostState:
                 self._problem = with_array(self._problem, key, own.astype(dtype))
                 self._views = reader(self._problem, self._grid.layout)
 
-    def _find(self, key, array, index) -> Change:
-        """The pixels at which an array differs from our copy; raises ValueError for invalid capacities in use."""
+    def _compare(self, key, array) -> tuple:
+        """Results of `compare_kernel` for an array and our copy."""
+        own = array_of(self._problem, key)
+        view = plane(array, self._problem.shape)
+        count, largest, gone, bad = compare_kernel(view, own.reshape(-1), self._grid.layout.extent, own.dtype.type(0))
+        return count, own.dtype.type(largest).item(), own.dtype.type(gone).item(), bad
+
+    def _whole(self, key, array, count, largest, gone, bad) -> Change:
+        """The change from our copy to an array, given the results of `_compare`."""
+        own = array_of(self._problem, key)
+        if count > MAX_LISTED_SHARE * own.size and not isinstance(key, tuple) and not bad:
+            return Change(key, array, None, count, largest, gone)
+        pixels, values = np.empty(count, np.int64), np.empty(count, own.dtype)
+        view = plane(array, self._problem.shape)
+        find_changes_kernel(view, own.reshape(-1), self._grid.layout.extent, pixels, values)
+        return self._checked(key, values, pixels)
+
+    def _at(self, key, array, index) -> Change:
+        """The change at the pixels with these raster indices."""
+        return self._checked(key, np.broadcast_to(array, index.shape).copy(), index)
+
+    def _checked(self, key, values, pixels) -> Change:
+        """A change of one or more pixels; raises ValueError for invalid capacities in use."""
         problem = self._problem
-        own = array_of(problem, key)
-        array = array.astype(own.dtype, copy=False)
-        if index is None:
-            pixels = np.empty(own.size, np.int64)
-            view = plane(array, problem.shape)
-            count = find_changes_kernel(view, own.reshape(-1), self._grid.layout.extent, pixels)
-            pixels = pixels[:count].copy()
-            values = np.broadcast_to(array, problem.shape)[np.unravel_index(pixels, problem.shape)]
-        else:
-            pixels = index
-            values = np.broadcast_to(array, index.shape).copy()
         bad = ~(values >= 0)
         if bad.any():
             offset = key if isinstance(key, tuple) else None
@@ -152,17 +192,30 @@ class HostState:
                 where = tuple(int(i) for i in np.unravel_index(pixels[at], problem.shape))
                 raise bad_capacity(key if offset is None else f"edges[{key}]", values[at], where)
             values[bad] = 0  # unused capacities, which must not affect the bounds
-        return Change(key, values, pixels)
+        gone = array_of(problem, key).reshape(-1)[pixels].max().item()
+        return Change(key, values, pixels, pixels.size, values.max().item(), gone)
+
+    def _load_changed(self, arrays: dict) -> None:
+        """Replace our copies and load the grid again; raises ValueError for invalid capacities in use."""
+        trial = self._problem._replace(bound=None)
+        for key, array in arrays.items():
+            trial = with_array(trial, key, _own(array, trial.shape))
+        before, self._problem = self._problem, trial
+        try:
+            self._load()
+        except BaseException:
+            self._problem = before
+            raise
+        self.epoch += 1
 
     def _fits_after(self, changes: list[Change]) -> bool:
         """Whether the new capacities fit the grid's integers; if not, they have been loaded into a new grid."""
-        bounds = list(self._bounds)
+        bounds = list(self._bounds or largest_capacities(self._problem, self._views))
         shrinks = False
         for change in changes:
-            gone = array_of(self._problem, change.key).reshape(-1)[change.pixels].max().item()
             for i in self._bounded_by(change.key):
-                shrinks |= self._problem.is_float and gone > bounds[i] / 2
-                bounds[i] = max(bounds[i], change.values.max().item())
+                shrinks |= self._problem.is_float and change.gone > bounds[i] / 2
+                bounds[i] = max(bounds[i], change.largest)
         clamped = self._problem.bound is not None  # the clamped terminals of a pixel depend on its arcs
         if sum(bounds) <= self._limit() and not shrinks and not (clamped and changes):
             self._bounds = bounds
@@ -170,8 +223,11 @@ class HostState:
         # These bounds never decrease, so compute the true ones before loading a new grid.
         trial = self._problem._replace(bound=None)
         for change in changes:
-            array = array_of(trial, change.key).copy()
-            array.reshape(-1)[change.pixels] = change.values
+            if change.pixels is None:
+                array = _own(change.values, trial.shape)
+            else:
+                array = array_of(trial, change.key).copy()
+                array.reshape(-1)[change.pixels] = change.values
             trial = with_array(trial, change.key, array)
         views = reader(trial, self._grid.layout)
         bounds = largest_capacities(trial, views)
@@ -209,7 +265,7 @@ class HostState:
 
     def _apply(self, change: Change) -> None:
         """Write new values to our copy, and adjust the excesses and residuals."""
-        key, values, pixels = change
+        key, values, pixels = change.key, change.values, change.pixels
         grid, layout = self._grid, self._grid.layout
         old = array_of(self._problem, key).reshape(-1)
         mask = self._views.mask
@@ -218,11 +274,16 @@ class HostState:
         where = (scale, layout.extent)
         rows = (layout.stride3, layout.head)
         if not isinstance(key, tuple):
-            cells = np.empty(pixels.size, number)
             sign = 1 if key == "source" else -1
-            count = change_terminal_kernel(values, pixels, old, mask, sign, *where, *rows, grid.excess, cells)
             if key == "sink":
                 self._to_sink = None
+            if pixels is None:
+                new = plane(values, self._problem.shape)
+                change_terminals_kernel(new, old, mask, sign, *where, *rows, grid.excess)
+                self._everywhere = True
+                return
+            cells = np.empty(pixels.size, number)
+            count = change_terminal_kernel(values, pixels, old, mask, sign, *where, *rows, grid.excess, cells)
         elif key not in layout.offsets:  # longer than the grid
             old[pixels] = values
             return

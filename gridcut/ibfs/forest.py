@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 
 DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
@@ -67,7 +67,7 @@ def make_work(cells: int, index_type) -> Work:
     return Work(*(np.empty(cells + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
 
 
-@kernel
+@inner_kernel
 def activate(v, queued, ring, ends):
     """Append v to the ring of active cells, unless it is in the ring."""
     if queued[v] == 0:
@@ -77,7 +77,7 @@ def activate(v, queued, ring, ends):
         ends[1] = end + 1 if end + 1 < ring.size else 0
 
 
-@kernel
+@inner_kernel
 def compact(cells, count, label, level):
     """Remove from a list the cells that have left the level, and repetitions; returns the number of cells left."""
     left = 0
@@ -179,7 +179,7 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
     return from_source, to_sink
 
 
-@kernel
+@inner_kernel
 def can_adopt(side, residual, v, q, k, arcs):
     """Whether the residual capacity lets q, at the end of v's arc k, become the parent of v."""
     if side > 0:

@@ -19,6 +19,7 @@ Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and 
 """
 
 import threading
+from functools import lru_cache
 
 import numpy as np
 
@@ -59,6 +60,13 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
     return run.forest.label < 0, run.stats, (run.forest, run.deepest)
 
 
+@lru_cache(maxsize=64)
+def unsigned_steps(step):
+    """Steps modulo 2^64, as an array and a tuple: sums of unsigned indices wrap, so none is tested for its sign."""
+    jump = np.array(step, np.int64).view(np.uint64)
+    return jump, tuple(jump)
+
+
 class Run:
     """One solve: the arrays that all steps share, and the steps in order.
 
@@ -77,9 +85,7 @@ class Run:
         self.callback = callback
         self.aggregates = aggregates
         self.index_type = index_type(layout.size)
-        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell and need no test for a negative sign.
-        self.jump = np.array(layout.step, np.int64).view(np.uint64)
-        self.steps = tuple(self.jump)
+        self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
         self.threads = thread_count()
         self.deepest = deepest

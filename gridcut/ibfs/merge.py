@@ -26,9 +26,6 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
     head = np.full(max(1024, deepest + 4), -1, detached.dtype)
-    # True, and none is 0, but not constants, so that `repair` is compiled once for this file and search.py.
-    merging = deepest > 0
-    none = np.int64(head[0] + 1)
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:
@@ -64,14 +61,14 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
             if from_source > 0:
                 _, moved = repair(
-                    1, limit, merging, residual, step, label, parent, link, queued,
-                    source_orphans, from_source, detached, none, detached, queue, ring, ends, head,
+                    1, limit, True, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
             if to_sink > 0:
                 _, moved = repair(
-                    -1, limit, merging, residual, step, label, parent, link, queued,
-                    sink_orphans, to_sink, detached, none, detached, queue, ring, ends, head,
+                    -1, limit, True, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
             now = np.int64(label[u]) * side

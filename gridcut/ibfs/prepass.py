@@ -14,7 +14,7 @@ comparison of min-cut/max-flow algorithms for energy minimization in vision." PA
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 
 BLOCK_SIDE = 8  # pixels; 4, 8 and 16 take about the same time
 ONE = np.uint64(1)
@@ -78,7 +78,7 @@ def push_two_hops(excess, residual, step, jump, first, last):
         excess[p] = held
 
 
-@kernel
+@inner_kernel
 def pass_excess(excess, residual, arcs, k, stride, first, count):
     """Move the excess of `count` cells along arc k, accumulating it from cell to cell; returns the amount at the end.
 

@@ -14,13 +14,13 @@ Time O(n^2 m) as [1], one search; memory: the lists in forest.py.
 
 import numpy as np
 
-from gridcut.device import kernel, lowest_bit
+from gridcut.device import inner_kernel, kernel, lowest_bit
 from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, repair
 
 EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
 
-@kernel
+@inner_kernel
 def make_roots(first, last, excess, label, parent):
     """Make the cells with excess or a deficit roots, all others free; returns the number of roots of each forest."""
     sources = 0
@@ -41,7 +41,7 @@ def make_roots(first, last, excess, label, parent):
     return sources, sinks
 
 
-@kernel
+@inner_kernel
 def open_arcs(u, side, residual, step, label):
     """A mask with bit k set if the forest can grow or meet the other one along arc k of u; without branches on data."""
     arcs = np.uint64(len(step))
@@ -68,7 +68,6 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
     head = np.full(256, -1, detached.dtype)
-    merging = until < EITHER  # False, but not a constant, so that `repair` is compiled once for this file and merge.py
     # The first step of each forest scans all cells in raster order instead of a list.
     sources, sinks = make_roots(first, last, excess, label, parent)
     source_depth = 1
@@ -135,7 +134,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = repair(
-                        1, source_limit, merging, residual, step, label, parent, link, queued,
+                        1, source_limit, False, residual, step, label, parent, link, queued,
                         source_orphans, from_source, frontier, grown if side > 0 else waiting,
                         detached, queue, ring, ends, head,
                     )  # fmt: skip
@@ -147,7 +146,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 if to_sink > 0:
                     frontier = others if side > 0 else after
                     listed, moved = repair(
-                        -1, sink_limit, merging, residual, step, label, parent, link, queued,
+                        -1, sink_limit, False, residual, step, label, parent, link, queued,
                         sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
                         detached, queue, ring, ends, head,
                     )  # fmt: skip

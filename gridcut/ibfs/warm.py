@@ -11,7 +11,7 @@ breadth-first search." ESA 2015.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair
 
 
@@ -56,20 +56,18 @@ def reroot(cells, excess, residual, step, deepest, forest, work):
     to_sink = keep_orphans(sink_orphans, to_sink, parent)
     head = np.full(deepest + 4, -1, detached.dtype)
     limit = head.size - 4
-    merging = deepest > 0  # not constants, as in merge.py
-    none = np.int64(head[0] + 1)
     _, source_repaired = repair(
-        1, limit, merging, residual, step, label, parent, link, queued,
-        source_orphans, from_source, detached, none, detached, queue, ring, ends, head,
+        1, limit, True, residual, step, label, parent, link, queued,
+        source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
     )  # fmt: skip
     _, sink_repaired = repair(
-        -1, limit, merging, residual, step, label, parent, link, queued,
-        sink_orphans, to_sink, detached, none, detached, queue, ring, ends, head,
+        -1, limit, True, residual, step, label, parent, link, queued,
+        sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
     )  # fmt: skip
     return source_repaired + sink_repaired
 
 
-@kernel
+@inner_kernel
 def keep_orphans(cells, count, parent):
     """Remove from a list the cells that are not orphans; returns the number of cells left."""
     left = 0

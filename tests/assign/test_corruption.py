@@ -50,7 +50,6 @@ RESULTS = {
     "points, more rows": lambda: assign.solve_points(Y, X, metric="cityblock"),
     "points, limit": lambda: assign.solve_points(X, Y, max_cost=0.3),
 }
-OTHERS = {"cost": 12345, "whole": assign.solve(np.arange(35).reshape(5, 7) ** 2)}
 FIELDS = ("row", "col", "cost", "row_price", "col_price")
 
 

@@ -11,7 +11,11 @@ import assign
 from assign.core.problem import Dense, check_problem
 from assign.methods import METHODS, Implementation, choose
 
-FOLDERS = {"shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"}, "auction": {"dense": "dense.dense"}}
+FOLDERS = {
+    "shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"},
+    "jonker_volgenant": {"dense": "dense.jonker_volgenant"},
+    "auction": {"dense": "dense.dense"},
+}
 CONTEXT = ("limit", "start", "callback")
 INTERNAL = ("matched",)  # of the sparse solver, for solve_points
 ENTRIES = [

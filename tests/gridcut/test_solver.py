@@ -159,3 +159,86 @@ def test_bad_updates_change_nothing(change, error, message, device):
     cut = solver.solve()
     assert cut.value == value
     cut.check()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
+@pytest.mark.parametrize("masked", [None, "random"])
+@pytest.mark.parametrize("shape", [(13, 17), (4, 5, 6)])
+def test_whole_arrays_change_as_in_a_cold_solve(dtype, masked, shape, tools):
+    """Terminals without lists of pixels, and edges of which most change, which load the grid again."""
+    rng = np.random.default_rng(37)
+    offsets = [(0, 1), (1, 0), (1, -1)] if len(shape) == 2 else [(0, 0, 1), (1, 0, 0), (0, 1, 0)]
+    source, sink, edges, mask = tools.random_problem(rng, shape, offsets, dtype, high=40, mask=masked)
+    edges = {offset: np.broadcast_to(values, shape).copy() for offset, values in edges.items()}
+    first = edges[offsets[0]]
+    solver = gridcut.Solver(source, sink, edges, mask=mask, device="cpu")
+    solver.solve()
+
+    def new():
+        return rng.integers(0, 40, shape).astype(dtype)
+
+    for warm, change in (
+        (True, lambda: {"source": new(), "sink": new()}),
+        (True, lambda: {"sink": np.asfortranarray(new())}),
+        (
+            True,
+            lambda: {
+                "source": new()[..., ::-1],
+                "edges": {offsets[0]: np.where(rng.random(shape) < 0.1, 1, first).astype(dtype)},
+            },
+        ),
+        (False, lambda: {"edges": {offset: new() for offset in offsets}}),
+        (False, lambda: {"source": new(), "sink": dtype(7), "edges": {offset: new() for offset in offsets[:2]}}),
+        (True, lambda: {"sink": new()}),
+    ):
+        given = change()
+        solver.update(**given)
+        source, sink = given.get("source", source), given.get("sink", sink)
+        edges = {**edges, **given.get("edges", {})}
+        cut = solver.solve()
+        assert cut.stats["warm"] == warm
+        cut.check()
+        cold = tools.solve(source, sink, edges, mask=mask)
+        assert cut.value == cold.value
+        assert (cut.labels == cold.labels).all()
+
+
+def test_several_updates_before_a_solve(tools):
+    rng = np.random.default_rng(38)
+    source, sink, edges, _ = tools.random_problem(rng, (14, 15), OFFSETS, high=40)
+    edges = {offset: np.broadcast_to(values, (14, 15)).copy() for offset, values in edges.items()}
+    solver = gridcut.Solver(source, sink, edges, device="cpu")
+    solver.solve()
+    for _ in range(3):
+        source, sink = rng.integers(0, 40, (2, 14, 15))
+        solver.update(source=source)  # without a list of pixels
+        source[3, 4] = 50
+        solver.update(source=50, where=(np.array([3]), np.array([4])))  # with one
+        solver.update(sink=sink)
+        cut = solver.solve()
+        cut.check()
+        assert (cut.labels == tools.solve(source, sink, edges).labels).all()
+        edges = {offset: rng.integers(0, 40, (14, 15)) for offset in edges}
+        solver.update(source=source + 1, edges=edges)  # loads again
+        solver.update(source=source)
+        cut = solver.solve()
+        cut.check()
+        assert (cut.labels == tools.solve(source, sink, edges).labels).all()
+
+
+def test_a_bad_edge_among_many_new_ones_changes_nothing(tools):
+    rng = np.random.default_rng(39)
+    source, sink = rng.integers(0, 9, (2, 6, 7)).astype(float)
+    edges = {(0, 1): np.full((6, 7), 3.0), (1, 0): np.full((6, 7), 2.0)}
+    solver = gridcut.Solver(source, sink, edges, device="cpu")
+    cut = solver.solve()
+    new = rng.random((6, 7))
+    new[2, 3] = np.nan
+    with pytest.raises(ValueError, match=r"edges\[\(0, 1\)\] holds nan at \(2, 3\)"):
+        solver.update(source=sink, edges={(0, 1): new, (1, 0): new.T.copy().T})
+    cut.check()
+    new[2, 3], new[:, -1] = 1.0, np.nan  # in use nowhere: the arcs leave the grid
+    solver.update(edges={(0, 1): new})
+    cut = solver.solve()
+    cut.check()
+    assert cut.value == pytest.approx(tools.solve(source, sink, {(0, 1): np.nan_to_num(new), (1, 0): 2.0}).value)

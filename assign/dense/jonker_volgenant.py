@@ -1,0 +1,248 @@
+"""Method "jonker_volgenant": one matrix of a few hundred rows, by passes over whole rows of costs in vector code.
+
+Returns the column of each row (-1: unmatched) and prices that certify it optimal; n <= m.
+
+The steps and their arrays are those of assign/batch/batch_paths.py: column minima, row reduction, and Dijkstra's search
+from each row that is still free.  A copy of the costs, packed with their columns and padded, stays in the nearest
+caches.  Up to about 500 rows, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
+assign/dense/dense.py does.
+
+`solve_matrix` does everything in one compiled call for square matrices of any sign and number type: it validates while
+it copies, solves, and writes pairs, prices and total.  Invalid and infeasible costs are refused, for others to report.
+
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+
+O(n^2 m) in the worst case; memory 8 n m bytes.
+"""
+
+import threading
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from assign.batch import batch
+from assign.batch.batch import INFINITY32, INFINITY64, price_of
+from assign.batch.batch_paths import augment, minimum, reduce_columns, reduce_rows
+from assign.core.infeasible import InfeasibleError, check_feasible
+from gridcut.device import inner_kernel, kernel
+
+LANES = 8  # rows are padded to a multiple of this length
+
+# Status of solve_matrix: solved; hard, if it was not to be patient; or for the other methods: invalid or infeasible
+# costs, and integers too large for prices of 64 bits.
+SOLVED, HARD, REFUSED = 0, 1, 2
+# A square matrix is hard if the first two steps leave more than this share of the rows free.  Then other start prices
+# may be better (assign/dense/dense.py): for sums and products of a row's and a column's own value.
+MAX_FREE_SHARE = 0.4
+MIN_HARD_ROWS = 128  # smaller ones are solved before better prices are found
+KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
+INT64_MAX = 2**63 - 1
+
+
+class Memory(threading.local):
+    """Memory that a thread reuses: page faults of new memory would take as long as a small matrix."""
+
+    def __init__(self):
+        self.numbers = np.empty(0, np.int64)
+
+    def of(self, size: int) -> np.ndarray:
+        """`size` numbers of 8 bytes, not initialised."""
+        if size <= self.numbers.size:
+            return self.numbers
+        numbers = np.empty(size, np.int64)
+        if size <= KEPT_NUMBERS:
+            self.numbers = numbers
+        return numbers
+
+
+memory = Memory()
+
+
+def memory_for(n: int) -> np.ndarray:
+    """Memory for `solve_matrix` of n rows and columns."""
+    width = -(-n // LANES) * LANES
+    return memory.of((n + 8) * width)
+
+
+@inner_kernel
+def load_floats(cost, sign, work):
+    """Copy sign * cost; rows are padded with infinity.  Returns whether all costs are numbers above -infinity."""
+    n, width = work.shape
+    bad = 0
+    for i in range(n):
+        row = work[i]
+        given = cost[i]
+        for j in range(n):
+            number = sign * np.float64(given[j])
+            row[j] = number
+            bad += 0 if number > -np.inf else 1
+        for j in range(n, width):
+            row[j] = np.inf
+    return bad == 0
+
+
+@inner_kernel
+def bounds_of(cost):
+    """Minimum and maximum of integers."""
+    low = high = cost[0, 0]
+    for i in range(cost.shape[0]):
+        row = cost[i]
+        for j in range(row.size):
+            low = minimum(low, row[j])
+            high = high if row[j] < high else row[j]
+    return np.int64(low), np.int64(high)
+
+
+@inner_kernel
+def load_integers(cost, sign, low, bits, infinity, work):
+    """Copy sign * cost - low, packed with the columns; rows are padded with infinity."""
+    n, width = work.shape
+    real = work.dtype.type
+    factor = real(sign << bits)
+    shift = real(-low << bits)
+    for i in range(n):
+        row = work[i]
+        given = cost[i]
+        if bits > 0:
+            for j in range(n):
+                row[j] = real(real(given[j]) * factor + shift + real(j))
+        else:
+            for j in range(n):
+                row[j] = real(real(given[j]) * factor + shift)
+        for j in range(n, width):
+            row[j] = infinity
+
+
+@inner_kernel
+def search(work, cost, sign, patient, low, bits, infinity, numbers, ids, col, u, v):
+    """Match all rows of a loaded matrix; returns the status and the total cost."""
+    n, width = work.shape
+    real = work.dtype.type
+    price, dist = numbers[:width], numbers[width : 2 * width]
+    at, old = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
+    limit = numbers[:0]
+    pred, final_pred, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
+    rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
+    mark = real(1 << (bits - 1)) if bits > 0 else real(0)
+    for j in range(width):
+        rank[j] = j
+        row_of[j] = -1
+    for i in range(n):
+        col_of[i] = -1
+    reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
+    reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
+    nothing = cost[0, 0] - cost[0, 0]
+    if n >= MIN_HARD_ROWS and not patient:
+        free = 0
+        for i in range(n):
+            free += 1 if col_of[i] < 0 else 0
+        if free > MAX_FREE_SHARE * n:
+            return HARD, nothing
+    for i in range(n):
+        if col_of[i] < 0 and not augment(
+            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
+        ):
+            return REFUSED, nothing
+    for j in range(n):
+        v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
+    total = v[0] - v[0]
+    for i in range(n):
+        j = col_of[i]
+        col[i] = j
+        u[i] = cost[i, j] - v[j]
+        total += cost[i, j]
+    return SOLVED, total
+
+
+def _solve_numbers(cost, sign, patient, numbers, ids, col, u, v):
+    """Load and solve a square matrix in a suitable number type; returns the status and the total cost."""
+
+
+@overload(_solve_numbers)
+def _solve_numbers_overload(cost, sign, patient, numbers, ids, col, u, v):
+    if isinstance(cost.dtype, types.Float):
+
+        def solve_floats(cost, sign, patient, numbers, ids, col, u, v):
+            n = cost.shape[0]
+            width = (n + LANES - 1) // LANES * LANES
+            size = n * width
+            floats = numbers.view(np.float64)
+            work = floats[:size].reshape((n, width))
+            if not load_floats(cost, np.float64(sign), work):
+                return REFUSED, 0.0
+            return search(work, cost, sign, patient, 0, 0, np.inf, floats[size:], ids, col, u, v)
+
+        return solve_floats
+
+    def solve_integers(cost, sign, patient, numbers, ids, col, u, v):
+        n = cost.shape[0]
+        width = (n + LANES - 1) // LANES * LANES
+        size = n * width
+        low, high = bounds_of(cost)
+        bound = INT64_MAX // (4 * (2 * n + 1))
+        if high > bound or low < -bound:
+            return REFUSED, np.int64(0)
+        spread = high - low
+        if sign < 0:
+            low = -high
+        bits = 1
+        while 1 << bits < n:
+            bits += 1
+        bits += 1
+        if spread < INFINITY32 >> 3:
+            bits = bits if spread < INFINITY32 >> (bits + 3) else 0
+            narrow = numbers.view(np.int32)
+            work = narrow[:size].reshape((n, width))
+            infinity = np.int32(INFINITY32)
+            load_integers(cost, sign, low, bits, infinity, work)
+            return search(work, cost, sign, patient, low, bits, infinity, narrow[size:], ids, col, u, v)
+        if spread >= INFINITY64 >> (bits + 3):
+            bits = 0
+        work = numbers[:size].reshape((n, width))
+        infinity = np.int64(INFINITY64)
+        load_integers(cost, sign, low, bits, infinity, work)
+        return search(work, cost, sign, patient, low, bits, infinity, numbers[size:], ids, col, u, v)
+
+    return solve_integers
+
+
+@kernel
+def solve_matrix(cost, sign, patient, numbers, col, u, v):
+    """Validate and solve a square matrix of at least one row; returns the status and the total cost.
+
+    sign      -1: the caller maximises
+    patient   solve hard ones as well
+    numbers   memory_for(n)
+    col       column of each row;  u, v: prices that certify it, both in the caller's sign
+    """
+    n = cost.shape[0]
+    width = (n + LANES - 1) // LANES * LANES
+    ids = numbers[(n + 4) * width :].view(np.int32)
+    return _solve_numbers(cost, sign, patient, numbers, ids, col, u, v)
+
+
+def solve(cost, *, limit=None, start=None, callback=None):
+    """Column of each row, prices u and v, and counters, of a matrix with n <= m; `start` is not needed.
+
+    The same algorithm on any such matrix, with limits and forbidden pairs.
+    """
+    col_of_row, u, v, status, _ = batch.solve(cost[None], limit=None if limit is None else limit[None], threads=1)
+    if status[0] != batch.SOLVED:
+        raise infeasible(cost)
+    stats: dict = {}
+    if callback is not None:
+        callback(dict(stats))
+    return col_of_row[0], u[0], v[0], stats
+
+
+def infeasible(cost):
+    """The error for a matrix of which not every row can be matched."""
+    rows, columns = np.nonzero(np.isfinite(cost))
+    indptr = np.searchsorted(rows, np.arange(len(cost) + 1))
+    try:
+        check_feasible(indptr, columns.astype(np.int32), *cost.shape)
+    except InfeasibleError as error:
+        return error
+    raise AssertionError("the searches and check_feasible disagree")

@@ -1,0 +1,70 @@
+"""The short way from one small square matrix to its result: no Problem, one compiled call.
+
+A call of `assign.solve` with default options costs about 100 microseconds in the validation and the steps that large
+problems need, more than the solution of a hundred rows.  Here Python looks at type, shape and layout only;
+assign/dense/jonker_volgenant.py validates the values while it reads them.  Whatever is not a valid, feasible and
+ordinary problem is left to the long way, which reports errors and knows all options.
+"""
+
+import time
+
+import numpy as np
+
+from assign.assignment import Assignment
+from assign.core.arrays import DTYPES, WIDER, matrix_of
+from assign.core.given import Given
+from assign.dense.jonker_volgenant import HARD, SOLVED, memory_for, solve_matrix
+from assign.dense.sorting import sorted_prices
+
+MAX_ROWS = 600  # for larger uniform floats, lists of cheap columns (assign/dense/dense.py) are faster
+MAX_HARD_ROWS = 400  # the same for matrices that need many searches; those that sorting solves go the long way
+# dtype -> the dtype the kernel is compiled for, and that of prices
+NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
+NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
+
+
+def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
+    """The Assignment of a small square matrix, or None if it has to go the long way.
+
+    begin   the perf_counter() from which time is measured
+    """
+    matrix = matrix_of("cost", cost) if type(cost) is list else cost
+    found = pairs_and_prices(matrix, maximize, begin)
+    if found is None:
+        return None
+    row, col, total, u, v, checked = found
+    seconds = {"check": checked - begin, "solve": time.perf_counter() - checked}
+    given = Given(cost, None, None, maximize)
+    return Assignment(row, col, total, u, v, "cpu", "jonker_volgenant", {"seconds": seconds}, given)
+
+
+def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
+    """Rows, columns, total, prices of rows and columns, and the time when the search began; None: the long way."""
+    if type(matrix) is not np.ndarray or matrix.ndim != 2:
+        return None
+    n, m = matrix.shape
+    numbers = NUMBERS.get(matrix.dtype)
+    if n != m or not 0 < n <= MAX_ROWS or numbers is None:
+        return None
+    dtype, kind = numbers
+    if matrix.dtype is not dtype:
+        matrix = matrix.astype(dtype)
+    transposed = False
+    if not matrix.flags.carray:  # writeable, too: the kernel is compiled for one type of array
+        transposed = matrix.flags.f_contiguous
+        matrix = matrix.T if transposed else matrix
+        matrix = matrix if matrix.flags.carray else matrix.copy()
+    col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(n, kind)
+    checked = time.perf_counter()
+    sign = -1 if maximize else 1
+    status, total = solve_matrix(matrix, sign, False, memory_for(n), col, u, v)
+    if status == HARD and n <= MAX_HARD_ROWS and sorted_prices(matrix, kind.type) is None:
+        status, total = solve_matrix(matrix, sign, True, memory_for(n), col, u, v)
+    if status != SOLVED:
+        return None
+    row = np.arange(n)
+    if transposed:
+        of_column, col = col, np.empty(n, np.int64)
+        col[of_column] = row
+        u, v = v, u
+    return row, col, total, u, v, checked

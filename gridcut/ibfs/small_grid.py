@@ -1,0 +1,144 @@
+"""Method "ibfs" on one small grid in two compiled calls: the largest capacities, then everything else.
+
+The grid is one strip (ibfs.py): loaded, pushed one and two hops, searched, and read.  Excess is not aggregated.
+
+Arrays
+  planes     the capacities in raster order, int64 or float64: source, sink, and one plane per entry of `edges`
+  geometry   [d0, d1, d2, s0, s1, s2, head] of the layout in gridcut/core/grid.py, then for each arc
+             [o0, o1, o2, plane, shift]: pixel i of the arc is entry i + shift of its plane; plane -1: no capacity
+  largest    of source, sink and each arc
+  totals     capacity of the cut: of source, sink and each arc
+Others as in gridcut/core/grid.py and forest.py.
+"""
+
+import numpy as np
+
+from gridcut.core.units import units
+from gridcut.device import kernel
+from gridcut.ibfs.forest import NONE, Forest, Work
+from gridcut.ibfs.prepass import push_one_hop, push_two_hops
+from gridcut.ibfs.search import SINK, search
+
+EXTENT, STRIDE, HEAD, ARCS = 0, 3, 6, 7  # positions in `geometry`
+PER_ARC = 5  # numbers per arc
+PLANE, SHIFT = 3, 4  # positions in those of an arc
+
+
+@kernel
+def largest_in_planes(planes, geometry, largest):
+    """Write the largest capacities in use; returns whether all of them are finite and none is negative."""
+    d0, d1, d2 = geometry[0], geometry[1], geometry[2]
+    pixels = d0 * d1 * d2
+    bad = 0
+    for t in range(2):
+        top = planes[t * pixels]
+        for i in range(t * pixels, (t + 1) * pixels):
+            value = planes[i]
+            bad += 0 if 0 <= value < np.inf else 1
+            top = value if value > top else top
+        largest[t] = top
+    for k in range(largest.size - 2):
+        a = ARCS + PER_ARC * k
+        o0, o1, o2 = geometry[a], geometry[a + 1], geometry[a + 2]
+        top = planes[0] - planes[0]
+        if geometry[a + PLANE] >= 0:
+            start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
+            for z in range(max(0, -o0), min(d0, d0 - o0)):
+                for y in range(max(0, -o1), min(d1, d1 - o1)):
+                    line = start + (z * d1 + y) * d2
+                    for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
+                        value = planes[i]
+                        bad += 0 if 0 <= value < np.inf else 1
+                        top = value if value > top else top
+        largest[2 + k] = top
+    return bad == 0
+
+
+@kernel
+def load_planes(planes, scale, geometry, excess, residual):
+    """Write the initial excesses and residuals, in arrays of zeros."""
+    d0, d1, d2 = geometry[0], geometry[1], geometry[2]
+    s0, s1, head = geometry[3], geometry[4], geometry[6]
+    arcs = (geometry.size - ARCS) // PER_ARC
+    pixels = d0 * d1 * d2
+    for z in range(d0):
+        for y in range(d1):
+            i = (z * d1 + y) * d2
+            p = head + z * s0 + y * s1
+            for x in range(d2):
+                excess[p + x] = units(planes[i + x], scale) - units(planes[pixels + i + x], scale)
+    for k in range(arcs):
+        a = ARCS + PER_ARC * k
+        if geometry[a + PLANE] < 0:
+            continue
+        o0, o1, o2 = geometry[a], geometry[a + 1], geometry[a + 2]
+        start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
+        for z in range(max(0, -o0), min(d0, d0 - o0)):
+            for y in range(max(0, -o1), min(d1, d1 - o1)):
+                i = start + (z * d1 + y) * d2
+                r = (head + z * s0 + y * s1) * arcs + k
+                for x in range(max(0, -o2), min(d2, d2 - o2)):
+                    residual[r + x * arcs] = units(planes[i + x], scale)
+
+
+@kernel
+def read_cut(planes, geometry, label, labels, totals):
+    """Write the labels of the pixels in raster order, and the capacity of the cut."""
+    d0, d1, d2 = geometry[0], geometry[1], geometry[2]
+    s0, s1, head = geometry[3], geometry[4], geometry[6]
+    pixels = d0 * d1 * d2
+    zero = planes[0] - planes[0]
+    from_source, to_sink = zero, zero
+    for z in range(d0):
+        for y in range(d1):
+            i = (z * d1 + y) * d2
+            p = head + z * s0 + y * s1
+            for x in range(d2):
+                is_source = label[p + x] >= 0
+                labels[i + x] = is_source
+                from_source += zero if is_source else planes[i + x]
+                to_sink += planes[pixels + i + x] if is_source else zero
+    totals[0], totals[1] = from_source, to_sink
+    for k in range(totals.size - 2):
+        a = ARCS + PER_ARC * k
+        o0, o1, o2 = geometry[a], geometry[a + 1], geometry[a + 2]
+        total = zero
+        if geometry[a + PLANE] >= 0:
+            start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
+            ahead = (o0 * d1 + o1) * d2 + o2
+            for z in range(max(0, -o0), min(d0, d0 - o0)):
+                for y in range(max(0, -o1), min(d1, d1 - o1)):
+                    line = (z * d1 + y) * d2
+                    for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
+                        total += planes[start + i] if labels[i] > labels[i + ahead] else zero
+        totals[2 + k] = total
+
+
+@kernel
+def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals):
+    """Solve a grid of checked capacities; returns the numbers of augmentations and of repaired cells.
+
+    scale   None, or the factors of gridcut/core/units.py
+    step    flat steps of the arcs, as unsigned integers
+    """
+    load_planes(planes, scale, geometry, excess, residual)
+    size = excess.size
+    head = geometry[HEAD]
+    first, last = head, size - head
+    jump = np.empty(len(step), np.uint64)
+    for k in range(len(step)):
+        jump[k] = step[k]
+    push_one_hop(excess, residual, step, np.uint64(first), np.uint64(last))
+    push_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
+    push_one_hop(excess, residual, step, np.uint64(first), np.uint64(last))
+    label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
+    parent, queued = np.full(size, NONE, np.uint8), np.zeros(size, np.uint8)
+    lists = np.empty((9, size + 1), np.int32)
+    work = Work(
+        lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],
+        np.zeros(2, np.int64),
+    )  # fmt: skip
+    forest = Forest(label, parent, link, queued)
+    _, augmentations, repaired = search(first, last, SINK, excess, residual, step, jump, forest, work)
+    read_cut(planes, geometry, label, labels, totals)
+    return augmentations, repaired

@@ -1,0 +1,156 @@
+"""The short way from the arrays of one small grid to its cut: two compiled calls, and the rest of a `Cut` on first use.
+
+The long way costs about 300 microseconds before the first kernel, more than the solution of a thousand pixels.  Here
+Python looks at types and shapes only, and copies all capacities into one buffer; gridcut/ibfs/small_grid.py does the
+rest.  Whatever is not valid or ordinary is left to the long way, which reports errors and knows all options: masks,
+infinite capacities, floats that need a finer unit, arrays of other libraries.
+"""
+
+import threading
+import time
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut_capacity import add_up
+from gridcut.core.grid import Grid, Layout, make_layout
+from gridcut.core.load import INT64_MAX, integer_type, reader
+from gridcut.core.problem import DTYPES, WIDER, check_problem
+from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
+from gridcut.ibfs.small_grid import largest_in_planes, solve_planes
+
+MAX_PIXELS = 1 << 14  # the long way sums the same lines together, and its preparations no longer matter
+MAX_OFFSETS = 8  # arcs in `edges`
+NAMES = {np.int32: "int32", np.int64: "int64"}
+FLOATS = {t: t.kind == "f" for t in (*DTYPES, *map(np.dtype, WIDER), np.dtype(bool))}
+
+
+class Plan(NamedTuple):
+    """What depends on shape and offsets only; geometry as in gridcut/ibfs/small_grid.py."""
+
+    layout: Layout
+    geometry: np.ndarray
+    step: tuple
+    pixels: int
+
+
+class Buffer(threading.local):
+    """Memory of a thread for the capacities of one grid; taken while in use, so that no other call writes to it."""
+
+    spare: np.ndarray | None = None
+
+    def take(self, size: int) -> np.ndarray:
+        """`size` or more numbers of 8 bytes, not initialised."""
+        spare, self.spare = self.spare, None
+        return np.empty(size, np.int64) if spare is None or spare.size < size else spare
+
+    def give(self, numbers: np.ndarray) -> None:
+        """Keep memory for the next call."""
+        self.spare = numbers
+
+
+buffer = Buffer()
+
+
+class SmallGrid:
+    """The arguments of a solve and the solver's final state, from which `Solved` is made on first use."""
+
+    __slots__ = ("arguments", "grid")
+
+    def __init__(self, arguments, grid: Grid):
+        self.arguments = arguments
+        self.grid = grid
+
+    def solved(self) -> Solved:
+        problem = check_problem(*self.arguments, None)
+        return Solved(problem, reader(problem, self.grid.layout), self.grid, [])
+
+
+def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
+    """The Cut of a small grid on the CPU, or None if it has to go the long way.
+
+    start   the perf_counter() from which time is measured
+    """
+    shape = source.shape if type(source) is np.ndarray else getattr(sink, "shape", None)
+    if type(shape) is not tuple or not 1 <= len(shape) <= 3 or type(edges) is not dict or len(edges) > MAX_OFFSETS:
+        return None
+    arrays = (source, sink, *edges.values())
+    is_float = False
+    for array in arrays:
+        if isinstance(array, np.generic) or type(array) is np.ndarray:
+            kind = FLOATS.get(array.dtype)
+            if kind is None or (array.shape != shape and array.shape):
+                return None
+            is_float |= kind
+        elif type(array) is float:
+            is_float = True
+        elif type(array) is not int or not 0 <= array <= INT64_MAX:
+            return None
+    for offset in edges:
+        if type(offset) is not tuple:
+            return None
+        for i in offset:
+            if type(i) is not int:
+                return None
+    plan = plan_of(shape, tuple(edges))
+    if plan is None:
+        return None
+    layout, geometry, step, pixels = plan
+    size = len(arrays) * pixels
+    numbers = buffer.take(size)
+    flat = numbers[:size].view(np.float64 if is_float else np.int64)
+    for plane, array in zip(flat.reshape(len(arrays), *shape), arrays, strict=True):
+        plane[...] = array
+    totals = np.empty(2 + layout.arcs, flat.dtype)
+    if not largest_in_planes(flat, geometry, totals):
+        return None
+    largest = totals.tolist()
+    unit, scale = 1, None
+    dtype: Any = np.int64
+    if is_float:
+        unit, bound = choose_unit(largest, None)
+        if bound is not None:
+            return None
+        scale = scale_of(unit, None)
+    elif sum(largest) * layout.size > INT64_MAX:
+        return None
+    else:
+        dtype = integer_type(largest)
+    excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
+    labels = np.empty(shape, bool)
+    loaded = time.perf_counter()
+    augmentations, repaired = solve_planes(flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals)
+    solved = time.perf_counter()
+    buffer.give(numbers)
+    value = add_up(totals.tolist())
+    if is_float and not pixels * (1 + layout.arcs) * unit <= MAX_LOSS * value < np.inf:
+        return None
+    seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
+    stats = {"augmentations": augmentations, "repaired": repaired, "strips": 1, "threads": 1}
+    stats |= {"seconds": seconds, "dtype": NAMES[dtype], "unit": unit}
+    state = SmallGrid((source, sink, dict(edges)), Grid(layout, excess, residual, unit))
+    return Cut(value, labels, "cpu", "ibfs", stats, LazySolved(state))
+
+
+@lru_cache(maxsize=64)
+def plan_of(shape: tuple[int, ...], offsets: tuple[tuple[int, ...], ...]) -> Plan | None:
+    """The plan of a grid, or None if it is empty, too large, or its offsets are invalid."""
+    pixels = int(np.prod(shape))
+    if not 0 < pixels <= MAX_PIXELS or any(len(o) != len(shape) or not any(o) for o in offsets):
+        return None
+    layout = make_layout(shape, offsets)
+    geometry = [*layout.extent, *layout.stride3, layout.head]
+    for k, offset in enumerate(layout.offsets):
+        own, opposite = layout.offset3(k), layout.offsets[k ^ 1]
+        ahead = (own[0] * layout.extent[1] + own[1]) * layout.extent[2] + own[2]
+        if offset in offsets:
+            plane, shift = 2 + offsets.index(offset), 0
+        elif opposite in offsets:
+            plane, shift = 2 + offsets.index(opposite), ahead
+        else:
+            plane, shift = -1, 0
+        geometry += [*own, plane, shift]
+    step = tuple(np.array(layout.step, np.int64).view(np.uint64))
+    return Plan(layout, np.array(geometry, np.int64), step, pixels)

@@ -1,0 +1,199 @@
+"""Small square matrices: the short way through one compiled call, against the long way and SciPy."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import assign
+from assign import small
+from assign.dense import jonker_volgenant
+from assign.dense.jonker_volgenant import MIN_HARD_ROWS
+
+DTYPES = ["int32", "int64", "float64", "float32", "uint8"]  # the kernel is compiled for the first three
+SIZES = [1, 2, 3, 7, 8, 9, 31, 60]
+
+
+def costs(n, dtype, seed=0):
+    rng = np.random.default_rng([n, seed])
+    numbers = rng.integers(0, 200, (n, n)) if np.dtype(dtype).kind in "iu" else 200 * rng.random((n, n)) - 50
+    return numbers.astype(dtype)
+
+
+def best(cost, maximize=False):
+    row, col = linear_sum_assignment(cost, maximize)
+    return cost[row, col].sum(dtype=np.float64 if cost.dtype.kind == "f" else np.int64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_equal_to_scipy_and_certified(dtype, maximize):
+    for n in SIZES:
+        cost = costs(n, dtype)
+        found = assign.solve(cost, maximize=maximize)
+        assert (found.method, found.device) == ("jonker_volgenant", "cpu")
+        found.check()
+        assert found.cost == pytest.approx(best(cost, maximize), rel=1e-12)
+        assert type(found.cost) is (float if cost.dtype.kind == "f" else int)
+        assert found.row.dtype == found.col.dtype == np.int64
+        row, col = assign.linear_sum_assignment(cost, maximize)
+        assert (row == np.arange(n)).all()
+        assert cost[row, col].sum(dtype=found.row_price.dtype) == pytest.approx(found.cost, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param((0, 2), id="ties"),
+        pytest.param((-(2**31), 2**31), id="all of int32"),
+        pytest.param((-(10**6), 10**6), id="int32 without packing"),
+        pytest.param((-(2**40), 2**40), id="packed in int64"),
+        pytest.param((-(2**55), 2**55), id="not packed in int64"),
+    ],
+)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_integers_of_any_range(numbers, maximize):
+    rng = np.random.default_rng(3)
+    for n in (5, 20):
+        cost = rng.integers(*numbers, (n, n))
+        for given in (cost, cost.astype(np.int32)) if -(2**31) <= cost.min() and cost.max() < 2**31 else (cost,):
+            found = assign.solve(given, maximize=maximize)
+            assert found.method == "jonker_volgenant"
+            found.check()
+            assert found.cost == assign.solve(given, maximize=maximize, method="shortest_paths").cost
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_layouts(dtype):
+    cost = costs(9, dtype)
+    frozen = cost.copy()
+    frozen.flags.writeable = False
+    wide = np.zeros((18, 27), dtype)
+    wide[::2, ::3] = cost
+    for given in (cost, frozen, np.asfortranarray(cost), wide[::2, ::3], cost[::-1][::-1], cost.tolist()):
+        found = assign.solve(given)
+        assert found.method == "jonker_volgenant"
+        found.check()
+        assert found.cost == pytest.approx(best(cost))
+    assert assign.solve(cost.astype(cost.dtype.newbyteorder(">"))).cost == pytest.approx(best(cost))
+
+
+def test_forbidden_pairs():
+    cost = costs(12, "float64")
+    cost[np.random.default_rng(1).random(cost.shape) < 0.6] = np.inf
+    np.fill_diagonal(cost, 300)
+    for given, maximize in ((cost, False), (-cost, True)):
+        found = assign.solve(given, maximize=maximize)
+        assert found.method == "jonker_volgenant"
+        found.check()
+        assert found.cost == pytest.approx(best(given, maximize))
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "maximize"),
+    [
+        ((1, 2), np.nan, False),
+        ((1, 2), -np.inf, False),
+        ((1, 2), np.inf, True),
+        (0, np.inf, False),
+        ((slice(None), 2), -np.inf, True),
+    ],
+)
+def test_errors_are_those_of_the_long_way(where, value, maximize):
+    cost = costs(4, "float64")
+    cost[where] = value
+    with pytest.raises(ValueError, match="must not hold|no assignment exists") as expected:
+        assign.solve(cost, maximize=maximize, method="shortest_paths")
+    with pytest.raises(type(expected.value)) as caught:
+        assign.solve(cost, maximize=maximize)
+    assert str(caught.value) == str(expected.value)
+    with pytest.raises(ValueError, match="must not hold|infeasible"):
+        assign.linear_sum_assignment(cost, maximize)
+
+
+@pytest.mark.parametrize("large", [2**61, -(2**61), -(2**63), 2**63 - 1])
+def test_integers_too_large_for_prices(large):
+    cost = np.array([[large, 0], [1, 2]])
+    with pytest.raises(ValueError, match="so that prices fit int64"):
+        assign.solve(cost)
+    assert assign.linear_sum_assignment(cost)[1].tolist() == ([1, 0] if large > 0 else [0, 1])
+
+
+def test_bad_arguments_are_not_overlooked():
+    cost = costs(3, "int32")
+    for options in ({"device": "gpu"}, {"method": "none"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            assign.solve(cost, **options)
+    for options in ({"maximize": 1}, {"callback": 3}, {"list_length": "x"}, {"device": 3}):
+        with pytest.raises(TypeError, match=next(iter(options))):
+            assign.solve(cost, **options)
+
+
+def test_other_problems_go_the_long_way():
+    cost = costs(6, "int32")
+    assert assign.solve(cost[:4]).method == "shortest_paths"
+    for options in ({"max_cost": 50}, {"mask": cost < 150}, {"start": (np.zeros(6), np.zeros(6))}, {"callback": print}):
+        assert assign.solve(cost, **options).method == "shortest_paths"
+    assert assign.solve(costs(small.MAX_ROWS + 1, "int32")).method == "shortest_paths"
+
+
+def test_hard_matrices():
+    """Products of ranks are sorted, others of low rank are searched for."""
+    n = MIN_HARD_ROWS + 12
+    numbers = np.arange(1, n + 1)
+    product = np.multiply.outer(numbers, numbers)
+    rng = np.random.default_rng(0)
+    low_rank = rng.integers(0, 1000, (n, 8)) @ rng.integers(0, 1000, (8, n))
+    for cost, method in ((product, "shortest_paths"), (low_rank, "jonker_volgenant")):
+        found = assign.solve(cost)
+        assert found.method == method
+        found.check()
+        assert found.cost == best(cost)
+
+
+def test_threads_do_not_share_memory():
+    matrices = [costs(n, "int32", seed) for n in (5, 30, 60) for seed in range(20)]
+    expected = [best(cost) for cost in matrices]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            found = list(pool.map(assign.solve, matrices))
+            assert [a.cost for a in found] == expected
+    for each in found:
+        each.check()
+
+
+def test_memory_of_large_matrices_is_not_kept():
+    assign.solve(costs(600, "int32"))
+    assert jonker_volgenant.memory.numbers.size <= jonker_volgenant.KEPT_NUMBERS
+
+
+def test_copies_are_certified():
+    found = pickle.loads(pickle.dumps(assign.solve(costs(7, "float64"))))
+    found.check()
+    found.row_price[0] += 1
+    with pytest.raises(assign.CertificateError):
+        found.check()
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 7), (7, 3), (40, 55)])
+def test_named_method(shape, limit):
+    rng = np.random.default_rng(0)
+    for cost in (rng.integers(0, 100, shape), np.where(rng.random(shape) < 0.2, np.inf, rng.random(shape) * 100)):
+        counts = []
+        found = assign.solve(cost, max_cost=limit, method="jonker_volgenant", callback=counts.append)
+        found.check()
+        assert found.method == "jonker_volgenant"
+        assert counts
+        assert found.cost == pytest.approx(assign.solve(cost, max_cost=limit, method="shortest_paths").cost)
+
+
+def test_named_method_reports_infeasible_rows():
+    cost = np.ones((3, 4))
+    cost[:2, 1:] = np.inf
+    for given in (cost, cost.T):
+        with pytest.raises(assign.InfeasibleError) as caught:
+            assign.solve(given, method="jonker_volgenant")
+        caught.value.check(given)
