@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from gridcut.core.problem import DTYPES, check_offset
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.neighbourhood import KINDS, neighbourhood
 
@@ -35,7 +35,7 @@ FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
 HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
 
 
-@kernel
+@inner_kernel
 def squared_distance(row_p, row_q, start, stop):
     """|I_p - I_q|^2 summed over the channels, which are entries start..stop of both rows."""
     total = 0.0

@@ -23,7 +23,7 @@ from gridcut.core.sums import total, total_of_products
 from gridcut.core.terms import ends, pixel_at
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.arguments import plain_array
-from gridcut.device.result import Result
+from gridcut.device.result import GridResult
 from gridcut.maximum_flow import max_flow
 
 MAX_TOTAL = 2**62  # limit of all totals of an integer energy
@@ -78,7 +78,8 @@ class BinaryEnergy:
     def __post_init__(self):
         unary = _as_numeric("unary", self.unary)
         if unary.ndim not in (2, 3, 4) or unary.shape[0] != 2:
-            raise ValueError(f"unary must have shape (2, *grid) with 1 to 3 grid axes, got {unary.shape}")
+            hint = "; pass numpy.moveaxis(unary, -1, 0)" if unary.ndim in (2, 3, 4) and unary.shape[-1] == 2 else ""
+            raise ValueError(f"unary must have shape (2, *grid) with 1 to 3 grid axes, got {unary.shape}{hint}")
         shape = unary.shape[1:]
         pairwise = {}
         for key, table in _mapping_items("pairwise", self.pairwise):
@@ -108,6 +109,9 @@ class BinaryEnergy:
         object.__setattr__(self, "pairwise", {o: t.astype(kind) for o, t in pairwise.items()})
         object.__setattr__(self, "triple", {o: t.astype(kind) for o, t in triple.items()})
 
+    def __repr__(self) -> str:
+        return f"BinaryEnergy(shape={self.shape}, pairwise={list(self.pairwise)}, triple={list(self.triple)})"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The grid's shape."""
@@ -135,7 +139,7 @@ class BinaryEnergy:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BinaryMinimum(Result):
+class BinaryMinimum(GridResult):
     """A labelling of minimum energy, with its certificate.
 
     Attributes

@@ -40,10 +40,11 @@ def maximum(
 
     Parameters
     ----------
-    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), or BipartiteGraph
+    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), BipartiteGraph, or networkx.Graph
         Stored entries are edges whatever their value, including zeros; entries stored twice are one edge.  If the
         arrays of a tuple, or of a CSR or CSC matrix, are on a GPU (CuPy, PyTorch, numba), the graph is matched on the
-        GPU and the matching is returned as arrays of their library.
+        GPU and the matching is returned as arrays of their library.  `bipartite_graph` says which nodes of a networkx
+        graph are rows; `Matching.edges` returns the matched nodes.
     method : str, default "auto"
         "auto" or a key of `matching.methods.METHODS`.
     init : str, default "auto"
@@ -65,7 +66,7 @@ def maximum(
     Returns
     -------
     Matching
-        ``row_match``, ``col_match``, ``cardinality``, ``stats``, ``check()``, ``vertex_cover()``.
+        ``row_match``, ``col_match``, ``cardinality``, ``edges()``, ``stats``, ``check()``, ``vertex_cover()``.
 
     Raises
     ------

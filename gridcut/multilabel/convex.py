@@ -26,7 +26,7 @@ from gridcut.core.cut import Cut
 from gridcut.core.problem import Offset
 from gridcut.core.terms import ends
 from gridcut.device import CertificateError, DeviceName
-from gridcut.device.result import Result
+from gridcut.device.result import GridResult
 from gridcut.energy import energy_of
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.labelling import check_energy_again
@@ -37,7 +37,7 @@ ROUNDING_TOLERANCE = 1e-6  # for floats rounded to units, relative to the energy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ConvexMinimum(Result):
+class ConvexMinimum(GridResult):
     """A labelling of minimum energy, with its certificate.
 
     Attributes

@@ -24,12 +24,14 @@ from gridcut.multilabel.moves import (
     apply,
     energy_change,
     energy_kernel,
+    list_all,
     list_with_neighbours,
     load,
     load_all,
     read_cut,
     route_to_deficits,
 )
+from gridcut.multilabel.restriction import kept_if_allowed
 from gridcut.multilabel.validation import LabelProblem
 
 MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
@@ -49,6 +51,7 @@ class State:
             )
         self.index_type = index_type(size)
         self.problem = problem
+        all_labels_allowed = np.empty((0, 0), np.bool_)
         self.field = Field(
             unary=problem.unary.reshape(problem.count, -1),
             cost=problem.cost,
@@ -60,7 +63,11 @@ class State:
             excess=np.zeros(size, number),
             residual=np.zeros(size * arcs, number),
             listed=np.empty(size, self.index_type),
+            allowed=all_labels_allowed if problem.allowed is None else problem.allowed.reshape(problem.count, -1),
         )
+        self.candidates = np.full(problem.count, size)
+        if problem.allowed is not None:
+            self.candidates = np.count_nonzero(self.field.allowed, axis=1)
         pixels = start.size
         layout.interior(self.field.pixel)[...] = np.arange(pixels, dtype=self.index_type).reshape(problem.shape)
         layout.interior(self.field.label)[...] = start
@@ -127,19 +134,23 @@ class State:
         if is_first:
             self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
         flow = self.flows[second]
-        whole = is_first or MIN_CELLS_PER_CHANGE * sum(cells.size for cells in changed) > self.layout.size
-        if whole:
+        is_restricted = self.problem.allowed is not None
+        whole = is_first or MIN_CELLS_PER_CHANGE * sum(cells.size for cells in changed) > self.candidates[second]
+        if whole and is_restricted:
+            count = list_all(-1, second, head, self.layout.size - head, field)
+            listed = count, load(0, count, -1, second, self.steps, flow, field)
+        elif whole:
             listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
         else:
             cells = np.concatenate(changed)
             count = list_with_neighbours(cells, 0, cells.size, -1, second, self.steps, field, 0)
             listed = count, load(0, count, -1, second, self.steps, flow, field)
         count, deficits = listed
-        if is_first and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
+        if is_first and not is_restricted and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
             Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
         elif deficits > 0:
             if whole:
-                cells = np.uint64(head), np.uint64(self.layout.size - head)
+                cells = np.uint64(field.listed[0]), np.uint64(field.listed[count - 1] + 1)
                 push_one_hop(field.excess, field.residual, self.steps, *cells)
             count = route_to_deficits(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
         changed = read_cut(count, -1, second, self.steps, flow, field, self.forest)
@@ -215,7 +226,7 @@ class Descent:
         perturb   function from labels to labels
         """
         before, energy, known = self.labels, self.energy, len(self.record)
-        self._jump(perturb(before))
+        self._jump(kept_if_allowed(perturb(before), before, self.problem.allowed))
         self.run(moves, max_cycles, callback)
         labels = fused(before, self.labels, self.problem)
         self._jump(labels)

@@ -13,6 +13,7 @@ from gridcut.multilabel.descent import Descent, descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import perturbations
+from gridcut.multilabel.restriction import check_allowed, check_allowed_start
 from gridcut.multilabel.validation import check_cycles, check_start
 
 
@@ -23,6 +24,7 @@ def alpha_expansion(
     *,
     start: ArrayLike | None = None,
     order: Sequence[int] | None = None,
+    allowed: ArrayLike | None = None,
     restarts: int = 2,
     max_cycles: int | None = None,
     device: DeviceName = "auto",
@@ -50,6 +52,10 @@ def alpha_expansion(
     order : sequence of int, optional
         Labels in the order in which they are expanded; others are never expanded.  Default: all labels, those that are
         the cheapest at most pixels first.
+    allowed : bool array, the shape of `unary`, optional
+        Labels that moves may assign to each pixel, for example a band around a good start.  A pixel keeps its label in
+        the expansions of all others, so time and memory decrease with the share that is allowed.  The result cannot be
+        improved by an allowed expansion.  CPU only.  Default: all labels.
     restarts : int
         Number of restarts after convergence.  A restart reassigns the pixels of half of the labels to other labels,
         descends again, and keeps the cheaper labelling on every connected set of pixels where the two results differ.
@@ -75,7 +81,8 @@ def alpha_expansion(
         If an argument has the wrong type.
     ValueError
         If shapes do not match; for NaN, negative or infinite weights, and infinite costs of labels; if a pixel has no
-        finite label; if `label_cost` is not a metric (the message names the labels); if totals exceed 2^62.
+        finite label; if `allowed` forbids a pixel all labels, or the one of `start`; if `label_cost` is not a metric
+        (the message names the labels); if totals exceed 2^62.
     RuntimeError
         If ``device="cuda"`` and no GPU is available.
     MemoryError
@@ -111,8 +118,10 @@ def alpha_expansion(
     """
     started = time.perf_counter()
     check_callback(callback)
-    problem = check_energy(unary, weights, label_cost, device, metric=True)
-    first = check_start(start, problem)
+    problem = check_energy(unary, weights, label_cost, device if allowed is None else "cpu", metric=True)
+    if allowed is not None:
+        problem = problem._replace(allowed=check_allowed(allowed, device, problem.unary.shape))
+    first = check_start(start, problem) if allowed is None else check_allowed_start(start, problem)
     cycles = check_cycles(max_cycles)
     moves, restart_plan = plan(check_order(order, problem), problem.count, check_restarts(restarts))
     arguments = unary, weights, label_cost

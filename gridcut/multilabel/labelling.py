@@ -12,7 +12,7 @@ from gridcut.core.problem import Offset
 from gridcut.core.terms import ends
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
-from gridcut.device.result import Result
+from gridcut.device.result import GridResult
 from gridcut.energy import energy_of
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.validation import LabelProblem, check_labels
@@ -45,7 +45,7 @@ class History(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Labelling(Result):
+class Labelling(GridResult):
     """A labelling that no move improves (unless `max_cycles` ended the descent), and the record of its moves.
 
     Attributes
@@ -75,9 +75,9 @@ class Labelling(Result):
         shares only the max-flow method with the descent.  The move must have reached the minimum.  The result of a
         restart must only not be worse than before.  Takes longer than the descent.
         """
-        _, arguments, start, moves, metric = self._history
+        given, arguments, start, moves, metric = self._history
         with made_again():
-            problem = check_labels(*arguments, metric=metric)
+            problem = check_labels(*arguments, metric=metric)._replace(allowed=given.allowed)
         found = to_host(self.labels)
         check_array("labels", found, np.int32, problem.shape)
         check_energy_again(self.energy, found, arguments, problem)
@@ -94,6 +94,8 @@ class Labelling(Result):
                 raise CertificateError(
                     f"move {i}: recorded energy {move.energy}, recomputed {energy}, certified minimum {lowest}"
                 )
+        if problem.allowed is not None and not np.take_along_axis(problem.allowed, labels[None], 0).all():
+            raise CertificateError("labels hold a label that `allowed` forbids at its pixel")
         if not np.array_equal(labels, found):
             raise CertificateError("labels are not the result of the recorded moves")
 
@@ -121,7 +123,7 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
     so the last coefficient is the capacity from q to p, with x = 1 the source side (Kolmogorov, Zabih. "What energy
     functions can be minimized via graph cuts?" PAMI 26(2), 2004).
     """
-    zero, one = choices(labels, first, second)
+    zero, one = choices(labels, first, second, problem.allowed)
     paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
     constant, slope = paid[0].sum(), paid[1] - paid[0]
     edges: dict[Offset, ArrayLike] = {}
@@ -140,9 +142,12 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
     return int(constant + np.minimum(slope, 0).sum() + cut.value)
 
 
-def choices(labels, first, second):
-    """The two labels of each pixel's choice: its own and `second` in an expansion, `first` and `second` in a swap."""
+def choices(labels, first, second, allowed=None):
+    """The two labels of each pixel's choice: its own and `second` in an expansion, `first` and `second` in a swap.
+
+    In an expansion, a pixel that is not `allowed` the second label has its own twice.
+    """
     if first < 0:
-        return labels, np.full_like(labels, second)
+        return labels, np.full_like(labels, second) if allowed is None else np.where(allowed[second], second, labels)
     chosen = (labels == first) | (labels == second)
     return np.where(chosen, first, labels), np.where(chosen, second, labels)

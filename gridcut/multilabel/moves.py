@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair
 from gridcut.multilabel.move_rules import has_choice, split_capacity
 
@@ -52,6 +52,7 @@ class Field(NamedTuple):
     excess: np.ndarray
     residual: np.ndarray
     listed: np.ndarray  # the cells that have a choice
+    allowed: np.ndarray  # (labels, pixels), False where a move may not assign the label; empty: all may
 
 
 @kernel
@@ -60,14 +61,20 @@ def capacity(k, a, far_label, b, cost):
     return split_capacity(k, np.int64(cost[a, far_label]), np.int64(cost[a, b]), np.int64(cost[b, far_label]))
 
 
+@inner_kernel
+def may_choose(p, first, second, label, pixel, allowed):
+    """Whether pixel p can choose between two labels in the move, and is allowed to take the second."""
+    return has_choice(label[p], first, second) and (allowed.size == 0 or allowed[second, pixel[p]])
+
+
 @kernel
 def list_all(first, second, start, end, field):
     """List the pixels among the cells start..end that have a choice; returns their number."""
-    pixel, label, is_listed, listed = field.pixel, field.label, field.is_listed, field.listed
+    pixel, label, allowed, is_listed, listed = field.pixel, field.label, field.allowed, field.is_listed, field.listed
     count = 0
     for i in range(start, end):
         p = np.uint64(i)
-        if pixel[p] >= 0 and has_choice(label[p], first, second):
+        if pixel[p] >= 0 and may_choose(p, first, second, label, pixel, allowed):
             is_listed[p] = 1
             listed[count] = p
             count += 1
@@ -77,17 +84,20 @@ def list_all(first, second, start, end, field):
 @kernel
 def list_with_neighbours(cells, start, end, first, second, step, field, count):
     """Also list cells[start:end] and their neighbours; returns the new number of listed cells."""
-    weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
+    weight, pixel, label, allowed = field.weight, field.pixel, field.label, field.allowed
+    is_listed, listed = field.is_listed, field.listed
     arcs = np.uint64(len(step))
     for i in range(start, end):
         p = np.uint64(cells[i])
-        if is_listed[p] == 0 and has_choice(label[p], first, second):
+        if is_listed[p] == 0 and may_choose(p, first, second, label, pixel, allowed):
             is_listed[p] = 1
             listed[count] = p
             count += 1
         for k in range(len(step)):
             q = p + step[k]
-            if weight[p * arcs + np.uint64(k)] > 0 and is_listed[q] == 0 and has_choice(label[q], first, second):
+            if weight[p * arcs + np.uint64(k)] == 0 or is_listed[q] != 0:
+                continue
+            if may_choose(q, first, second, label, pixel, allowed):
                 is_listed[q] = 1
                 listed[count] = q
                 count += 1
@@ -98,7 +108,7 @@ def list_with_neighbours(cells, start, end, first, second, step, field, count):
 def load(start, end, first, second, step, flow, field):
     """Write the capacities of listed[start:end] into the solver's grid; returns the number of deficits."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
-    label, paid, listed = field.label, field.paid, field.listed
+    label, paid, listed, allowed = field.label, field.paid, field.listed, field.allowed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0
@@ -113,7 +123,7 @@ def load(start, end, first, second, step, flow, field):
                 continue
             q = p + step[k]
             theirs = label[q]
-            if has_choice(theirs, first, second):
+            if may_choose(q, first, second, label, pixel, allowed):
                 theirs = theirs if first < 0 else first
                 room, both = capacity(k, a, theirs, second, cost)
                 room *= w

@@ -40,8 +40,10 @@ from gridcut.multilabel.validation import (
     check_shape,
     check_start_kind,
     check_start_range,
+    check_weight_shape,
     choose_units,
     clamped_on_host,
+    warn_of_last_axis,
 )
 from gridcut.tiles.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 
@@ -69,11 +71,10 @@ class DeviceProblem:
         axes = len(self.shape)
         given = [(check_offset(o, axes, "weights"), _as_array(f"weights[{o}]", w)) for o, w in weights.items()]
         for offset, weight in given:
-            if weight.ndim and weight.shape != self.shape:
-                raise ValueError(
-                    f"weights[{offset}] must be a scalar or have the grid's shape {self.shape}, got {weight.shape}"
-                )
-        cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
+            check_weight_shape(f"weights[{offset}]", weight, self.shape, self.count)
+        if label_cost is None and not any(weight.ndim for _, weight in given):
+            warn_of_last_axis(costs.shape)
+        cost = check_cost(None if label_cost is None else to_host(label_cost), self.count, self.shape)
         self.library = costs.library if isinstance(costs, DeviceArray) else None
         self.layout = make_layout(self.shape, [offset for offset, _ in given])
         if not has_only_direct_neighbours(self.layout.offsets):

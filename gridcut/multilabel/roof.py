@@ -21,14 +21,14 @@ from gridcut.core.problem import Offset, check_problem
 from gridcut.core.sums import total
 from gridcut.core.terms import ends
 from gridcut.device import CertificateError, DeviceName
-from gridcut.device.result import Result
+from gridcut.device.result import GridResult
 from gridcut.energy import BinaryEnergy, differ
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.layers import Folded, fold_layers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RoofDual(Result):
+class RoofDual(GridResult):
     """Persistent labels and a lower bound of a binary energy.
 
     Attributes

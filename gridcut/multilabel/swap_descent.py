@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.search import SINK
 from gridcut.multilabel.descent import Descent
@@ -51,7 +51,7 @@ class Log(NamedTuple):
     seen: np.ndarray
 
 
-@kernel
+@inner_kernel
 def append_entry(p, chain, log, end):
     """Append an entry for a cell; returns the end of the log."""
     log.cell[end] = p
@@ -76,7 +76,7 @@ def log_changes(changed, step, field, log, end):
     return end
 
 
-@kernel
+@inner_kernel
 def list_sets(pair, first, second, step, field, log):
     """List the components of a swap that contain a new entry; returns their number of pixels."""
     weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
@@ -127,7 +127,7 @@ def load_swap(count, first, second, step, field):
         excess[p] = held
 
 
-@kernel
+@inner_kernel
 def push_from_neighbours(count, step, field):
     """Route excess of direct neighbours to the deficits of the listed cells; returns how many deficits remain."""
     listed, excess, residual = field.listed, field.excess, field.residual

@@ -6,6 +6,7 @@ Floats are rounded to multiples of one unit, a power of two.  Costs of labels ge
 costs get as many as their products allow, so that all totals fit into 64 bits."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ from gridcut.multilabel.forbidden import clamped_costs
 
 MAX_TOTAL = 2**62  # of all costs together
 COST_BITS = 30  # of the costs of labels, for floats
+# A unary of (H, W, labels) is reported if the last axis is at most MAX_LAST_LABELS and the others exceed MIN_SIDE.
+MAX_LAST_LABELS, MIN_SIDE = 16, 64
+LAST_AXIS_HINT = "; if the labels are on the last axis of unary, pass numpy.moveaxis(unary, -1, 0)"
 MAX_EXPONENT = 1000  # keeps the unit 2^-exponent a normal float
 
 
@@ -28,12 +32,14 @@ class LabelProblem(NamedTuple):
     weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid
     cost      (L, L); this and the weights have the dtype of `unary`
     unit      value of the integer 1: 1, or a power of two for floats
+    allowed   bool (L, *grid), False where moves may not assign a label; None: they may assign all
     """
 
     unary: np.ndarray
     weights: dict[Offset, np.ndarray]
     cost: np.ndarray
     unit: int | float
+    allowed: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -75,8 +81,10 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     check_finite("unary", unary, np.inf)
     check_mapping(weights)
     given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
-    given = [(o, _inside_grid(o, w, shape)) for o, w in given]
-    cost = check_cost(label_cost, count)
+    given = [(o, _inside_grid(o, w, shape, count)) for o, w in given]
+    if label_cost is None and not any(np.ndim(w) for w in weights.values()):
+        warn_of_last_axis(unary.shape)
+    cost = check_cost(label_cost, count, shape)
     is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
     unary = clamped_costs(unary, given, cost)
     largest_unary = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
@@ -118,11 +126,24 @@ def check_mapping(weights) -> None:
         )
 
 
-def check_cost(label_cost, count: int) -> np.ndarray:
-    """The costs of labels, which must be a semimetric; Potts costs if None."""
+def check_cost(label_cost, count: int, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """The costs of labels, which must be a semimetric; Potts costs if None.  `shape` is the grid's, for the message."""
     cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else as_numeric("label_cost", label_cost)
-    _check_semimetric(cost, count)
+    if cost.shape != (count, count):
+        hint = LAST_AXIS_HINT if shape and cost.shape == (shape[-1], shape[-1]) else ""
+        raise ValueError(f"label_cost must have shape {(count, count)}, one row per label, got {cost.shape}{hint}")
+    _check_semimetric(cost)
     return cost
+
+
+def warn_of_last_axis(shape: tuple[int, ...]) -> None:
+    """Warn of unary costs that look like (H, W, labels), where no other argument tells the number of labels."""
+    *leading, last = shape
+    if len(shape) > 2 and last <= MAX_LAST_LABELS and min(leading) > MIN_SIDE:
+        warnings.warn(
+            f"unary has the shape {shape}, {shape[0]} labels on a grid of the shape {shape[1:]}{LAST_AXIS_HINT}",
+            stacklevel=3,
+        )
 
 
 def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
@@ -227,11 +248,17 @@ def scaled(array: np.ndarray, power: int) -> np.ndarray:
     return np.rint(np.ldexp(array.astype(np.float64), power)).astype(np.int64)
 
 
-def _inside_grid(offset, weight, shape) -> np.ndarray:
+def check_weight_shape(name: str, weight, shape: tuple[int, ...], count: int) -> None:
+    """Raise ValueError unless a weight is a scalar or has the grid's shape; `count` is the number of labels."""
+    if weight.ndim and weight.shape != shape:
+        hint = LAST_AXIS_HINT if weight.shape == (count, *shape[:-1]) else ""
+        raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got {weight.shape}{hint}")
+
+
+def _inside_grid(offset, weight, shape, count: int = 0) -> np.ndarray:
     """The weight at every pixel, 0 for edges that leave the grid; ValueError for negative, NaN or infinite weights."""
     name = f"weights[{offset}]"
-    if weight.ndim and weight.shape != shape:
-        raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got {weight.shape}")
+    check_weight_shape(name, weight, shape, count)
     full = np.zeros(shape, weight.dtype)
     p, _ = ends(shape, (offset,))
     full[p] = np.broadcast_to(weight, shape)[p]
@@ -242,9 +269,7 @@ def _inside_grid(offset, weight, shape) -> np.ndarray:
     return full
 
 
-def _check_semimetric(cost, count) -> None:
-    if cost.shape != (count, count):
-        raise ValueError(f"label_cost must have shape {(count, count)}, one row per label, got {cost.shape}")
+def _check_semimetric(cost) -> None:
     check_finite("label_cost", cost)
     for bad, what in (
         (cost < 0, "is negative"),

@@ -55,12 +55,15 @@ class BipartiteGraph:
     row_adj, col_adj : ndarray of int32, shape (edges,)
         Neighbours of each row, and of each column, in ascending order.  A side that was not given is built on first
         use.
+    names : tuple of two lists, or None
+        The nodes that are the rows and the columns, if the graph was one of networkx.
     """
 
-    __slots__ = ("_by_col", "_by_row", "cols", "rows")
+    __slots__ = ("_by_col", "_by_row", "cols", "names", "rows")
 
     rows: int
     cols: int
+    names: tuple[list, list] | None
     _by_row: tuple[np.ndarray, np.ndarray] | None
     _by_col: tuple[np.ndarray, np.ndarray] | None
 
@@ -79,6 +82,7 @@ class BipartiteGraph:
             raise ValueError("by_row and by_col must hold the same edges")
         self.rows, self.cols = given.shape
         self._by_row, self._by_col = given._by_row, given._by_col
+        self.names = None
 
     @classmethod
     def of_checked(cls, rows: int, cols: int, by_row=None, by_col=None) -> "BipartiteGraph":
@@ -86,6 +90,7 @@ class BipartiteGraph:
         graph = cls.__new__(cls)
         graph.rows, graph.cols = rows, cols
         graph._by_row, graph._by_col = by_row, by_col
+        graph.names = None
         return graph
 
     @property
@@ -144,7 +149,9 @@ class BipartiteGraph:
     @property
     def transposed(self) -> "BipartiteGraph":
         """The same graph with rows and columns exchanged; nothing is copied."""
-        return BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
+        graph = BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
+        graph.names = None if self.names is None else self.names[::-1]
+        return graph
 
     def _rows(self, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         if self._by_row is None:

@@ -6,14 +6,19 @@ import scipy.sparse
 
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph, graph_of_rows
+from matching.core.networkx_graphs import NetworkxGraph, bipartite_lists, is_networkx
 from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
 
 # Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.
-GraphLike: TypeAlias = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph | DeviceBipartiteGraph
+GraphLike: TypeAlias = (
+    scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph | DeviceBipartiteGraph | NetworkxGraph
+)
 
 
 @overload
-def bipartite_graph(graph: scipy.sparse.sparray | scipy.sparse.spmatrix | BipartiteGraph) -> BipartiteGraph: ...
+def bipartite_graph(
+    graph: scipy.sparse.sparray | scipy.sparse.spmatrix | BipartiteGraph | NetworkxGraph,
+) -> BipartiteGraph: ...
 @overload
 def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph: ...
 def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
@@ -21,9 +26,11 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
 
     Parameters
     ----------
-    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), or BipartiteGraph
+    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), BipartiteGraph, or networkx.Graph
         Stored entries are edges, including explicit zeros.  Indices may be unsorted and may repeat.  The arrays of a
-        tuple, and those of a CSR or CSC matrix of another library, may be on a GPU.
+        tuple, and those of a CSR or CSC matrix of another library, may be on a GPU.  The rows of a networkx graph are
+        its nodes with the attribute ``bipartite=0``, in the graph's order, and the columns those with 1.  If no node
+        has that attribute, the nodes are coloured, and the first node of each component is a row.
 
     Returns
     -------
@@ -34,9 +41,10 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
     Raises
     ------
     TypeError
-        If `graph` has another type, or its indices are not integers.
+        If `graph` has another type or is directed, or its indices are not integers.
     ValueError
-        If indices or pointers do not fit the shape, or a side has 2**31 - 1 vertices or more.
+        If indices or pointers do not fit the shape, a side has 2**31 - 1 vertices or more, or a networkx graph is not
+        bipartite.
 
     See Also
     --------
@@ -66,7 +74,14 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
         return _of_matrix(graph)
     if is_on_gpu(graph):
         return _on_gpu(graph)
-    raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
+    if is_networkx(graph):
+        lists, rows, cols = bipartite_lists(graph)
+        checked = graph_of_rows(*lists)
+        checked.names = rows, cols
+        return checked
+    raise not_a_graph(
+        graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape), a BipartiteGraph or a networkx graph"
+    )
 
 
 def _of_matrix(matrix: Any) -> BipartiteGraph:

@@ -1,10 +1,13 @@
 """The result of a maximum matching: partners, counts and the certificate."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from gridcut.device.arrays import to_host, to_library
+from gridcut.device.result import Result
+from gridcut.device.tables import data_frame
 from matching.core.certificate import CertificateError, certify, certify_cardinality, koenig_cover
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph
@@ -13,7 +16,7 @@ __all__ = ["CertificateError", "Matching"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Matching:
+class Matching(Result):
     """A maximum matching of a bipartite graph.
 
     If the graph is on a GPU, so are the arrays, as arrays of the caller's library.
@@ -84,19 +87,31 @@ class Matching:
         rows = np.flatnonzero(row_match >= 0)
         return self._as_library_arrays(rows, row_match[rows].astype(np.int64))
 
+    def edges(self) -> list[tuple]:
+        """The matched edges, by ascending row: pairs (row, column) of integers, or of the nodes of a networkx graph.
+
+        ``dict(found.edges())`` is the partner of each row, and ``networkx.Graph(found.edges())`` a graph.
+        """
+        row_match = to_host(self.row_match)
+        rows = np.flatnonzero(row_match >= 0)
+        pairs = zip(rows.tolist(), row_match[rows].tolist(), strict=True)
+        names = getattr(self._graph, "names", None)
+        return list(pairs) if names is None else [(names[0][row], names[1][col]) for row, col in pairs]
+
+    def to_pandas(self) -> Any:
+        """The matched edges as a pandas.DataFrame with the columns row and col; ImportError without pandas."""
+        row, col = zip(*self.edges(), strict=True) if self.cardinality else ((), ())
+        return data_frame({"row": row, "col": col})
+
     def __repr__(self) -> str:
         names = f"method={self.method!r}, init={self.init!r}, device={self.device!r}"
         return f"Matching(cardinality={self.cardinality!r}, shape={self._graph.shape}, {names})"
 
-    def __copy__(self) -> "Matching":
-        return replace(self)
-
-    def __reduce__(self):
-        """Pickles and deep copies are on the host, since the memory of a GPU belongs to one process."""
+    def _portable(self):
         graph, row_match, col_match = self._on_host()
-        return type(self), (
+        return type(self), [
             *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph),
-        )
+        ]
 
     def _on_host(self):
         """The graph and both sides of the matching."""

@@ -19,7 +19,7 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INT32_MAX = np.iinfo(np.int32).max
 # Conversions of other libraries' graphs to sparse arrays, by the package of their class.
 CONVERSIONS = {
-    "networkx": "networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array converts it",
+    "networkx": "networkx.bipartite.biadjacency_matrix converts it",
     "pandas": "scipy.sparse.csr_array(graph.to_numpy()) converts it",
     "sparse": "graph.to_scipy_sparse() converts it",
 }

@@ -7,6 +7,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
+from gridcut.device.result import Result
 from matching.core.graph import BipartiteGraph
 from matching.core.graph_input import bipartite_graph
 from matching.core.matching import Matching
@@ -26,8 +27,8 @@ from matching.solving import maximum
 __all__ = ["BlockTriangular", "dulmage_mendelsohn"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockTriangular:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockTriangular(Result):
     """A permutation of rows and columns to block upper triangular form, and its blocks.
 
     Attributes

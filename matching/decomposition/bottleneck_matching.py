@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device.arguments import check_count
+from gridcut.device.result import Result
 from matching.core.matching import Matching
 from matching.core.sparse import not_a_graph, stored_entries
 from matching.decomposition.bottleneck_certificate import certify
@@ -65,7 +66,7 @@ class Edges(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Bottleneck:
+class Bottleneck(Result):
     """A maximum matching among the edges up to the smallest threshold that admits the required cardinality.
 
     Attributes

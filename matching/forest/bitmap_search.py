@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from matching.core.counts import (
     AUGMENTATIONS,
     EDGES,
@@ -93,13 +93,13 @@ class Trees(NamedTuple):
     tree: np.ndarray
 
 
-@kernel
+@inner_kernel
 def bit(c):
     """(word, mask) of a column in a bitmap."""
     return c >> 6, ONE << np.uint64(c & 63)
 
 
-@kernel
+@inner_kernel
 def make_roots(row_ptr, row_match, col_match, trees):
     """List the free rows that have neighbours and mark the free columns; returns the numbers of both."""
     number, free = 0, 0
@@ -115,7 +115,7 @@ def make_roots(row_ptr, row_match, col_match, trees):
     return number, free
 
 
-@kernel
+@inner_kernel
 def scan(row_ptr, row_adj, r, k, tail, trees, counts):
     """Scan the neighbours of row r of tree k until one is free; returns the new end of the queue."""
     for a in range(row_ptr[r], row_ptr[r + 1]):
@@ -134,7 +134,7 @@ def scan(row_ptr, row_adj, r, k, tail, trees, counts):
     return tail
 
 
-@kernel
+@inner_kernel
 def scan_roots(row_ptr, row_adj, number, trees, counts):
     """Scan the roots of all trees; returns the end of the queue."""
     tail = 0
@@ -147,7 +147,7 @@ def scan_roots(row_ptr, row_adj, number, trees, counts):
     return tail
 
 
-@kernel
+@inner_kernel
 def replace_by_mates(col_match, mated, end, owner, trees):
     """Replace the columns queue[mated:end] by the rows they are matched with, and set the owners of these rows."""
     for i in range(mated, end):
@@ -157,7 +157,7 @@ def replace_by_mates(col_match, mated, end, owner, trees):
     return end
 
 
-@kernel
+@inner_kernel
 def is_wide(head, tail, col_match, alpha):
     """Whether the level queue[head:tail] goes bottom-up: its share of the columns in no tree."""
     return (tail - head) * alpha >= col_match.size - tail
@@ -204,7 +204,7 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
     return head, mated, tail
 
 
-@kernel
+@inner_kernel
 def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
     """Search from each column in no tree for a row in a tree without a path; returns the new end of the queue."""
     before = counts[EDGES]
@@ -242,13 +242,16 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
     return tail
 
 
-@kernel
+@inner_kernel
 def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner, trees, counts, rules):
     """Start new trees from all roots, and grow their first level; returns the end of the queue."""
-    trees.seen[:] = 0
-    trees.leaf[:number] = -1
+    for word in range(trees.seen.size):
+        trees.seen[word] = 0
+    for k in range(number):
+        trees.leaf[k] = -1
     if owner.size:
-        owner[:] = -1
+        for r in range(owner.size):
+            owner[r] = -1
         for k in range(number):
             owner[trees.root[k]] = k
         if rules.paper and number * rules.alpha >= col_match.size:
@@ -257,7 +260,7 @@ def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner
     return scan_roots(row_ptr, row_adj, number, trees, counts)
 
 
-@kernel
+@inner_kernel
 def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts, rules):
     """Grow all further levels from queue[head:tail]; returns the end of the queue, which then holds rows."""
     alpha = rules.alpha
@@ -276,7 +279,7 @@ def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees
     return tail
 
 
-@kernel
+@inner_kernel
 def augment(row_match, col_match, number, trees, counts):
     """Augment along the paths of all trees that have one; returns their number."""
     found = 0
@@ -304,7 +307,7 @@ def augment(row_match, col_match, number, trees, counts):
     return found
 
 
-@kernel
+@inner_kernel
 def drop_matched_roots(number, trees):
     """Remove the roots that are matched; returns the number of the others."""
     left = 0
@@ -315,7 +318,7 @@ def drop_matched_roots(number, trees):
     return left
 
 
-@kernel
+@inner_kernel
 def prefer_grafting(tail, number, found, trees, rules):
     """Whether the trees without a path are kept: [2], algorithm 7, line 8."""
     released = 0
@@ -328,14 +331,15 @@ def prefer_grafting(tail, number, found, trees, rules):
     return kept * rules.keep >= released
 
 
-@kernel
-def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts):
+@inner_kernel
+def graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, counts):
     """Dissolve the trees that have found a path, and graft their columns onto the other trees where possible.
+
+    `released` is scratch space for the columns of the dissolved trees.
 
     Returns the index of the first grafted column in the queue, the end of the queue, and the number of roots left.
     """
     before = counts[EDGES]
-    released = np.empty(tail + number, np.int32)
     freed, kept, left = 0, 0, 0
     # Roots get new indices; the leaf of a tree without a path encodes the new one.
     for k in range(number):
@@ -382,7 +386,8 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
                 trees.tree[end] = owner[r]
                 end += 1
                 break
-    trees.leaf[:left] = -1
+    for k in range(left):
+        trees.leaf[k] = -1
     counts[EDGES_GRAFT] += counts[EDGES] - before
     counts[GRAFTS] += 1
     return kept, end, left
@@ -406,7 +411,8 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         np.empty(m, np.int32),
         np.empty(m, np.int32),
     )
-    owner = np.full(n if col_ptr.size else 0, -1, np.int32)
+    owner = np.empty(n if col_ptr.size else 0, np.int32)
+    released = np.empty(m if col_ptr.size else 0, np.int32)
     number, free = make_roots(row_ptr, row_match, col_match, trees)
     free = min(free, missing)
     head, tail = 0, 0
@@ -427,7 +433,7 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         if rebuild:
             number = drop_matched_roots(number, trees)
         else:
-            head, tail, number = graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts)
+            head, tail, number = graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, counts)
             if head == tail:
                 return True
     return True

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from gridcut.device import CertificateError
 from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.device.arrays import to_host
+from gridcut.device.result import Result
 from matching.core.parameters import check_seed, switch
 from matching.general.coarse_certificate import Level, certify
 from matching.general.contraction import cluster, contract, expansion_kernel, heaviest_merges, list_merges
@@ -39,7 +40,7 @@ from matching.general.greedy_matching import GreedyMatching, greedy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CoarseGraph:
+class CoarseGraph(Result):
     """A graph whose vertices are clusters of the vertices of a finer graph.
 
     Attributes
@@ -75,7 +76,7 @@ class CoarseGraph:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Result):
     """A sequence of ever coarser graphs; ``levels[0]`` coarsens the caller's graph, each other level the previous one.
 
     Attributes

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.device.arguments import plain_array
+from matching.core.networkx_graphs import NetworkxGraph, general_lists, is_networkx
 from matching.core.sparse import (
     INT32,
     check_axes,
@@ -37,7 +38,7 @@ UNROLL = np.uint64(8)  # entries of a row written at once, whatever its length
 PARALLEL_MIN_ENTRIES = 100_000  # below that many entries, starting threads costs more than it saves
 
 # A tuple is (indptr, indices, shape).
-GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple
+GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | NetworkxGraph
 
 
 class GeneralGraph(NamedTuple):
@@ -80,7 +81,7 @@ class GeneralGraph(NamedTuple):
         return scipy.sparse.csr_array((self.weights(), self.adj, self.ptr), shape=(self.n, self.n))
 
 
-@kernel
+@inner_kernel
 def list_rows(ptr, v, first, last, row):
     """The rows of the entries `first` to `last` - 1; entry `first` is in row v.
 
@@ -99,7 +100,7 @@ def list_rows(ptr, v, first, last, row):
         v += ONE
 
 
-@kernel
+@inner_kernel
 def scan_entries(adj, bits, weighted, row, first, count, following):
     """The results of `survey` for `count` entries, with the order of these and of `following` entries after them."""
     max_neighbour = np.uint64(0)
@@ -179,6 +180,8 @@ def compare_ends(ptr, adj, weight, weighted, next_entry):
 
 def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
     """Convert a caller's graph to a validated GeneralGraph."""
+    if is_networkx(graph):
+        graph, weight = general_lists(graph, weight)
     is_checked = isinstance(graph, GeneralGraph)
     if is_checked and weight is None:
         return graph
@@ -251,7 +254,9 @@ def _arrays_of(graph, weight):
         if ptr[-1] != len(adj):
             raise ValueError(f"indptr must ascend from 0 to the number of indices, {len(adj)}; got {ptr[-1]}")
     else:
-        raise not_a_graph(graph, "a symmetric SciPy sparse matrix or a tuple (indptr, indices, shape)")
+        raise not_a_graph(
+            graph, "a symmetric SciPy sparse matrix, a tuple (indptr, indices, shape) or a networkx graph"
+        )
     if adj.dtype != INT32 and adj.size and not (adj.min() >= 0 and adj.max() < n):
         raise ValueError(f"graph has a neighbour outside 0 to {n - 1}")
     return ptr, plain(adj, INT32), values

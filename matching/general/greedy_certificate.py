@@ -9,7 +9,7 @@ vertex by the lower index of the other end.
 
 import numpy as np
 
-from gridcut.device import CertificateError, kernel
+from gridcut.device import CertificateError, inner_kernel, kernel
 from matching.core.certificate import indices_field
 from matching.core.sparse import pointers_ascend
 from matching.general.general_graph import GeneralGraph
@@ -66,7 +66,7 @@ def total_kernel(ptr, adj, weight, partner):
     return total
 
 
-@kernel
+@inner_kernel
 def is_dominated(matched, partner, v, w, weight):
     """Whether v is matched along an edge heavier than that to w."""
     return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))

@@ -1,14 +1,16 @@
 """greedy: maximal matchings of general graphs, fast instead of maximum."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import to_host, to_library
+from gridcut.device.result import Result
 from matching.core.dispatch import check_gpu_graph_device
+from matching.core.networkx_graphs import is_networkx
 from matching.core.parameters import check_seed, check_threads
 from matching.core.sparse import is_on_gpu
 from matching.general.device_general_graph import DeviceGeneralGraph
@@ -21,7 +23,7 @@ HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GreedyMatching:
+class GreedyMatching(Result):
     """A maximal matching of a general graph: pairs of neighbours, such that no edge joins two unmatched vertices.
 
     Attributes
@@ -45,6 +47,7 @@ class GreedyMatching:
     method: str
     stats: dict
     _graph: GeneralGraph | DeviceGeneralGraph = field(repr=False)
+    _nodes: list | None = field(default=None, repr=False)  # the vertices of a networkx graph
 
     @property
     def pairs(self) -> np.ndarray:
@@ -52,6 +55,12 @@ class GreedyMatching:
         partner = to_host(self.partner)
         lower = np.flatnonzero(partner > np.arange(len(partner)))
         return to_library(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
+
+    def edges(self) -> list[tuple]:
+        """The matched edges: pairs (lower, upper) of vertices, or of the nodes of a networkx graph."""
+        pairs = to_host(self.pairs).tolist()
+        nodes = range(len(self.partner)) if self._nodes is None else self._nodes
+        return [(nodes[lower], nodes[upper]) for lower, upper in pairs]
 
     def check(self) -> None:
         """Certify that this is a maximal matching with this weight.
@@ -73,13 +82,10 @@ class GreedyMatching:
         counts = f"cardinality={self.cardinality!r}, weight={self.weight!r}, vertices={self._graph.n}"
         return f"GreedyMatching({counts}, method={self.method!r}, device={self.device!r})"
 
-    def __copy__(self) -> "GreedyMatching":
-        return replace(self)
-
-    def __reduce__(self):
-        """Pickles and deep copies are on the host, since GPU memory belongs to one process."""
+    def _portable(self):
         graph, partner = self._on_host()
-        return type(self), (partner, self.cardinality, self.weight, self.device, self.method, self.stats, graph)
+        values = partner, self.cardinality, self.weight, self.device, self.method, self.stats, graph, self._nodes
+        return type(self), list(values)
 
     def _on_host(self):
         """The graph and the partner array on the host."""
@@ -90,7 +96,7 @@ class GreedyMatching:
 
 def greedy(
     graph: GraphLike,
-    weight: ArrayLike | None = None,
+    weight: ArrayLike | str | None = None,
     *,
     method: str = "auto",
     seed: int = 0,
@@ -107,12 +113,14 @@ def greedy(
 
     Parameters
     ----------
-    graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
+    graph : SciPy sparse matrix or array (n, n), tuple (indptr, indices, shape), or networkx.Graph
         Symmetric. Every stored entry off the diagonal is an edge, including explicit zeros. Its values are the weights,
         except for a boolean matrix. Duplicate entries are added. Arrays on a GPU (CuPy, PyTorch, numba), including
-        those of a CSR matrix, are matched on that GPU, and `partner` is an array of the same library.
-    weight : array_like, optional
-        Nonnegative weights of the entries in the order in which `graph`, a CSR matrix or a tuple, stores them.
+        those of a CSR matrix, are matched on that GPU, and `partner` is an array of the same library.  The vertices of
+        a networkx graph are its nodes in the graph's order; `GreedyMatching.edges` returns nodes.
+    weight : array_like or str, optional
+        Nonnegative weights of the entries in the order in which `graph`, a CSR matrix or a tuple, stores them.  For a
+        networkx graph the name of an edge attribute, "weight" by default if an edge has it; edges without it weigh 1.
     method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
         "random": each vertex, in random order, takes its first unmatched neighbour. "weighted": the same along its
         heaviest edge. "sorted": edges by decreasing weight, which reaches at least half of the maximum weight.
@@ -132,7 +140,7 @@ def greedy(
     Returns
     -------
     GreedyMatching
-        ``partner``, ``cardinality``, ``weight``, ``pairs``, ``check()``.
+        ``partner``, ``cardinality``, ``weight``, ``pairs``, ``edges()``, ``check()``.
 
     Raises
     ------
@@ -188,4 +196,5 @@ def greedy(
         partner, cardinality, value = outcome(read, partner)
     else:
         cardinality, value = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
-    return GreedyMatching(partner, cardinality, value, device, method, stats, read)
+    nodes = list(graph.nodes) if is_networkx(graph) else None
+    return GreedyMatching(partner, cardinality, value, device, method, stats, read, nodes)

@@ -36,7 +36,7 @@ O(n + m log(maximum degree)) time; 26 bytes per vertex, and 4 per entry if there
 
 import numpy as np
 
-from gridcut.device import kernel, thread_count
+from gridcut.device import inner_kernel, kernel, thread_count
 from matching.core.prefetch import prefetch
 from matching.general.order import CHUNK, ONE
 from matching.general.parts import packed, parts_of, run_on_parts
@@ -50,13 +50,13 @@ MAX_ROUNDS = 6  # fewer than HEAP_AFTER, since rounds do not use heaps
 PARALLEL_MIN_VERTICES = 20_000  # below that many vertices, starting threads costs more than it saves
 
 
-@kernel
+@inner_kernel
 def is_heavier(weight, base, a, b):
     """Whether v's entry a is heavier than its entry b; entries are relative to `base`, their neighbours ascend."""
     return weight[base + a] > weight[base + b] or (weight[base + a] == weight[base + b] and a < b)
 
 
-@kernel
+@inner_kernel
 def sift_down(heap, base, size, i, weight):
     """Move the entry at position i of a heap down until the heap order holds."""
     entry = heap[base + i]
@@ -71,7 +71,7 @@ def sift_down(heap, base, size, i, weight):
     heap[base + i] = entry
 
 
-@kernel
+@inner_kernel
 def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
     """The neighbour along v's heaviest edge to an unmatched vertex, by its heap; matched neighbours leave the heap."""
     base = ptr[v]

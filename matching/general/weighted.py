@@ -14,7 +14,7 @@ O(n + m) time, 5 bytes per vertex.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from matching.core.prefetch import prefetch
 from matching.general.order import ONE, unmatched_kernel, vertex_order
 from matching.general.random import PREFETCH_DISTANCE
@@ -31,7 +31,7 @@ def prefetch_list(ptr, adj, weight, v):
     prefetch(weight, last)
 
 
-@kernel
+@inner_kernel
 def heaviest_unmatched(ptr, adj, weight, taken, v):
     """The entry of v's heaviest edge to an unmatched neighbour, the first of equal ones; -1: there is none."""
     best = np.int64(-1)

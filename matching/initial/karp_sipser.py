@@ -41,7 +41,7 @@ import time
 
 import numpy as np
 
-from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
+from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads
 from matching.core.graph import BipartiteGraph
 from matching.core.prefetch import prefetch
 
@@ -99,7 +99,7 @@ def take(left, v, shared):
             return True
 
 
-@kernel
+@inner_kernel
 def pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared):
     """Match the next rows with their first free columns; returns (next row, end of the queue)."""
     n = row_match.size

@@ -69,7 +69,10 @@ def made():
     }
 
 
-RESULTS = list(made())
+RESULTS = (
+    *("Matching", "Bottleneck", "Bottleneck, floats", "Bottleneck, of some"),
+    *("GreedyMatching", "GreedyMatching, floats", "CoarseGraph", "CoarseGraph, floats", "Hierarchy"),
+)
 
 
 def provable(found):
@@ -277,6 +280,7 @@ FIELDS = {
 
 def test_all_fields_of_all_results_were_changed():
     """A new field of a result fails here until check() certifies it, or it is listed as not certified."""
+    assert tuple(made()) == RESULTS
     for name, (found, _) in made().items():
         assert set(provable(found)) == FIELDS[name.partition(",")[0]], name
     classes = {name for name in matching.__all__ if isinstance(getattr(matching, name), type)}

@@ -38,7 +38,6 @@ class DataFrame:
 @pytest.mark.parametrize(
     ("graph", "hint"),
     [
-        (nx.path_graph(4), "got Graph; networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array"),
         (DataFrame(), r"got DataFrame; scipy.sparse.csr_array\(graph.to_numpy\(\)\) converts it"),
         (np.eye(3), r"got ndarray; scipy.sparse.csr_array\(graph\) converts a dense matrix"),
         (np.eye(3).tolist(), r"got list; scipy.sparse.csr_array\(graph\)"),
@@ -47,11 +46,17 @@ class DataFrame:
         (3, "got int"),
         ("a.mtx", "got str"),
     ],
-    ids=["networkx", "DataFrame", "ndarray", "list", "masked", "None", "int", "str"],
+    ids=["DataFrame", "ndarray", "list", "masked", "None", "int", "str"],
 )
 def test_other_types_of_graphs(name, graph, hint):
     with pytest.raises(TypeError, match=f"graph must be a .*SciPy sparse matrix.*{hint}"):
         READERS[name](graph)
+
+
+@pytest.mark.parametrize("name", ["bottleneck", "maximum_bipartite_matching"])
+def test_functions_of_matrices_reject_networkx(name):
+    with pytest.raises(TypeError, match="got Graph; networkx.bipartite.biadjacency_matrix converts it"):
+        READERS[name](nx.path_graph(4))
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -1,0 +1,290 @@
+"""Every class of results: one line of text, copies, pickles, comparison, and what notebooks show."""
+
+import ast
+import copy
+import dataclasses
+import io
+import pickle
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import apps
+import assign
+import gridcut
+import matching
+from gridcut.device import pictures
+from gridcut.device.result import GridResult, Result, brief
+from tests.gridcut.corruption import ON_CPU_ONLY, RESULTS
+
+MAX_LENGTH = 700  # characters of a repr
+NEEDS_SEVERAL_GPUS = {"SlabCut"}
+
+
+def path_graph():
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(np.array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]]))
+
+
+def matches(n=50):
+    from apps.motion.matches import Matches
+
+    first = np.random.default_rng(0).random((n, 2)) * 90
+    return Matches(first, first + 1, np.zeros(n), np.ones(n), np.full(n, 0.5))
+
+
+@cache
+def made() -> dict[str, Result]:
+    """A result of every class, by name of the class."""
+    from apps.match.geometry import Geometry
+    from apps.match.wide_baseline import WideMatches
+    from apps.motion.linking import Links, link
+    from apps.motion.points import Points
+    from apps.motion.sparse import Stages
+    from apps.motion.windows import WindowMatches
+    from apps.session import Session
+
+    rng = np.random.default_rng(0)
+    photo = rng.random((24, 32, 3), dtype=np.float32) / 4
+    photo[6:18, 8:24] += 0.6
+    seeds = np.zeros((24, 32), np.uint8)
+    seeds[12, 10:20], seeds[1] = 1, 2
+    far = np.kron(rng.random((12, 16)), np.ones((4, 4)))
+    pairs = matches()
+    batch = assign.solve_batch(rng.random((3, 4, 5)))
+    tracks = apps.track([pairs.first, pairs.second], search_range=3.0)
+    arrays = np.zeros((50, 3)), np.zeros((50, 4, 2)), np.zeros((50, 4), bool)
+    session = Session(photo, device="cpu")
+    session.start_from(photo[..., 0] > 0.5)
+    results = [make(1, "cpu")[0] for make in (RESULTS | ON_CPU_ONLY).values()]
+    results += [
+        assign.solve(rng.random((50, 60))),
+        batch,
+        matching.maximum(path_graph()),
+        matching.greedy(path_graph()),
+        matching.bottleneck(path_graph()),
+        matching.dulmage_mendelsohn(path_graph()),
+        matching.coarsen(path_graph()),
+        matching.hierarchy(path_graph()),
+        apps.segment(photo, box=(6, 4, 26, 20), device="cpu"),
+        apps.segment.segment_labels(photo, seeds, device="cpu"),
+        apps.denoise(photo, levels=8, device="cpu"),
+        apps.stereo(far, far, max_disparity=4, device="cpu"),
+        apps.superpixels(photo, regions=5),
+        apps.flow(far[:, :-2], far[:, 2:], matches=pairs.select(np.arange(0)), device="cpu"),
+        tracks,
+        tracks.detections,
+        pairs,
+        WideMatches(pairs, np.zeros(50), "homography", np.eye(3), {"matches": 50}, {}),
+        Geometry("homography", np.eye(3), 50, -20.0),
+        Points(pairs.first, arrays[0], np.ones(50), np.zeros(50)),
+        Stages(pairs, pairs.first, arrays[1], arrays[2], np.zeros((50, 4)), pairs, {"seeds": 0.1}),
+        WindowMatches(pairs, (batch, batch), (np.ones((3, 2), int),)),
+        session.result(),
+        link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "assignment", "cpu"),
+    ]
+    assert isinstance(results[-1], Links)
+    return {type(result).__name__: result for result in results}
+
+
+NAMES = [
+    *("Cut", "StoredCut", "BatchCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
+    *("Assignment", "BatchAssignment"),
+    *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
+    *("Segmentation", "Objects", "Restoration", "Disparity", "Superpixels", "Flow"),
+    *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Stages", "WindowMatches", "Links"),
+    "SessionResult",
+]
+
+
+def test_every_class_is_tested():
+    """By the sources, since some modules cannot be imported without a GPU."""
+    root = Path(gridcut.__file__).parents[1]
+    bases = {}
+    for path in (path for name in ("gridcut", "assign", "matching", "apps") for path in (root / name).rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = {base.id for base in node.bases if isinstance(base, ast.Name)}
+    found = {"Result"}
+    while more := {name for name, above in bases.items() if above & found} - found:
+        found |= more
+    assert found - {"Result", "GridResult"} - NEEDS_SEVERAL_GPUS == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_repr_is_one_short_line(name):
+    text = repr(made()[name])
+    assert text.startswith(f"{name}(")
+    assert "\n" not in text
+    assert "array(" not in text
+    assert len(text) < MAX_LENGTH
+
+
+def same(one, other) -> bool:
+    """Whether two values are the same, arrays and results by their contents."""
+    if isinstance(one, Result):
+        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in dataclasses.fields(one) if f.repr)
+    if hasattr(one, "todense"):
+        one, other = one.todense(), other.todense()
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(map(same, one.values(), other.values()))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy"])
+def test_copies(name, how):
+    result = made()[name]
+    ways = {"pickle": lambda r: pickle.loads(pickle.dumps(r)), "copy": copy.copy, "deepcopy": copy.deepcopy}
+    twin = ways[how](result)
+    assert twin is not result
+    assert type(twin) is type(result)
+    assert same(twin, result)
+    if hasattr(twin, "check"):
+        twin.check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_compared_by_identity(name):
+    """Arrays have no single truth value; so == must not compare them."""
+    result = made()[name]
+    twin = copy.copy(result)
+    assert (result == result) is True
+    assert (result == twin) is False
+    assert (result != twin) is True
+    assert twin not in [result]
+    assert len({result, twin}) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_notebooks_show_a_table(name):
+    result = made()[name]
+    text = result._repr_html_()
+    assert text.startswith(f"<b>{name}</b><table>")
+    for field in dataclasses.fields(result):
+        assert (f">{field.name}</th>" in text) == field.repr
+    assert len(text) < 300_000
+    if isinstance(result, GridResult):
+        assert 'src="data:image/png;base64,' in text
+
+
+def test_tables_escape_what_they_show():
+    from apps.motion.linking import Links
+
+    assert "<script>" not in Links(np.zeros(1), np.zeros(1), "<script>")._repr_html_()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_are_png_files(name):
+    result = made()[name]
+    if not isinstance(result, GridResult):
+        assert not hasattr(result, "_repr_png_")
+        return
+    data = result._repr_png_()
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.mode == "RGB"
+        assert pictures.MIN_SIDE <= max(image.size) <= pictures.MAX_SIDE
+        np.testing.assert_array_equal(np.asarray(image), pictures.thumbnail(result._picture()))
+
+
+def test_pictures_have_the_colours_of_the_labels():
+    labels = np.array([[0, 1], [2, -1]])
+    colours = pictures.coloured(labels)
+    assert len(np.unique(colours.reshape(-1, 3), axis=0)) == 4
+    assert (colours[1, 1] == pictures.UNKNOWN).all()
+    assert pictures.coloured(np.array([[True, False]])).tolist() == [[[255] * 3, [0] * 3]]
+    assert pictures.coloured(np.array([[1.0, 3.0, np.nan]]))[0, :, 0].tolist() == [0, 255, 0]
+    assert pictures.coloured(np.full((1, 2), 7.0)).tolist() == [[[0] * 3] * 2]
+    many = pictures.label_colours(np.arange(100))
+    assert np.abs(np.diff(many.astype(int), axis=0)).max(axis=1).min() > 40
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 5, 6), (1000, 30), (1, 1)])
+def test_pictures_of_grids_of_every_shape(shape):
+    grid = np.random.default_rng(0).random(shape) < 0.5
+    plane = pictures.plane(grid)
+    expected = {1: lambda: grid[None], 2: lambda: grid, 3: lambda: grid[1]}[grid.ndim]()
+    np.testing.assert_array_equal(plane, expected)
+    assert max(pictures.thumbnail(plane).shape) <= pictures.MAX_SIDE
+
+
+def test_an_empty_grid_has_no_picture():
+    cut = gridcut.max_flow(np.zeros((0, 4), int), 1, {(0, 1): 1}, device="cpu")
+    assert cut._repr_png_() is None
+    assert "<img" not in cut._repr_html_()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Detections", "Geometry")])
+def test_plots(name):
+    result = made()[name]
+    if not hasattr(result, "plot"):
+        assert not isinstance(result, GridResult)
+        return
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    ax = figure.subplots()
+    assert result.plot(ax) is ax
+    if isinstance(result, GridResult):
+        (shown,) = ax.images
+        np.testing.assert_array_equal(shown.get_array(), pictures.coloured(result._picture()))
+    else:
+        (lines,) = ax.collections
+        links = result.link if name == "Tracks" else range(50)
+        assert len(lines.get_segments()) == len(links) > 0
+        assert ax.yaxis_inverted()
+    figure.savefig(io.BytesIO())
+
+
+def test_plots_use_the_current_axes(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    ax = made()["Cut"].plot()
+    assert ax is pyplot.gca()
+    pyplot.close(ax.figure)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        made()["Cut"].plot()
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        made()["Tracks"].plot()
+
+
+def test_tables_of_pandas(monkeypatch):
+    pytest.importorskip("pandas")
+    found = made()
+    table = found["Assignment"].to_pandas()
+    assert table.columns.tolist() == ["row", "col"]
+    np.testing.assert_array_equal(table["col"], found["Assignment"].col)
+    table = found["Matches"].to_pandas()
+    assert table.columns.tolist() == ["x0", "y0", "x1", "y1", "cost", "margin", "confidence"]
+    np.testing.assert_array_equal(table[["x1", "y1"]], found["Matches"].second)
+    assert found["WideMatches"].to_pandas().columns.tolist()[-1] == "residual"
+    assert found["Matching"].to_pandas().shape == (found["Matching"].cardinality, 2)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for name in ("Assignment", "Matches", "Matching", "Tracks", "WideMatches"):
+        with pytest.raises(ImportError, match="pip install pandas"):
+            found[name].to_pandas()
+
+
+def test_brief_values():
+    assert brief({"a": 1.23456, "b": {"c": 1}, "d": {}}) == "{'a': 1.235, 'b': {...}, 'd': {}}"
+    assert brief((1.0, 2)) == "(1, 2)"
+    assert brief((3,)) == "(3,)"
+    assert brief(list(range(9))) == "[0, 1, 2, 3, ... 5 more]"
+    assert brief(np.zeros((2, 3))) == "<float64, shape (2, 3)>"
+    assert brief((matches(3), np.zeros(2))) == "(<Matches, length 3>, <float64, shape (2,)>)"
+    assert len(brief("a" * 99)) == 60
+
+
+def test_a_binary_energy_prints_in_one_line():
+    energy = gridcut.BinaryEnergy(np.zeros((2, 30, 40)), {(0, 1): [[0, 4], [4, 0]]})
+    assert repr(energy) == "BinaryEnergy(shape=(30, 40), pairwise=[(0, 1)], triple=[])"
