@@ -1,0 +1,98 @@
+"""Draw strokes on pictures in the browser, and see the exact cut after each.
+
+  cutmatch app                       an empty page; drop pictures on it
+  cutmatch app photo.jpg             a picture
+  cutmatch app photos/               all pictures of a folder, with next and previous
+  cutmatch app scan.nii.gz           a volume: NIfTI, NRRD, MetaImage, DICOM, OME-Zarr, .npy, TIFF with several pages
+  cutmatch app photo.jpg --start mask.png     refine a rough mask, or one of a network
+
+Paint the object with the left button and the background with the right one.  The page lists all keys with `?`.  It is
+served to this machine only, under an address with a random token, and needs no network.  Ctrl-C ends the server.
+
+Strokes are kept in NAME-session.json in the --out folder after every change; the next run continues there.  `cutmatch
+segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the page: masks,
+cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
+
+Exit status: 0 done, 2 the input cannot be used, 70 a defect in cutmatch, 130 stopped by Ctrl-C.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from apps.common.command import check_device, parsed, parser
+from apps.common.errors import InputError, finish, print_lines
+
+PACKAGES = ("starlette", "uvicorn", "websockets")
+
+
+def _main(argv) -> int:
+    options = parser("app", __doc__)
+    options.add_argument("image", nargs="*", help="images or volumes, or folders of them")
+    options.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
+    options.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
+    options.add_argument(
+        "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
+    )
+    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not create")
+    options.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
+    )
+    options.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: 0, any)")
+    options.add_argument("--no-browser", action="store_true", help="print the address only")
+    chosen = parsed(options, argv)
+    if not 0 <= chosen.port <= 65535:
+        raise InputError(f"--port must be 0 to 65535, got {chosen.port}")
+    if missing := [name for name in PACKAGES if find_spec(name) is None]:
+        raise InputError(f"cutmatch app requires {', '.join(missing)}; install them with: pip install 'cutmatch[app]'")
+    check_device(chosen.device)
+    return _serve(chosen)
+
+
+def _serve(chosen) -> int:
+    from apps.app.server import listen, make_app, serve
+
+    sources = _sources(chosen)
+    listener = listen(chosen.port)
+    app = make_app(sources, chosen, listener.getsockname()[1])
+    print_lines(f"cutmatch app: {app.address}", "Ctrl-C ends the server; strokes are kept.")
+    if not chosen.no_browser:
+        import threading
+        import webbrowser
+
+        threading.Thread(target=webbrowser.open, args=(app.first_address,), daemon=True).start()
+    serve(app, listener)
+    return 0
+
+
+def _sources(chosen):
+    """The pictures that the arguments name."""
+    from apps.app.pictures import Source
+    from apps.common.outputs import check_regular_files
+    from apps.common.stems import stem_of
+    from apps.many.inputs import companion_of
+    from apps.segment.volume_jobs import inputs_of
+    from apps.volumes.volume_files import is_volume
+
+    paths = inputs_of(chosen)[0] if chosen.image else []
+    check_regular_files(paths)
+    if chosen.start is not None and len(paths) > 1 and not Path(chosen.start).is_dir():
+        raise InputError(f"--start: one file for {len(paths)} images; pass a folder with a mask per image")
+    sources = []
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"image: no file {str(path)!r}; check the path")
+        start = companion_of(chosen.start, stem_of(path), "--start")
+        if start is not None and is_volume(path, chosen.volume):
+            raise InputError(f"--start applies to images, but {str(path)!r} is a volume; omit it")
+        sources.append(Source(stem_of(path), path, None, start, chosen.volume))
+    return sources
+
+
+def main(argv=None) -> int:
+    """Run the command and return its exit status."""
+    return finish("cutmatch app", _main, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

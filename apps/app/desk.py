@@ -1,0 +1,410 @@
+"""The desk: the pictures of one run of the app, those that are open, and the tabs that show them.
+
+Edits of a picture are applied by one thread, in the order in which they arrived; parts of a stroke that waited are
+joined first.  After an edit the session goes on computing in a thread of its own; whenever its labels have changed, all
+tabs get them.  Session files are written behind the edits.
+"""
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from apps.app import MAX_TABS, MAX_UPLOADS, OPEN_PICTURES, saving
+from apps.app.messages import StrokeMessage, parse_action, parse_stroke
+from apps.app.open_picture import OpenPicture, Snapshot
+from apps.app.pictures import Source, decoded_picture
+from apps.app.tabs import Tab
+from apps.common.errors import InputError, print_error, reason_of
+from apps.common.outputs import is_plain_name
+from apps.common.stems import stem_of
+from apps.segment.label_figures import colour_of
+
+LABELS = 9  # offered by the page, one per number key
+CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
+CERTIFY_DELAY = 0.6  # seconds without an edit
+KEEP_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
+
+
+class Place:
+    """An open picture on the desk: its edits, and tasks that apply, publish and keep them."""
+
+    def __init__(self, desk: "Desk", item: int):
+        self._desk, self.item = desk, item
+        self.edits: asyncio.Queue = asyncio.Queue()
+        self.parked: list = []  # edits of other tabs during a stroke
+        self.drawing: Tab | None = None  # the tab that draws a stroke now
+        self.changed = asyncio.Event()
+        self.edited = asyncio.Event()
+        self.opened: asyncio.Future = asyncio.get_running_loop().create_future()
+        self.snapshot: Snapshot | None = None
+        self.edit_count = 0
+        self.tasks = [asyncio.create_task(work()) for work in (self._apply, self._publish, self._keep)]
+
+    @property
+    def picture(self) -> OpenPicture:
+        return self.opened.result()
+
+    async def open(self) -> OpenPicture:
+        """The picture, read if this has not been done; InputError if it cannot be used."""
+        return await asyncio.shield(self.opened)
+
+    async def load(self) -> None:
+        """Read the picture."""
+        loop = asyncio.get_running_loop()
+
+        def changed():
+            loop.call_soon_threadsafe(self.changed.set)
+
+        def read():
+            chosen, source = self._desk.chosen, self._desk.sources[self.item]
+            return OpenPicture(self.item, source, saving.SessionFile(chosen, source), chosen.device, changed)
+
+        try:
+            picture = await asyncio.to_thread(read)
+            self.snapshot = await self._desk.run(picture.snapshot)
+            self.opened.set_result(picture)
+            self.edited.set()
+        except Exception as error:
+            self.opened.set_exception(InputError(reason_of(error)))
+            self.opened.exception()  # retrieved, for a page that has left meanwhile
+
+    def edit(self, tab: Tab | None, call: Callable[[OpenPicture], None], stroke: StrokeMessage | None = None) -> None:
+        """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
+        if self.drawing not in (None, tab):
+            self.parked.append((tab, call, stroke))
+            return
+        self.drawing = tab if stroke is not None and not stroke.final else None
+        self.edits.put_nowait((tab, call, stroke))
+        if self.drawing is None:
+            parked, self.parked = self.parked, []
+            for one in parked:
+                self.edit(*one)
+
+    def leave(self, tab: Tab) -> None:
+        """End the stroke that a closed tab was drawing."""
+        if self.drawing is tab:
+            self.edit(tab, lambda picture: picture.end_stroke(False))
+
+    async def _apply(self) -> None:
+        picture = await self.open()
+        while True:
+            batch = [await self.edits.get()]
+            while not self.edits.empty():
+                batch.append(self.edits.get_nowait())
+            # One call for all, because each change of threads waits for the session's own.
+            outcomes, self.snapshot = await self._desk.run(lambda batch=batch: _applied(picture, joined(batch)))
+            for tab, message in outcomes:
+                if tab is not None:
+                    (tab.say_after if message["say"] == "confirmed" else tab.say)(message | {"item": self.item})
+            self.edit_count += 1
+            self._show_snapshot(picture)
+            try:
+                await self._desk.run(picture.note)
+            except Exception as error:
+                self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
+            self.edited.set()
+
+    async def _show(self, picture: OpenPicture) -> None:
+        self.snapshot = await self._desk.run(picture.snapshot)
+        self._show_snapshot(picture)
+
+    def _show_snapshot(self, picture: OpenPicture) -> None:
+        assert self.snapshot is not None
+        for tab in self._desk.tabs:
+            if tab.item == self.item:
+                tab.show(picture, self.snapshot)
+
+    async def _publish(self) -> None:
+        """Show labels that the session computed in its own thread."""
+        picture = await self.open()
+        while True:
+            await self.changed.wait()
+            self.changed.clear()
+            await self._show(picture)
+
+    async def _keep(self) -> None:
+        """After edits, wait for the session's thread; in a pause, certify its cut and write the session file."""
+        picture = await self.open()
+        size = int(np.prod(picture.picture.shape))
+        while True:
+            await self.edited.wait()
+            self.edited.clear()
+            try:
+                await asyncio.to_thread(picture.session.wait)
+                await self._show(picture)
+                if size <= CERTIFY_PIXELS and await self._is_pause(CERTIFY_DELAY):
+                    await asyncio.to_thread(picture.session.result)
+                    await self._show(picture)
+                if await self._is_pause(KEEP_DELAY):
+                    await asyncio.to_thread(picture.keep)
+            except Exception as error:
+                self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
+            self._desk.say_item_state(self.item)
+
+    async def _is_pause(self, seconds: float) -> bool:
+        """Whether no edit comes for some seconds."""
+        before = self.edit_count
+        await asyncio.sleep(seconds)
+        return self.edit_count == before and self.drawing is None and self.edits.empty()
+
+    async def close(self) -> None:
+        """Apply the edits that wait, and write the session file."""
+        if self.opened.done() and self.opened.exception() is None:
+            while not self.edits.empty():
+                await asyncio.sleep(0.01)
+            await self._desk.run(self.picture.close)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+def _applied(picture: OpenPicture, batch: list) -> tuple[list[tuple[Tab | None, dict]], Snapshot]:
+    """Apply edits; return messages for their tabs, and what to show then."""
+    outcomes: list[tuple[Tab | None, dict]] = []
+    for tab, call, stroke in batch:
+        number = {} if stroke is None else {"number": stroke.number}
+        try:
+            if stroke is None:
+                call(picture)
+            else:
+                picture.stroke(stroke)
+                if stroke.final:
+                    outcomes.append((tab, {"say": "confirmed"} | number))
+        except Exception as error:
+            outcomes.append((tab, {"say": "error", "text": reason_of(error)} | number))
+    return outcomes, picture.snapshot()
+
+
+def joined(batch: list) -> list:
+    """Edits with consecutive parts of the same stroke joined to one."""
+    result: list = []
+    for tab, call, stroke in batch:
+        before = result[-1][2] if result else None
+        if (
+            stroke is not None
+            and before is not None
+            and not before.final
+            and (before.number, result[-1][0]) == (stroke.number, tab)
+        ):
+            points = np.concatenate((before.points, stroke.points[1:]))
+            result[-1] = (tab, call, stroke._replace(points=points) if stroke.final else before._replace(points=points))
+        else:
+            result.append((tab, call, stroke))
+    return result
+
+
+class Desk:
+    """Pictures, tabs and the thread of edits.
+
+    sources   the pictures
+    chosen    options of the command: out, overwrite, device
+    """
+
+    def __init__(self, sources: list[Source], chosen: Namespace):
+        self.sources, self.chosen = sources, chosen
+        self.tabs: list[Tab] = []
+        self._places: dict[int, Place] = {}  # the picture used last is the last
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
+        self.current = 0
+        self._tasks: set[asyncio.Task] = set()
+        self._states: list[str] = []
+        self._loop: asyncio.AbstractEventLoop
+
+    async def run(self, call: Callable):
+        """The result of a function, called in the thread of edits."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    # Tabs
+
+    def join(self, tab: Tab) -> None:
+        """Add a tab; InputError if there are too many."""
+        if len(self.tabs) >= MAX_TABS:
+            raise InputError(f"{MAX_TABS} tabs are open; close one")
+        self.tabs.append(tab)
+        tab.say(
+            {
+                "say": "hello",
+                "items": self.items(),
+                "current": self.current,
+                "colours": [colour_of(label) for label in range(LABELS + 1)],
+                "kinds": [[kind, shown] for kind, (shown, _) in saving.KINDS.items()],
+                "chosen": list(saving.DEFAULT),
+                "out": str(Path(self.chosen.out)),
+            }
+        )
+
+    def leave(self, tab: Tab) -> None:
+        """Remove a tab that was closed."""
+        self.tabs.remove(tab)
+        for place in self._places.values():
+            place.leave(tab)
+
+    def items(self) -> list[dict]:
+        """The pictures: name, and state of `saving.state_of`."""
+        for source in self.sources[len(self._states) :]:
+            self._states.append(saving.state_of(self.chosen, source))
+        names = (source.path.name for source in self.sources)
+        return [{"name": name, "state": state} for name, state in zip(names, self._states, strict=True)]
+
+    def say_item_state(self, item: int) -> None:
+        """Send the list of pictures to all tabs, if the state of one has changed."""
+        state = saving.state_of(self.chosen, self.sources[item])
+        if item < len(self._states) and state != self._states[item]:
+            self._states[item] = state
+            self.say_all({"say": "items", "items": self.items()})
+
+    def say_all(self, message: dict, item: int | None = None) -> None:
+        """Send a message to all tabs, or to those that show a picture."""
+        for tab in self.tabs:
+            if item is None or tab.item == item:
+                tab.say(message)
+
+    # Messages
+
+    async def receive(self, tab: Tab, data: str | bytes) -> None:
+        """Process a message of a tab; InputError if it cannot be used."""
+        if isinstance(data, bytes):
+            stroke = parse_stroke(data)
+            place = self._place(tab, stroke.item)
+            place.edit(tab, OpenPicture.stroke, stroke)
+            return
+        action = parse_action(data)
+        if action["do"] == "open":
+            self._start_task(self._open(tab, action["item"]), tab)
+            return
+        place = self._place(tab, action["item"])
+        if action["do"] == "look":
+            self._look(tab, place.picture, action["axis"], action["index"])
+        elif action["do"] == "save":
+            place.edit(tab, lambda picture: self._save(picture, action["kinds"]))
+        elif action["do"] == "cancel":
+            if place.drawing is tab:
+                place.edit(tab, lambda picture: picture.end_stroke(True))
+        else:
+            place.edit(tab, lambda picture: picture.edit(action))
+
+    def _place(self, tab: Tab, item: int) -> Place:
+        """The place of the picture that a tab shows; InputError for another one."""
+        place = self._places.get(item)
+        if place is None or tab.item != item or not place.opened.done():
+            raise InputError("this picture is not open; open it first")
+        return place
+
+    def _look(self, tab: Tab, picture: OpenPicture, axis: int, index: int) -> None:
+        shape = picture.picture.shape
+        legal = axis == -1 and index == 0 if not picture.is_volume else 0 <= axis <= 2 and 0 <= index < shape[axis]
+        if not legal:
+            raise InputError(f"there is no slice {index} along axis {axis}")
+        tab.look(axis, index)
+
+    def _save(self, picture: OpenPicture, kinds: list) -> None:
+        """Save results; called in the thread of edits."""
+        picture.end_stroke(False)
+        picture.keep()
+        files = saving.save_results(self.chosen, picture.source, picture.picture, picture.session, kinds)
+        message = {"say": "saved", "item": picture.item, "files": [path.name for path in files]}
+        self._loop.call_soon_threadsafe(self.say_all, message, picture.item)
+
+    def _start_task(self, work: Coroutine, tab: Tab | None = None) -> None:
+        """Do work while further messages are received; its errors are sent to the tab."""
+
+        async def reported():
+            try:
+                await work
+            except Exception as error:
+                if tab is not None:
+                    tab.say({"say": "error", "text": reason_of(error)})
+
+        task = asyncio.create_task(reported())
+        self._tasks.add(task)  # the loop itself keeps no reference
+        task.add_done_callback(self._tasks.discard)
+
+    def start(self) -> None:
+        """Read the first picture before a tab asks for it; called in the server's loop."""
+        self._loop = asyncio.get_running_loop()
+        if self.sources:
+            self._start_task(self.place(0))
+
+    async def _open(self, tab: Tab, item: int) -> None:
+        if not 0 <= item < len(self.sources):
+            raise InputError(f"there is no picture {item}; the pictures are 0 to {len(self.sources) - 1}")
+        tab.forget(item)
+        place = await self.place(item)
+        picture = await place.open()
+        if tab.item != item:
+            return  # another picture has been requested meanwhile
+        self.current = item
+        tab.say({"say": "document"} | picture.about("picture"))
+        assert place.snapshot is not None
+        tab.show(picture, place.snapshot)
+
+    async def place(self, item: int) -> Place:
+        """The place of a picture, which is opened if it is not; pictures that no tab shows make room for it."""
+        place = self._places.pop(item, None)
+        failed = place is not None and place.opened.done() and place.opened.exception() is not None
+        if place is None or failed:
+            if place is not None:
+                await place.close()
+            place = Place(self, item)
+            self._places[item] = place
+            self._start_task(place.load())
+        self._places[item] = place
+        shown = {tab.item for tab in self.tabs}
+        unused = [one for one in self._places.values() if one.item not in shown and one.opened.done()]
+        for one in unused[: max(0, len(self._places) - OPEN_PICTURES)]:
+            del self._places[one.item]
+            await one.close()
+        return place
+
+    async def picture(self, item: int) -> OpenPicture:
+        """An open picture; InputError if it is not open."""
+        if item not in self._places:
+            raise InputError("this picture is not open; open it first")
+        return await self._places[item].open()
+
+    # Uploads
+
+    def add(self, name: str, data: bytes) -> int:
+        """Add an uploaded picture; return its number.  InputError if it cannot be used."""
+        if not is_plain_name(name) or not name.isprintable() or len(name) > 200:
+            raise InputError("the name of the file cannot be used; rename it")
+        if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
+            raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
+        decoded_picture(data, repr(name))
+        path, taken = Path(name), {source.name for source in self.sources}
+        stem, count = stem_of(path) or "picture", 1
+        unique = stem
+        while unique in taken:
+            count += 1
+            unique = f"{stem}-{count}"
+        self.sources.append(Source(unique, path, data))
+        self._loop.call_soon_threadsafe(lambda: self.say_all({"say": "items", "items": self.items()}))
+        return len(self.sources) - 1
+
+    def start_from(self, item: int, data: bytes) -> None:
+        """Start a picture from an uploaded mask."""
+        place = self._places.get(item)
+        if place is None or not place.opened.done() or place.picture.is_volume:
+            raise InputError("a start mask needs an open image")
+        decoded_picture(data, "the mask")
+        place.edit(None, lambda picture: self._start(picture, data))
+
+    def _start(self, picture: OpenPicture, data: bytes) -> None:
+        picture.end_stroke(False)
+        try:
+            picture.start_from(data, "the mask")
+        except InputError as error:
+            self._loop.call_soon_threadsafe(self.say_all, {"say": "error", "text": str(error)}, picture.item)
+
+    async def close(self) -> None:
+        """Write all session files."""
+        for place in list(self._places.values()):
+            try:
+                await place.close()
+            except Exception as error:
+                print_error(f"cutmatch app: {reason_of(error)}")
+        self._thread.shutdown()

@@ -1,0 +1,154 @@
+"""Messages of the page's socket.
+
+Page to server, binary, little endian:
+
+    stroke   u8 1, u8 flags (1 final, 2 erase, 4 sent again), u16 label, u32 item, u32 number, i32 axis, i32 index,
+             f32 radius, u32 points, then f32 x, y of every point
+
+Server to page, binary:
+
+    stroke   the same, with a key instead of the number
+    mask     u8 2, three bytes 0, u32 item, i32 axis, i32 index, u32 x, y, width, height, u32 runs, then u32 lengths
+             of the runs and u16 labels of the runs, row by row in the rectangle
+
+`item` counts the pictures, `axis` is -1 for a picture and the axis of a slice of a volume, `index` the slice.  Points
+are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  A stroke that is not final is a preview of the one being
+drawn.
+
+All else is JSON: {"do": ...} from the page, see ACTIONS; {"say": ...} from the server.
+"""
+
+import json
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.app import MAX_MESSAGE, MAX_POINTS
+from apps.common.errors import InputError
+
+STROKE, MASK = 1, 2
+FINAL, ERASE, AGAIN = 1, 2, 4
+_STROKE_HEADER = struct.Struct("<BBHIIiifI")
+_MASK_HEADER = struct.Struct("<B3xIiiIIIII")
+MAX_LABEL = 255
+MAX_INDEX = 2**31 - 1
+
+# Actions of the page and the types of their arguments besides `item`.
+ACTIONS: dict[str, dict[str, type]] = {
+    "open": {},
+    "look": {"axis": int, "index": int},
+    "undo": {},
+    "redo": {},
+    "clear": {},
+    "cancel": {"number": int},
+    "box": {"box": list},
+    "save": {"kinds": list},
+}
+
+
+class StrokeMessage(NamedTuple):
+    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for a picture."""
+
+    item: int
+    number: int
+    points: np.ndarray
+    radius: float
+    label: int | None
+    axis: int | None
+    index: int | None
+    final: bool
+    again: bool
+
+
+def parse_stroke(data: bytes) -> StrokeMessage:
+    """The stroke of a binary message; InputError for anything else."""
+    if len(data) > MAX_MESSAGE:
+        raise InputError(f"message of {len(data)} bytes; at most {MAX_MESSAGE} are accepted")
+    if len(data) < _STROKE_HEADER.size or data[0] != STROKE:
+        raise InputError("binary message is not a stroke")
+    _, flags, label, item, number, axis, index, radius, count = _STROKE_HEADER.unpack_from(data)
+    if flags & ~(FINAL | ERASE | AGAIN):
+        raise InputError(f"stroke has unknown flags {flags}")
+    if not 1 <= count <= MAX_POINTS:
+        raise InputError(f"stroke has {count} points; 1 to {MAX_POINTS} are accepted")
+    if len(data) != _STROKE_HEADER.size + 8 * count:
+        raise InputError(f"stroke of {count} points has {len(data)} bytes")
+    points = np.frombuffer(data, "<f4", 2 * count, _STROKE_HEADER.size).reshape(count, 2).astype(float)
+    if not (np.isfinite(points).all() and np.abs(points).max() <= 1e6):
+        raise InputError("stroke has points that are not finite, or beyond 1e6")
+    if not (0 < radius <= 1e4):  # also NaN
+        raise InputError(f"stroke has radius {radius}; it must be above 0 and at most 1e4")
+    if label > MAX_LABEL:
+        raise InputError(f"stroke has label {label}; at most {MAX_LABEL} is accepted")
+    if not -1 <= axis <= 2 or index < 0:
+        raise InputError(f"stroke is in slice {index} along axis {axis}")
+    place = (None, None) if axis < 0 else (axis, index)
+    erased = bool(flags & ERASE)
+    return StrokeMessage(
+        item, number, points, radius, None if erased else label, *place, bool(flags & FINAL), bool(flags & AGAIN)
+    )
+
+
+def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index) -> bytes:
+    """Binary message of a stroke, for the page."""
+    xy = np.asarray(points, "<f4").reshape(-1, 2)
+    flags = FINAL | (ERASE if label is None else 0)
+    place = (-1, 0) if axis is None else (axis, index)
+    return _STROKE_HEADER.pack(STROKE, flags, label or 0, item, key, *place, radius, len(xy)) + xy.tobytes()
+
+
+def parse_action(text: str) -> dict:
+    """The action of a text message, with its arguments checked; InputError for anything else."""
+    if len(text) > MAX_MESSAGE:
+        raise InputError(f"message of {len(text)} characters; at most {MAX_MESSAGE} are accepted")
+    try:
+        action = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("message is not JSON") from None
+    name = action.get("do") if isinstance(action, dict) else None
+    if not isinstance(name, str) or name not in ACTIONS:
+        raise InputError(f"message asks for no action; the actions are {', '.join(ACTIONS)}")
+    expected = {"item": int, **ACTIONS[name]}
+    if set(action) != {"do", *expected}:
+        raise InputError(f"{name} needs {', '.join(expected)}, got {', '.join(sorted(map(str, action)))[:200]}")
+    for key, kind in expected.items():
+        if type(action[key]) is not kind or (kind is int and not -1 <= action[key] <= MAX_INDEX):
+            raise InputError(f"{name}: {key} must be {kind.__name__}, got {json.dumps(action[key])[:60]}")
+    return action
+
+
+def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np.ndarray | None) -> bytes | None:
+    """Binary message of the labels (H, W) that differ from `before`; None if there are none.
+
+    Without `before` the message contains all labels.
+    """
+    if before is None:
+        x0, y0, (height, width) = 0, 0, labels.shape
+    else:
+        rows = np.flatnonzero((changed := labels != before).any(axis=1))
+        if not rows.size:
+            return None
+        y0, height = int(rows[0]), int(rows[-1] - rows[0] + 1)
+        columns = np.flatnonzero(changed[y0 : y0 + height].any(axis=0))
+        x0, width = int(columns[0]), int(columns[-1] - columns[0] + 1)
+    lengths, values = runs_of(labels[y0 : y0 + height, x0 : x0 + width])
+    header = _MASK_HEADER.pack(MASK, item, axis, index, x0, y0, width, height, len(lengths))
+    return header + lengths.astype("<u4").tobytes() + values.astype("<u2").tobytes()
+
+
+def decode_mask(data: bytes, labels: np.ndarray) -> tuple[int, int, int]:
+    """Apply a message of `encode_mask` to labels in place; return its item, axis and index."""
+    kind, item, axis, index, x, y, width, height, runs = _MASK_HEADER.unpack_from(data)
+    assert kind == MASK
+    lengths = np.frombuffer(data, "<u4", runs, _MASK_HEADER.size)
+    values = np.frombuffer(data, "<u2", runs, _MASK_HEADER.size + 4 * runs)
+    labels[y : y + height, x : x + width] = np.repeat(values, lengths).reshape(height, width)
+    return item, axis, index
+
+
+def runs_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths and values of the runs of equal labels, row by row; a run may continue in the next row."""
+    flat = np.ravel(labels)
+    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
+    return np.diff(starts, append=flat.size), flat[starts]

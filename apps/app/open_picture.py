@@ -1,0 +1,159 @@
+"""A picture that is open: its session, the strokes in the form that tabs receive, and its session file.
+
+`OpenPicture` is used by one thread at a time, except for `labels` and `wait`, which the session allows at any time.
+"""
+
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.app.messages import StrokeMessage, encode_stroke
+from apps.app.pictures import Source, decoded_picture
+from apps.app.saving import SessionFile
+from apps.common.errors import InputError
+
+PARTS = ("stroke", "erase")
+
+
+class Snapshot(NamedTuple):
+    """What tabs are shown: labels of the whole grid, the state, and every stroke as a message by its key."""
+
+    labels: np.ndarray
+    state: dict
+    strokes: dict[int, bytes]
+
+
+class OpenPicture:
+    """The session of a picture, read from its session file if there is one.
+
+    item       number of the picture
+    file       its session file
+    callback   called by the session's thread when its labels have changed
+    """
+
+    def __init__(self, item: int, source: Source, file: SessionFile, device: str, callback: Callable[[], None]):
+        self.item, self.source, self._file = item, source, file
+        self.picture = source.load()
+        options = {"spacing": self._spacing(), "device": device, "callback": callback}
+        self.session = file.open(self.picture.pixels, **options)
+        self._keys = itertools.count(1)
+        self._known: list[tuple[dict, int, bytes]] = []
+        self._last: StrokeMessage | None = None
+        self._labels: tuple[int, np.ndarray] = (-1, self.session.labels)
+        if source.start is not None and not self.session.strokes:
+            self.start_from(source.start.read_bytes(), str(source.start))
+
+    def _spacing(self) -> tuple[float, float, float] | None:
+        if self.picture.volume is None:
+            return None
+        return self.picture.spacing or (1.0, 1.0, 1.0)
+
+    @property
+    def is_volume(self) -> bool:
+        return self.picture.volume is not None
+
+    # Edits
+
+    def stroke(self, stroke: StrokeMessage) -> None:
+        """Add a stroke, or a part of the one being drawn."""
+        if stroke.again and self._has(stroke):
+            return
+        if (stroke.axis is not None) != self.is_volume:
+            raise InputError("stroke names a slice of a picture" if stroke.axis is not None else "stroke has no slice")
+        place = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
+        if stroke.label is None:
+            self.session.erase(stroke.points, stroke.radius, **place, final=stroke.final)
+        else:
+            self.session.stroke(stroke.points, stroke.radius, stroke.label, **place, final=stroke.final)
+        self._last = None if stroke.final else stroke
+
+    def end_stroke(self, remove: bool) -> None:
+        """End the stroke that is being drawn, for a page that will not; remove it if requested."""
+        if self._last is None:
+            return
+        self.stroke(self._last._replace(points=self._last.points[-1:], final=True, again=False))
+        if remove:
+            self.session.undo()
+
+    def start_from(self, data: bytes, shown: str) -> None:
+        """Start from the mask in the content of a file; InputError if it cannot be used."""
+        mask = decoded_picture(data, repr(shown))
+        self.session.start_from(mask.pixels[..., 0])
+
+    def edit(self, action: dict) -> None:
+        """Undo, redo, remove all strokes, or set a box."""
+        self.end_stroke(False)
+        if action["do"] == "box":
+            self.session.box(action["box"])
+        else:
+            getattr(self.session, action["do"])()
+
+    def _has(self, stroke: StrokeMessage) -> bool:
+        """Whether the last record is this stroke: it had arrived before its page lost the connection."""
+        records = self.session.strokes
+        if not records or records[-1]["kind"] not in PARTS:
+            return False
+        last = records[-1]
+        points = np.array(last["points"])
+        same = points.shape == stroke.points.shape and np.allclose(points, stroke.points)
+        return same and last.get("label") == stroke.label and last.get("slice") == stroke.index
+
+    # Results
+
+    def slice_of(self, labels: np.ndarray, axis: int, index: int) -> np.ndarray:
+        """Labels that a tab shows: the image's, or those of a slice."""
+        return labels if axis < 0 else np.take(labels, index, axis=axis)
+
+    def snapshot(self) -> Snapshot:
+        """What to show now."""
+        records = self.session.strokes
+        same = 0
+        for (record, _, _), now in zip(self._known, records, strict=False):
+            if record != now:
+                break
+            same += 1
+        del self._known[same:]
+        for record in records[same:]:
+            self._known.append((record, next(self._keys), b""))
+            if record["kind"] in PARTS:
+                self._known[-1] = (record, self._known[-1][1], self._encoded(record, self._known[-1][1]))
+        boxes = [record["box"] for record in records if record["kind"] == "box"]
+        strokes = {key: message for _, key, message in self._known if message}
+        state = self.session.state | {
+            "order": list(strokes),
+            "box": boxes[-1] if boxes else None,
+            "start": any(record["kind"] in ("start", "marks") for record in records),
+        }
+        # A change between these two calls is announced by the callback.
+        version = state["version"]
+        if version != self._labels[0]:
+            self._labels = (version, self.session.labels)
+        return Snapshot(self._labels[1], state, strokes)
+
+    def note(self) -> None:
+        """Keep the strokes, quickly; after every edit."""
+        self._file.note(self.session, self.session.strokes)
+
+    def _encoded(self, record: dict, key: int) -> bytes:
+        place = record.get("axis"), record.get("slice")
+        return encode_stroke(self.item, key, record["points"], record["radius"], record.get("label"), *place)
+
+    def keep(self) -> None:
+        """Write the session file, if something has changed."""
+        self._file.save(self.session)
+
+    def about(self, address: str) -> dict:
+        """What a tab has to know to show the picture."""
+        about = {"item": self.item, "name": self.source.path.name, "shape": list(self.picture.shape)}
+        if self.is_volume:
+            spacing = list(self._spacing() or ())
+            about |= {"spacing": spacing, "range": self.picture.range, "window": self.picture.window}
+        return about | {"address": f"{address}/{self.item}"}
+
+    def close(self) -> None:
+        """End the stroke being drawn and the session's thread, and write the session file."""
+        self.end_stroke(False)
+        self.session.close()
+        self.keep()

@@ -1,0 +1,120 @@
+"""The pictures of the page: files of the command line and uploads, read when they are opened."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.decoding import Unreadable, Unsuitable, decode
+from apps.common.image_metadata import NO_METADATA, Metadata
+from apps.common.images import FORMATS, InputError, read_bytes, to_bytes, to_rgb
+from apps.volumes.volume_files import is_volume, read_volume
+from apps.volumes.voxel_geometry import Volume
+
+LOSSLESS_PIXELS = 2_000_000  # larger pictures are shown as JPEG, which browsers load sooner
+JPEG_QUALITY = 95
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture that can be opened.
+
+    Attributes
+    ----------
+    name : str
+        Name of its results.
+    path : Path
+        The file; for an upload, its name alone.
+    data : bytes or None
+        Content of an upload.
+    start : Path or None
+        Rough mask to start from.
+    slices : bool
+        Whether a folder of images is a volume.
+    """
+
+    name: str
+    path: Path
+    data: bytes | None = None
+    start: Path | None = None
+    slices: bool = False
+
+    def load(self) -> "Picture":
+        """Read the picture; InputError if it cannot be used."""
+        if self.data is None and is_volume(self.path, self.slices):
+            volume = read_volume(self.path, folder=self.slices)
+            return Picture(volume.values, volume=volume)
+        data = read_bytes(self.path) if self.data is None else self.data
+        return decoded_picture(data, repr(str(self.path)))
+
+
+def decoded_picture(data: bytes, shown: str) -> "Picture":
+    """The picture in the content of a file; InputError if it cannot be used."""
+    from apps.common.metadata_reading import metadata_of
+
+    try:
+        pixels = decode(data)
+    except Unsuitable as error:
+        raise InputError(f"image: {shown} {error}") from None
+    except Unreadable as error:
+        raise InputError(f"image: cannot read {shown} ({error}); pass a complete {FORMATS} file") from None
+    rgb = to_rgb(pixels, f"image: {shown}")
+    return Picture(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Pixels of an image (H, W, 3), uint8 or float32 in [0, 1], or grey values of a volume (D, H, W)."""
+
+    pixels: np.ndarray
+    volume: Volume | None = None
+    metadata: Metadata = NO_METADATA
+
+    @property
+    def spacing(self) -> tuple[float, float, float] | None:
+        """Size of a voxel along z, y and x; None for an image, and for a volume without a geometry."""
+        geometry = None if self.volume is None else self.volume.geometry
+        return None if geometry is None else tuple(float(size) for size in geometry.spacing)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of the grid, (H, W) or (D, H, W)."""
+        return self.pixels.shape if self.volume is not None else self.pixels.shape[:2]
+
+    @cached_property
+    def rgb(self) -> np.ndarray:
+        """The image as float32 (H, W, 3) in [0, 1]."""
+        return to_rgb(self.pixels)
+
+    @cached_property
+    def encoded(self) -> tuple[bytes, str]:
+        """The image as the content of a file for the browser, and its media type."""
+        import cv2
+
+        pixels = self.pixels if self.pixels.dtype == np.uint8 else to_bytes(self.pixels)
+        kind, options = ("png", [cv2.IMWRITE_PNG_COMPRESSION, 1])
+        if pixels.size > 3 * LOSSLESS_PIXELS and max(self.shape) < 65_500:  # the format's limit
+            kind, options = "jpeg", [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY]
+        content = cv2.imencode(f".{kind}", pixels[..., ::-1], options)[1]
+        return content.tobytes(), f"image/{kind}"
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest grey value of the volume."""
+        low, high = float(self.pixels.min()), float(self.pixels.max())
+        return low, high if high > low else low + 1.0
+
+    @cached_property
+    def window(self) -> tuple[float, float]:
+        """Level and width of the window that shows most grey values, as shares of the range."""
+        low, high = self.range
+        least, most = np.percentile(self.pixels[:: max(1, len(self.pixels) // 32)], (0.5, 99.5))
+        level, width = (0.5 * (least + most) - low) / (high - low), (most - least) / (high - low)
+        return round(float(level), 3), max(0.001, round(float(width), 3))
+
+    def slice_values(self, axis: int, index: int) -> bytes:
+        """Grey values of a slice as 16-bit shares of the range, row by row."""
+        low, high = self.range
+        values = np.take(self.pixels, index, axis=axis).astype(np.float64)
+        return np.rint((values - low) * (65535 / (high - low))).astype("<u2").tobytes()

@@ -1,0 +1,154 @@
+"""The files that the page writes to --out: strokes, kept after every change, and results on request."""
+
+import threading
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.app.pictures import Picture, Source
+from apps.app.stroke_journal import Journal
+from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.annotation_files import encoded_annotations
+from apps.common.errors import InputError
+from apps.common.outputs import FOLDER, check_own_files, claim, key_of
+from apps.common.writing import encoded_image, write_bytes
+from apps.volumes.volume_files import result_suffix, write_labels
+
+if TYPE_CHECKING:
+    from apps.session import Session, SessionResult
+
+COMMAND = "app"
+# Kinds of results of an image: name shown, and what follows the picture's name.
+KINDS = {
+    "mask": ("Mask PNG", "mask.png"),
+    "cutout": ("Cut-out PNG", "cutout.png"),
+    "labels": ("Labels PNG", "labels.png"),
+    "labels-tiff": ("Labels TIFF", "labels.tif"),
+    "coco": ("COCO", ANNOTATIONS["coco"]),
+    "coco-rle": ("COCO RLE", ANNOTATIONS["coco-rle"]),
+    "geojson": ("GeoJSON", ANNOTATIONS["geojson"]),
+    "labelme": ("labelme", ANNOTATIONS["labelme"]),
+}
+DEFAULT = ("mask", "cutout")
+VOLUME_KIND = "labels"  # of a volume, in its own format
+
+
+class SessionFile:
+    """The session file of a picture in --out, NAME-session.json, and its journal."""
+
+    def __init__(self, chosen: Namespace, source: Source):
+        out = Path(chosen.out)
+        self.path = out / f"{source.name}-session.json"
+        self.journal_path = out / FOLDER / COMMAND / f"{key_of(source.name)}.journal"
+        self._chosen, self._source = chosen, source
+        self._journal: Journal | None = None
+        self._kept: list | None = None
+        self._lock = threading.Lock()  # of both files; edits and the task that saves in pauses use them
+
+    def open(self, pixels: np.ndarray, **options) -> "Session":
+        """The session as it was left, or a new one.
+
+        Raises InputError for a file that this command did not write for the picture, and for a damaged one.
+        """
+        from apps.session import Session
+
+        check_own_files(self._chosen, COMMAND, self._source.name, self._source.path, [self.path])
+        stored = self.path.exists()
+        session = Session.load(self.path, pixels, **options) if stored else Session(pixels, **options)
+        self._kept = session.strokes
+        self._journal = Journal(self.journal_path, self.path, pixels)
+        self._journal.replay(session)
+        return session
+
+    def note(self, session: "Session", strokes: list[dict]) -> None:
+        """Keep the strokes, quickly."""
+        assert self._journal is not None
+        with self._lock:
+            if not self._journal.extend(strokes):
+                self._save(session)
+
+    def save(self, session: "Session") -> None:
+        """Write the session file, unless nothing has changed since."""
+        with self._lock:
+            self._save(session)
+
+    def _save(self, session: "Session") -> None:
+        assert self._journal is not None
+        strokes = session.strokes
+        if strokes == self._kept:
+            return
+        claim(self._chosen, COMMAND, self._source.name, self._source.path, [self.path])
+        session.save(self.path, self._source.path.name)
+        self._kept = strokes
+        self._journal.start(strokes)
+
+
+def state_of(chosen: Namespace, source: Source) -> str:
+    """State of a picture: "new" without a session file, "done" if results are newer than it, else "started"."""
+    file = SessionFile(chosen, source)
+    changed = max(_time_of(file.path), _time_of(file.journal_path))
+    if not changed:
+        return "new"
+    return "done" if any(_time_of(path) >= changed for path in _all_files(chosen, source)) else "started"
+
+
+def save_results(chosen: Namespace, source: Source, picture: Picture, session: "Session", kinds: list) -> list[Path]:
+    """Write results of these kinds with the certified labels; return the files.
+
+    Raises InputError for an unknown kind, without marks to cut, and for files that the command did not write.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise InputError(f"there is no kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
+    if not kinds and picture.volume is None:
+        raise InputError("choose at least one kind of files to save")
+    result = session.result()
+    if result.energy is None:
+        raise InputError("there is nothing to save yet; mark the object and the background")
+    if picture.volume is not None:
+        path = _volume_file(chosen, source)
+        claim(chosen, COMMAND, source.name, source.path, [path])
+        values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
+        return [write_labels(path, values, picture.volume)]
+    files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
+    contents = {kind: _content(kind, path, source, picture, result) for kind, path in files.items()}
+    claim(chosen, COMMAND, source.name, source.path, files.values())
+    return [write_bytes(files[kind], content) for kind, content in contents.items()]
+
+
+def _content(kind: str, path: Path, source: Source, picture: Picture, result: "SessionResult") -> bytes:
+    from apps.segment.label_figures import annotations_of, encoded_labels
+    from apps.segment.matte import cut_out
+
+    mask, metadata = result.labels > 0, picture.metadata
+    labels = result.labels.astype(np.uint8)
+    if kind in ANNOTATIONS:
+        objects = annotations_of(labels, (value for value in result.values if value > 0))
+        return encoded_annotations(kind, path, source.path, mask.shape, objects)
+    if kind == "mask":
+        return encoded_image(mask.astype(np.uint8) * 255, ".png", metadata.without_profile())
+    if kind == "labels":
+        return encoded_labels(labels, metadata)
+    if kind == "labels-tiff":
+        return encoded_image(labels, ".tif", metadata.without_profile(), compression="tiff_deflate")
+    return encoded_image(cut_out(picture.rgb, mask), ".png", metadata)
+
+
+def _volume_file(chosen: Namespace, source: Source) -> Path:
+    return Path(chosen.out) / f"{source.name}-labels{result_suffix(source.path, source.slices)}"
+
+
+def _all_files(chosen: Namespace, source: Source) -> list[Path]:
+    """All results that a picture may have."""
+    images = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
+    return images if source.data is not None else [*images, _volume_file(chosen, source)]
+
+
+def _time_of(path: Path) -> int:
+    """Time in ns at which a file was written; 0 without the file."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

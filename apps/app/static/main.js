@@ -1,0 +1,376 @@
+// The page: one picture with its strokes and its cut, and the controls around it.
+
+import { Connection } from "./socket.js";
+import { bindKeys, bindRadios, choose } from "./keys.js";
+import { Mask } from "./mask.js";
+import * as panel from "./panel.js";
+import { Picture } from "./picture.js";
+import { Renderer } from "./renderer.js";
+import { Strokes } from "./strokes.js";
+import { Tools } from "./tools.js";
+import { View } from "./view.js";
+
+const $ = (id) => document.getElementById(id);
+const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];
+const DISPLAYS = ["both", "contour", "cutout"];
+const TOOLS = ["object", "background", "erase", "box"];
+const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
+
+class App {
+  items = []; item = -1; info = null; ready = false;
+  tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
+  axis = -1; index = 0; level = 0.5; window = 1;
+  colours = new Map([[0, [250, 250, 250]], [1, [230, 30, 30]]]);
+  state = { order: [], undo: false, redo: false };
+  kinds = new Set(); #number = Date.now() % 2 ** 31; #drawing = null;
+
+  constructor() {
+    this.view = new View(); this.mask = new Mask(); this.strokes = new Strokes(); this.picture = new Picture();
+    this.tools = new Tools($("top"), this.view, this);
+    this.radiusStep = RADII.indexOf(8);
+    this.renderer = new Renderer(this);
+    new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
+    this.#controls();
+    bindKeys(this);
+    addEventListener("keydown", ({ key }) => { if (key === "Tab") document.body.classList.remove("pointing"); });
+    addEventListener("pointerdown", () => document.body.classList.add("pointing"), true);
+    bindRadios();
+    const address = new URL("socket", location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    this.connection = new Connection(address);
+    for (const [type, handler] of Object.entries({
+      hello: this.#hello, document: this.#document, items: this.#items, state: this.#state, mask: this.#mask,
+      stroke: this.#stroke, confirmed: this.#confirmed, saved: this.#saved, error: this.#error,
+      open: () => { $("lost").hidden = true; },
+      closed: () => { $("lost").hidden = false; },
+    })) this.connection.addEventListener(type, ({ detail }) => handler.call(this, detail));
+  }
+
+  // ---- what the server says
+
+  #hello({ items, current, colours, kinds, chosen, out }) {
+    this.items = items;
+    this.colours = new Map(colours.map((rgb, label) => [label, rgb]));
+    this.mask.setColours(new Map([...this.colours].filter(([label]) => label)));
+    this.kinds = new Set(chosen);
+    panel.showKinds(kinds, this.kinds);
+    $("out").textContent = out;
+    panel.showLabels(this.colours, this.label, (label) => this.setLabel(label));
+    if (!items.length) panel.hint("Drop a picture on the page, or paste one");
+    this.open(this.item >= 0 && this.item < items.length ? this.item : current);
+  }
+
+  #items({ items }) {
+    this.items = items;
+    panel.showItems(items, this.item, (item) => this.open(item));
+  }
+
+  async #document(info) {
+    if (info.item !== this.item) return;
+    const again = this.info?.item === info.item;
+    this.info = info;
+    $("title").textContent = info.name;
+    document.title = `${info.name} · cutmatch`;
+    $("volume").hidden = info.shape.length < 3;
+    $("tool-box").disabled = $("start-section").hidden = $("kinds").hidden = info.shape.length > 2;
+    $("volume-kind").hidden = info.shape.length < 3;
+    if (info.shape.length > 2 && this.tool === "box") this.setTool("object");
+    if (!this.radiusChosen) this.setRadius(RADII.findLastIndex((radius) => radius <= Math.max(...info.shape) / 64));
+    this.strokes.order = [];
+    this.tools.forgetLine();
+    if (info.shape.length > 2) {
+      if (!again) [this.axis, this.index, this.level, this.window] = [0, info.shape[0] >> 1, ...info.window];
+      this.#sliders();
+      this.#showSlice(!again);
+    } else {
+      [this.axis, this.index] = [-1, 0];
+      this.mask.resize(info.shape[1], info.shape[0]);
+      if (!again) {
+        this.view.setPicture(info.shape[1], info.shape[0]);
+        try {
+          if (!await this.picture.load(info.address)) return;
+        } catch (error) {
+          this.#error({ text: error.message });
+          return;
+        }
+      }
+      this.connection.send({ do: "look", item: this.item, axis: -1, index: 0 });
+      this.ready = true;
+    }
+    this.connection.sendAgain(info.item);
+    this.viewChanged();
+  }
+
+  #state(state) {
+    if (state.item !== this.item) return;
+    this.state = state;
+    this.strokes.order = state.order;
+    panel.showState(state);
+    this.renderer.strokesStale = true;
+    this.draw();
+    this.drawTop();
+  }
+
+  #mask(update) {
+    if (update.item !== this.item || update.axis !== this.axis || update.index !== this.index) return;
+    if (update.x + update.width > this.mask.width || update.y + update.height > this.mask.height) return;
+    this.mask.update(update);
+    this.draw();
+    performance.mark("cutmatch-mask");
+  }
+
+  #stroke(stroke) {
+    if (stroke.item === this.item) this.strokes.add(stroke.key, stroke);
+  }
+
+  #confirmed({ number }) {
+    if (this.strokes.own.delete(number)) { this.renderer.strokesStale = true; this.draw(); }
+  }
+
+  #saved({ files }) { $("saved").textContent = `Saved ${files.join(", ")}`; }
+
+  #error({ text, number }) {
+    if (number !== undefined) { this.strokes.own.delete(number); this.renderer.strokesStale = true; this.draw(); }
+    panel.hint(text, true);
+  }
+
+  // ---- pictures and slices
+
+  open(item) {
+    if (item < 0 || item >= this.items.length) return;
+    this.cancel();
+    if (item !== this.item) { this.ready = false; this.info = null; this.strokes.reset(); $("saved").textContent = ""; }
+    this.item = item;
+    panel.showItems(this.items, item, (other) => this.open(other));
+    if (!this.ready) panel.hint("Opening…");
+    this.connection.send({ do: "open", item });
+  }
+
+  step(by) { this.open(this.item + by); }
+
+  async #showSlice(fit) {
+    const { shape, spacing } = this.info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
+    const [height, width] = [shape[down], shape[across]], [axis, index] = [this.axis, this.index];
+    try {
+      if (!await this.picture.loadSlice(`${this.info.address}/${axis}/${index}`, width, height)) return;
+    } catch (error) {
+      this.#error({ text: error.message });
+      return;
+    }
+    this.mask.resize(width, height);
+    this.picture.setWindow(this.level, this.window);
+    if (fit) this.view.setPicture(width, height, spacing[down] / spacing[across]);
+    this.connection.send({ do: "look", item: this.item, axis, index });
+    this.ready = true;
+    this.viewChanged();
+  }
+
+  moveSlice(by) { if (this.axis >= 0) this.setSlice(this.index + by); }
+
+  setSlice(index) {
+    this.cancel();
+    this.index = Math.max(0, Math.min(this.info.shape[this.axis] - 1, index));
+    this.tools.forgetLine();
+    this.#sliders();
+    this.#showSlice(false);
+  }
+
+  setAxis(axis) {
+    if (!this.info || this.axis < 0) return;
+    this.cancel();
+    [this.axis, this.index] = [axis, this.info.shape[axis] >> 1];
+    this.#sliders();
+    this.#showSlice(true);
+  }
+
+  nextAxis() { if (this.axis >= 0) this.setAxis((this.axis + 1) % 3); }
+
+  #sliders() {
+    $("slice").max = this.info.shape[this.axis] - 1;
+    $("slice").value = this.index;
+    $("slice-value").textContent = `${this.index + 1}/${this.info.shape[this.axis]}`;
+    const [low, high] = this.info.range, value = (share) => Number((low + share * (high - low)).toPrecision(3));
+    $("level").value = 1000 * this.level;
+    $("window").value = 1000 * this.window;
+    $("level-value").textContent = value(this.level);
+    $("window-value").textContent = Number((this.window * (high - low)).toPrecision(3));
+    choose([0, 1, 2].map((axis) => $(`axis-${axis}`)), $(`axis-${this.axis}`));
+  }
+
+  get slice() { return [this.axis, this.index]; }
+
+  // ---- what the user draws
+
+  get radius() { return RADII[this.radiusStep]; }
+
+  // While a stroke is being drawn, its parts are sent as previews; each starts with the last point of the one before.
+  strokeChanged(stroke) {
+    if (this.#drawing?.stroke !== stroke) this.#drawing = { stroke, number: ++this.#number, sent: 0, time: 0 };
+    this.drawTop();
+    const drawing = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
+    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || (this.state.labels ?? []).length < 2) return;
+    this.connection.stroke(this.item, drawing.number, this.#rest(stroke), false);
+    [drawing.time, drawing.sent] = [now, count];
+  }
+
+  #rest(stroke) {
+    const from = Math.max(0, this.#drawing.sent - 1);
+    return { ...stroke, points: Float32Array.from(stroke.points.slice(2 * from)) };
+  }
+
+  strokeDone(stroke) {
+    const { number } = this.#drawing;
+    performance.mark("cutmatch-stroke");
+    this.connection.stroke(this.item, number, this.#rest(stroke), true);
+    this.#drawing = null;
+    this.strokes.own.set(number, stroke);
+    this.renderer.strokesStale = true;
+    this.draw();
+  }
+
+  strokeCancelled() {
+    if (this.#drawing?.sent) this.connection.send({ do: "cancel", item: this.item, number: this.#drawing.number });
+    this.#drawing = null;
+  }
+
+  boxDone([x0, y0, x1, y1]) {
+    const { width, height } = this.view, clip = (v, most) => Math.max(0, Math.min(most, Math.round(v)));
+    const box = [clip(x0, width), clip(y0, height), clip(x1, width), clip(y1, height)];
+    if (box[2] - box[0] < 2 || box[3] - box[1] < 2) return;
+    this.connection.send({ do: "box", item: this.item, box });
+    this.setTool("object");
+  }
+
+  undo() { this.#edit("undo"); }
+  redo() { this.#edit("redo"); }
+  clear() { this.#edit("clear"); }
+  cancel() { this.tools.cancel(); }
+
+  #edit(what) {
+    if (!this.ready) return;
+    this.cancel();
+    this.tools.forgetLine();
+    this.connection.send({ do: what, item: this.item });
+  }
+
+  save(next) {
+    if (!this.ready) return;
+    this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] });
+    if (next) this.step(1);
+  }
+
+  async startFrom(file) {
+    const answer = await fetch(`start/${this.item}`, { method: "POST", body: file });
+    if (!answer.ok) this.#error({ text: await answer.text() });
+  }
+
+  async upload(file) {
+    const answer = await fetch(`pictures?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
+    if (answer.ok) this.open((await answer.json()).item);
+    else this.#error({ text: await answer.text() });
+  }
+
+  // ---- drawing
+
+  draw() { this.renderer.draw(); }
+  drawTop() { this.renderer.drawTop(); }
+
+  viewChanged() {
+    this.renderer.strokesStale = true;
+    $("zoom").textContent = `${Number((100 * this.view.scale).toPrecision(3))} %`;
+    this.draw();
+    this.drawTop();
+  }
+
+  // ---- controls
+
+  setTool(tool) {
+    if ($(`tool-${tool}`).disabled) return;
+    this.tool = tool;
+    choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));
+    this.tools.toolChanged();
+  }
+
+  setLabel(label) {
+    if (!this.colours.has(label)) return;
+    this.label = label;
+    panel.chooseLabel(label);
+    if (this.tool !== "box") this.setTool("object");
+  }
+
+  setDisplay(display) {
+    this.display = display;
+    choose(DISPLAYS.map((name) => $(`show-${name}`)), $(`show-${display}`));
+    this.draw();
+  }
+
+  nextDisplay() { this.setDisplay(DISPLAYS[(DISPLAYS.indexOf(this.display) + 1) % DISPLAYS.length]); }
+
+  changeRadius(by) { this.radiusChosen = true; this.setRadius(this.radiusStep + by); }
+
+  setRadius(step) {
+    this.radiusStep = Math.max(0, Math.min(RADII.length - 1, step));
+    $("radius").value = this.radiusStep;
+    $("radius-value").textContent = `${this.radius} px`;
+    this.drawTop();
+  }
+
+  setSpace(held) { this.tools.setSpace(held); }
+  setAlone(alone) { if (alone !== this.alone) { this.alone = alone; this.draw(); this.drawTop(); } }
+  toggleStrokes() { $("strokes-shown").click(); }
+  fit() { this.view.fit(); this.viewChanged(); }
+  zoomBy(factor) {
+    const place = this.tools.pointer ?? [this.view.screenWidth / 2, this.view.screenHeight / 2];
+    this.view.zoom(factor, ...place);
+    this.viewChanged();
+  }
+  help() { $("help").showModal(); }
+
+  #controls() {
+    for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => this.setTool(tool);
+    for (const display of DISPLAYS) $(`show-${display}`).onclick = () => this.setDisplay(display);
+    for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => this.setAxis(axis);
+    const buttons = {
+      undo: () => this.undo(), redo: () => this.redo(), clear: () => this.clear(), fit: () => this.fit(),
+      "help-button": () => this.help(), previous: () => this.step(-1), next: () => this.step(1),
+      save: () => this.save(false), "save-next": () => this.save(true), start: () => $("start-file").click(),
+    };
+    for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
+    $("start-file").onchange = ({ target }) => {
+      if (target.files.length) this.startFrom(target.files[0]);
+      target.value = "";
+    };
+    $("radius").max = RADII.length - 1;
+    $("radius").oninput = ({ target }) => this.changeRadius(Number(target.value) - this.radiusStep);
+    const opacity = () => { $("opacity-value").textContent = `${$("opacity").value} %`; this.draw(); };
+    $("opacity").oninput = opacity;
+    $("strokes-shown").onchange = ({ target }) => { this.strokesShown = target.checked; this.draw(); };
+    $("slice").oninput = ({ target }) => this.setSlice(Number(target.value));
+    for (const name of ["level", "window"]) {
+      $(name).oninput = ({ target }) => {
+        this[name] = target.value / 1000;
+        this.#sliders();
+        this.picture.setWindow(this.level, this.window);
+        this.draw();
+      };
+    }
+    const stage = $("stage");
+    const hasFile = (event) => event.dataTransfer?.types.includes("Files");
+    addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
+    addEventListener("dragleave", (event) => { if (!event.relatedTarget) $("drop").hidden = true; });
+    addEventListener("drop", (event) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      $("drop").hidden = true;
+      this.upload(event.dataTransfer.files[0]);
+    });
+    addEventListener("paste", (event) => { if (event.clipboardData?.files.length) this.upload(event.clipboardData.files[0]); });
+    stage.addEventListener("auxclick", (event) => event.preventDefault());
+    this.setTool("object");
+    this.setDisplay("both");
+    this.setRadius(this.radiusStep);
+    opacity();
+  }
+}
+
+globalThis.cutmatchApp = new App();

@@ -1,0 +1,114 @@
+// The labels of the picture shown, as a tint and as exact contours along the sides of pixels.
+
+const TILE = 256;
+
+export class Mask {
+  constructor() {
+    this.canvas = document.createElement("canvas");
+    this.colours = new Map();
+    this.resize(1, 1);
+  }
+
+  resize(width, height) {
+    this.width = this.canvas.width = width;
+    this.height = this.canvas.height = height;
+    this.context = this.canvas.getContext("2d");
+    this.labels = new Uint16Array(width * height);
+    this.columns = Math.ceil(width / TILE);
+    this.tiles = new Map();   // tile -> [[label, Path2D], ...], made when it is shown
+  }
+
+  // colours: label -> [r, g, b]
+  setColours(colours) {
+    this.colours = colours;
+    this.#tint(0, 0, this.width, this.height);
+  }
+
+  // Labels of a rectangle, row by row, as runs.
+  update({ x, y, width, height, lengths, values }) {
+    if (!width || !height) return;
+    let column = 0, row = 0;
+    for (let run = 0; run < lengths.length; run++) {
+      let left = lengths[run];
+      while (left) {
+        const here = Math.min(left, width - column), at = (y + row) * this.width + x + column;
+        this.labels.fill(values[run], at, at + here);
+        left -= here;
+        column += here;
+        if (column === width) { column = 0; row++; }
+      }
+    }
+    this.#tint(x, y, width, height);
+    // The pixels to the right and below have sides in common with the changed ones.
+    for (let ty = y / TILE | 0; ty <= (y + height) / TILE; ty++)
+      for (let tx = x / TILE | 0; tx <= (x + width) / TILE; tx++) this.tiles.delete(ty * this.columns + tx);
+  }
+
+  #tint(x, y, width, height) {
+    const image = this.context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+    const packed = new Map([...this.colours].map(([label, [r, g, b]]) => [label, (255 << 24 | b << 16 | g << 8 | r) >>> 0]));
+    let known = 0, colour = 0, at = 0;
+    for (let row = 0; row < height; row++) {
+      const start = (y + row) * this.width + x;
+      for (let i = start; i < start + width; i++, at++) {
+        const label = this.labels[i];
+        if (label !== known) { known = label; colour = packed.get(label) ?? 0; }
+        pixels[at] = colour;
+      }
+    }
+    this.context.putImageData(image, x, y);
+  }
+
+  // Lines between pixels of different labels, in the tile at (tx, ty); each has the colour of the greater label.
+  #contours(tx, ty) {
+    const paths = new Map(), { labels, width: w } = this;
+    const x0 = tx * TILE, y0 = ty * TILE, x1 = Math.min(w, x0 + TILE), y1 = Math.min(this.height, y0 + TILE);
+    const path = (label) => paths.get(label) ?? paths.set(label, new Path2D()).get(label);
+    const side = (a, b) => (a === b ? 0 : Math.max(a, b));
+    for (let y = Math.max(1, y0); y < y1; y++) {
+      for (let x = x0; x < x1; ) {
+        const label = side(labels[y * w + x], labels[(y - 1) * w + x]), start = x++;
+        if (!label) continue;
+        while (x < x1 && side(labels[y * w + x], labels[(y - 1) * w + x]) === label) x++;
+        path(label).moveTo(start, y);
+        path(label).lineTo(x, y);
+      }
+    }
+    for (let x = Math.max(1, x0); x < x1; x++) {
+      for (let y = y0; y < y1; ) {
+        const label = side(labels[y * w + x], labels[y * w + x - 1]), start = y++;
+        if (!label) continue;
+        while (y < y1 && side(labels[y * w + x], labels[y * w + x - 1]) === label) y++;
+        path(label).moveTo(x, start);
+        path(label).lineTo(x, y);
+      }
+    }
+    return [...paths];
+  }
+
+  drawContours(context, view, ratio) {
+    const [left, top] = view.toPicture(0, 0), [right, bottom] = view.toPicture(view.screenWidth, view.screenHeight);
+    const from = (v) => Math.max(0, Math.floor(v / TILE)), to = (v, n) => Math.min(Math.ceil(n / TILE) - 1, Math.floor(v / TILE));
+    const shown = [];
+    for (let ty = from(top); ty <= to(bottom, this.height); ty++) {
+      for (let tx = from(left); tx <= to(right, this.width); tx++) {
+        const key = ty * this.columns + tx;
+        if (!this.tiles.has(key)) this.tiles.set(key, this.#contours(tx, ty));
+        shown.push(...this.tiles.get(key));
+      }
+    }
+    view.apply(context, ratio);
+    context.lineCap = "square";
+    for (const [, path] of shown) this.#line(context, view, path, 3.5, "rgb(0 0 0 / 0.75)");
+    for (const [label, path] of shown) {
+      const [r, g, b] = this.colours.get(label) ?? [255, 255, 255], bright = (c) => Math.round(128 + c / 2);
+      this.#line(context, view, path, 1.75, `rgb(${bright(r)} ${bright(g)} ${bright(b)})`);
+    }
+  }
+
+  #line(context, view, path, width, colour) {
+    context.lineWidth = width / (view.scale * Math.min(1, view.aspect));
+    context.strokeStyle = colour;
+    context.stroke(path);
+  }
+}

@@ -1,0 +1,167 @@
+// Drawing: the scene (picture, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
+
+import { drawStroke } from "./strokes.js";
+
+const $ = (id) => document.getElementById(id);
+const BACKGROUND_STROKE = "rgb(250 250 250)";
+
+export class Renderer {
+  #frame = 0; #topFrame = 0;
+  strokesStale = true;
+
+  constructor(app) {
+    this.app = app;
+    this.scene = $("scene").getContext("2d", { alpha: false });
+    this.top = $("top").getContext("2d");
+    this.layer = document.createElement("canvas").getContext("2d");     // strokes, at the size of the screen
+    this.outlined = document.createElement("canvas").getContext("2d");
+    this.cutout = document.createElement("canvas").getContext("2d");    // also a scratch area
+  }
+
+  // Device pixels per CSS pixel.
+  get ratio() { return Math.max(1, Math.min(3, devicePixelRatio || 1)); }
+
+  colourOf = (label) => (label ? `rgb(${(this.app.colours.get(label) ?? [255, 255, 255]).join(" ")})` : BACKGROUND_STROKE);
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = $("stage");
+    for (const canvas of [this.scene.canvas, this.top.canvas, this.layer.canvas, this.outlined.canvas, this.cutout.canvas]) {
+      [canvas.width, canvas.height] = [Math.round(width * this.ratio), Math.round(height * this.ratio)];
+    }
+    this.app.view.setScreen(width, height);
+  }
+
+  draw() { this.#frame ||= requestAnimationFrame(() => { this.#frame = 0; this.#drawScene(); }); }
+  drawTop() { this.#topFrame ||= requestAnimationFrame(() => { this.#topFrame = 0; this.#drawTop(); }); }
+
+  #drawScene() {
+    const { scene, ratio } = this, { view, picture, mask, display } = this.app, { canvas } = scene;
+    scene.setTransform(1, 0, 0, 1, 0, 0);
+    scene.globalAlpha = 1;
+    scene.fillStyle = getComputedStyle($("stage")).backgroundColor;
+    scene.fillRect(0, 0, canvas.width, canvas.height);
+    if (!this.app.ready || !picture.source) return;
+    if (display === "cutout" && !this.app.alone) this.#drawCutout();
+    else this.#drawPicture(scene);
+    if (this.app.alone) return;
+    if (display === "both") {
+      view.apply(scene, ratio);
+      scene.globalAlpha = $("opacity").value / 100;
+      scene.imageSmoothingEnabled = view.scale * ratio < 1;
+      scene.drawImage(mask.canvas, 0, 0);
+      scene.globalAlpha = 1;
+    }
+    if (display !== "cutout") mask.drawContours(scene, view, ratio);
+    if (!this.app.strokesShown || display === "cutout") return;
+    if (this.strokesStale) {
+      this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice);
+      this.#outline();
+      this.strokesStale = false;
+    }
+    scene.setTransform(1, 0, 0, 1, 0, 0);
+    scene.globalAlpha = 0.8;
+    scene.drawImage(this.outlined.canvas, 0, 0);
+    scene.globalAlpha = 1;
+  }
+
+  // The strokes with a dark line around them, so that they are visible on any picture.
+  #outline() {
+    const { outlined, layer, cutout: dark, ratio } = this;
+    for (const context of [outlined, dark]) context.setTransform(1, 0, 0, 1, 0, 0);
+    dark.globalCompositeOperation = "copy";
+    dark.drawImage(layer.canvas, 0, 0);
+    dark.globalCompositeOperation = "source-in";
+    dark.fillStyle = "#000";
+    dark.fillRect(0, 0, dark.canvas.width, dark.canvas.height);
+    outlined.clearRect(0, 0, outlined.canvas.width, outlined.canvas.height);
+    for (const [dx, dy] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) outlined.drawImage(dark.canvas, dx * ratio, dy * ratio);
+    outlined.drawImage(layer.canvas, 0, 0);
+  }
+
+  #drawPicture(context) {
+    const { view, picture } = this.app, scale = view.scale * this.ratio;
+    view.apply(context, this.ratio);
+    context.imageSmoothingEnabled = scale < 2;
+    context.imageSmoothingQuality = scale < 0.5 ? "medium" : "low";
+    context.drawImage(picture.source, 0, 0);
+  }
+
+  #drawCutout() {
+    const { cutout, scene, ratio } = this, { view, mask } = this.app, size = 10 * ratio;
+    cutout.setTransform(1, 0, 0, 1, 0, 0);
+    cutout.globalCompositeOperation = "copy";
+    this.#drawPicture(cutout);
+    cutout.globalCompositeOperation = "destination-in";
+    cutout.imageSmoothingEnabled = false;
+    cutout.drawImage(mask.canvas, 0, 0);
+    cutout.globalCompositeOperation = "source-over";
+    const [x0, y0] = [ratio * view.x, ratio * view.y];
+    const [w, h] = [ratio * view.scale * view.width, ratio * view.scale * view.height * view.aspect];
+    scene.save();
+    scene.beginPath();
+    scene.rect(x0, y0, w, h);
+    scene.clip();
+    scene.fillStyle = "#c8c8c8";
+    scene.fillRect(x0, y0, w, h);
+    scene.fillStyle = "#9b9b9b";
+    const { width, height } = scene.canvas;
+    for (let y = 0, row = 0; y < height; y += size, row++)
+      for (let x = (row % 2) * size; x < width; x += 2 * size) scene.fillRect(x, y, size, size);
+    scene.drawImage(cutout.canvas, 0, 0);
+    scene.restore();
+  }
+
+  #drawTop() {
+    const { top, ratio } = this, { view, tools } = this.app;
+    top.setTransform(1, 0, 0, 1, 0, 0);
+    top.globalAlpha = 1;
+    top.clearRect(0, 0, top.canvas.width, top.canvas.height);
+    if (!this.app.ready || this.app.alone) return;
+    if (tools.stroke) {
+      const shown = tools.stroke.erase ? { ...tools.stroke, erase: false } : tools.stroke;
+      top.globalAlpha = 0.8;
+      drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
+      top.globalAlpha = 1;
+    }
+    const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.state.box);
+    if (box) this.#drawBox(box);
+    if (tools.pointer) this.#drawCursor(...tools.pointer);
+    this.#showPointer();
+  }
+
+  #drawBox([x0, y0, x1, y1]) {
+    const { top, ratio } = this, { view } = this.app;
+    view.apply(top, ratio);
+    for (const [colour, dash] of [["#000", []], ["#fff", [5, 4]]]) {
+      top.strokeStyle = colour;
+      top.lineWidth = 1.5 / view.scale;
+      top.setLineDash(dash.map((v) => v / view.scale));
+      top.strokeRect(x0, y0, x1 - x0, y1 - y0);
+    }
+    top.setLineDash([]);
+  }
+
+  #drawCursor(x, y) {
+    const { app, top, ratio } = this, radius = Math.max(1.5, app.radius * app.view.scale);
+    if (app.tools.space || app.tool === "box") return;
+    top.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const colour = app.tool === "erase" ? "#ffcf5c" : this.colourOf(app.tool === "background" ? 0 : app.label);
+    for (const [width, style] of [[3.5, "rgb(0 0 0 / 0.7)"], [1.5, "#fff"]]) {
+      top.lineWidth = width;
+      top.strokeStyle = style;
+      top.beginPath();
+      top.arc(x, y, radius, 0, 2 * Math.PI);
+      top.stroke();
+    }
+    top.fillStyle = colour;
+    top.beginPath();
+    top.arc(x, y, 2, 0, 2 * Math.PI);
+    top.fill();
+  }
+
+  #showPointer() {
+    const { view, tools } = this.app, place = tools.pointer && view.toPicture(...tools.pointer).map(Math.floor);
+    const inside = place && place[0] >= 0 && place[1] >= 0 && place[0] < view.width && place[1] < view.height;
+    $("pointer").textContent = inside ? `${place[0]}, ${place[1]}` : "–";
+  }
+}

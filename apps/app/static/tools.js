@@ -1,0 +1,169 @@
+// Pointer, touch and pen: strokes, boxes, moving and zooming.  `host` is told what was drawn and answers what is chosen.
+
+const PEN_ERASER = 32;         // bit of PointerEvent.buttons
+const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
+const MAX_POINTS = 20_000;
+
+export class Tools {
+  #pointers = new Map();       // pointers on the canvas: id -> [x, y]
+  #action = null;              // "stroke", "box", "pan" or "pinch"
+  #lastEnd = null;
+
+  constructor(canvas, view, host) {
+    Object.assign(this, { canvas, view, host, pointer: null, stroke: null, box: null, space: false });
+    canvas.addEventListener("pointerdown", (event) => this.#down(event));
+    canvas.addEventListener("pointermove", (event) => this.#move(event));
+    canvas.addEventListener("pointerup", (event) => this.#up(event));
+    canvas.addEventListener("pointercancel", (event) => { this.cancel(); this.#forget(event); });
+    canvas.addEventListener("pointerleave", () => { this.pointer = null; host.drawTop(); });
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+  }
+
+  get busy() { return this.#action !== null; }
+
+  #place(event) {
+    const area = this.canvas.getBoundingClientRect();
+    return [event.clientX - area.left, event.clientY - area.top];
+  }
+
+  #down(event) {
+    this.canvas.focus({ preventScroll: true });
+    if (!this.host.ready) return;
+    const place = this.#place(event);
+    this.#pointers.set(event.pointerId, place);
+    try { this.canvas.setPointerCapture(event.pointerId); } catch { /* the pointer was lifted meanwhile */ }
+    if (event.pointerType === "touch" && this.#pointers.size === 2) {
+      this.cancel();
+      this.#action = "pinch";
+    } else if (this.#pointers.size > 1 || this.#action) {
+      return;
+    } else if (event.button === 1 || this.space) {
+      this.#action = "pan";
+    } else {
+      const erase = event.buttons & PEN_ERASER || this.host.tool === "erase";
+      const background = !erase && (event.button === 2 || event.altKey || this.host.tool === "background");
+      if (this.host.tool === "box" && !background && !erase) {
+        this.#action = "box";
+        this.box = [...this.view.toPicture(...place), ...this.view.toPicture(...place)];
+      } else {
+        this.#action = "stroke";
+        this.#startStroke(place, background, Boolean(erase), event.shiftKey);
+      }
+    }
+    event.preventDefault();
+    this.#showCursor();
+    this.host.drawTop();
+  }
+
+  #startStroke(place, background, erase, joined) {
+    const { radius, label, slice } = this.host;
+    const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
+    this.stroke = { points, radius, label: background ? 0 : label, erase, axis: slice[0], index: slice[1] };
+    this.#extend(place, true);
+    this.host.strokeChanged(this.stroke);
+  }
+
+  #extend(place, always = false) {
+    const { points } = this.stroke, [x, y] = this.view.toPicture(...place), n = points.length;
+    const step = MIN_STEP / this.view.scale;
+    if (n >= 2 * MAX_POINTS) return;
+    if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
+  }
+
+  #move(event) {
+    const place = this.#place(event), before = this.#pointers.get(event.pointerId);
+    this.pointer = event.pointerType === "touch" ? null : place;
+    if (before) {
+      if (this.#action === "stroke") {
+        const events = event.getCoalescedEvents?.() ?? [];
+        for (const one of events.length ? events : [event]) this.#extend(this.#place(one));
+        this.host.strokeChanged(this.stroke);
+      } else if (this.#action === "box") {
+        [this.box[2], this.box[3]] = this.view.toPicture(...place);
+      } else if (this.#action === "pan") {
+        this.view.pan(place[0] - before[0], place[1] - before[1]);
+        this.host.viewChanged();
+      } else if (this.#action === "pinch") {
+        this.#pinch(event.pointerId, before, place);
+      }
+      this.#pointers.set(event.pointerId, place);
+    }
+    this.host.drawTop();
+  }
+
+  #pinch(id, before, place) {
+    const other = [...this.#pointers].find(([key]) => key !== id)?.[1];
+    if (!other) return;
+    const distance = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]);
+    this.view.pan((place[0] - before[0]) / 2, (place[1] - before[1]) / 2);
+    if (distance(before) > 4) {
+      this.view.zoom(distance(place) / distance(before), (place[0] + other[0]) / 2, (place[1] + other[1]) / 2);
+    }
+    this.host.viewChanged();
+  }
+
+  #up(event) {
+    if (!this.#pointers.has(event.pointerId)) return;
+    const place = this.#place(event);
+    if (this.#action === "stroke") {
+      this.#extend(place);
+      const stroke = { ...this.stroke, points: Float32Array.from(this.stroke.points) };
+      this.#lastEnd = this.stroke.points.slice(-2);
+      this.stroke = null;
+      this.host.strokeDone(stroke);
+    } else if (this.#action === "box") {
+      const [x0, y0, x1, y1] = this.box;
+      this.box = null;
+      this.host.boxDone([Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1)]);
+    }
+    this.#forget(event);
+    this.host.drawTop();
+  }
+
+  #forget(event) {
+    this.#pointers.delete(event.pointerId);
+    // After a pinch, the remaining finger must not draw.
+    if (this.#action !== "pinch" || !this.#pointers.size) this.#action = null;
+    this.#showCursor();
+  }
+
+  // Give up what is being drawn.
+  cancel() {
+    const drawn = this.stroke;
+    this.stroke = this.box = null;
+    if (this.#action !== "pinch") this.#action = null;
+    if (drawn) this.host.strokeCancelled(drawn);
+    this.host.drawTop();
+  }
+
+  setSpace(held) {
+    this.space = held;
+    this.#showCursor();
+    this.host.drawTop();
+  }
+
+  forgetLine() { this.#lastEnd = null; }
+
+  #showCursor() {
+    this.canvas.classList.toggle("pan", this.space && this.#action !== "pan");
+    this.canvas.classList.toggle("panning", this.#action === "pan");
+    this.canvas.classList.toggle("cross", this.host.tool === "box" && !this.space);
+  }
+
+  toolChanged() { this.#showCursor(); this.host.drawTop(); }
+
+  #wheel(event) {
+    event.preventDefault();
+    if (!this.host.ready) return;
+    // With Shift, browsers turn the wheel's direction to the side.
+    const lines = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 20 : event.deltaMode === 2 ? 200 : 1);
+    if (event.shiftKey || event.altKey) {
+      this.host.changeRadius(-Math.sign(lines));
+    } else {
+      // A pinch on a touch pad arrives as a wheel with Ctrl, in small steps.
+      this.view.zoom(Math.exp(-lines * (event.ctrlKey ? 0.01 : 0.0015)), ...this.#place(event));
+      this.host.viewChanged();
+    }
+  }
+}

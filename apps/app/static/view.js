@@ -1,0 +1,72 @@
+// Where the picture is on the screen, in CSS pixels:
+//
+//     screen x = offset + scale * x,  screen y = offset + scale * aspect * y
+//
+// Pixel (i, j) of the picture covers [i, i + 1) x [j, j + 1).  `aspect` is the height of a voxel in a slice, in widths.
+
+const MIN_SCALE = 0.02, MAX_SCALE = 64;
+
+export class View {
+  constructor() {
+    Object.assign(this, { width: 1, height: 1, scale: 1, x: 0, y: 0, aspect: 1, screenWidth: 1, screenHeight: 1 });
+    this.fitted = true;
+  }
+
+  setPicture(width, height, aspect = 1) {
+    Object.assign(this, { width, height, aspect });
+    this.fit();
+  }
+
+  setScreen(width, height) {
+    const [dx, dy] = [(width - this.screenWidth) / 2, (height - this.screenHeight) / 2];
+    Object.assign(this, { screenWidth: width, screenHeight: height });
+    if (this.fitted) this.fit(); else this.pan(dx, dy);
+  }
+
+  fit() {
+    const [w, h] = [this.width, this.height * this.aspect];
+    this.scale = Math.min(MAX_SCALE, 0.96 * Math.min(this.screenWidth / w, this.screenHeight / h));
+    this.x = (this.screenWidth - this.scale * w) / 2;
+    this.y = (this.screenHeight - this.scale * h) / 2;
+    this.fitted = true;
+  }
+
+  pan(dx, dy) {
+    this.x += dx;
+    this.y += dy;
+    this.#keepInSight();
+  }
+
+  zoom(factor, x, y) {
+    const scale = Math.min(MAX_SCALE, Math.max(MIN_SCALE, this.scale * factor)), ratio = scale / this.scale;
+    this.x = x - (x - this.x) * ratio;
+    this.y = y - (y - this.y) * ratio;
+    this.scale = scale;
+    this.fitted = false;
+    this.#keepInSight();
+  }
+
+  // At least a part of the picture stays on the screen.
+  #keepInSight() {
+    const margin = 40, [w, h] = [this.scale * this.width, this.scale * this.height * this.aspect];
+    this.x = Math.min(this.screenWidth - margin, Math.max(margin - w, this.x));
+    this.y = Math.min(this.screenHeight - margin, Math.max(margin - h, this.y));
+    this.fitted = false;
+  }
+
+  toPicture(x, y) {
+    return [(x - this.x) / this.scale, (y - this.y) / (this.scale * this.aspect)];
+  }
+
+  // Let a context, of `ratio` device pixels per CSS pixel, draw in picture coordinates.
+  apply(context, ratio) {
+    const scale = ratio * this.scale;
+    context.setTransform(scale, 0, 0, scale * this.aspect, ratio * this.x, ratio * this.y);
+  }
+
+  // The same with square pixels, for round brushes: y has to be multiplied by `aspect`.
+  applyRound(context, ratio) {
+    const scale = ratio * this.scale;
+    context.setTransform(scale, 0, 0, scale, ratio * this.x, ratio * this.y);
+  }
+}

@@ -1,0 +1,196 @@
+"""The marks of a session's records on a grid: the image's own, or a reduced one.
+
+    layer    label of the last stroke over each pixel, int16; OPEN without one
+    marks    the layer, and BACKGROUND wherever it is open outside the box
+
+A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
+polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.session.stroke_records import Box, Clear, Marks, Record, Stroke, effective
+from gridcut.device import kernel
+
+OPEN, BACKGROUND = -1, 0
+MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
+
+Region = tuple[slice, ...]
+
+
+class Change(NamedTuple):
+    """Pixels whose marks changed: a tuple of index arrays, and their marks before and after."""
+
+    where: tuple[np.ndarray, ...]
+    before: np.ndarray
+    after: np.ndarray
+
+
+class Canvas:
+    """Marks of records on a grid.
+
+    shape     of the grid
+    full      shape of the image; records are in its pixels
+    spacing   size of a voxel along z, y and x; None for an image
+    """
+
+    def __init__(self, shape, full, spacing=None):
+        self.shape, self._full, self._spacing = tuple(shape), tuple(full), spacing
+        self.records: list[Record] = []
+        self._layer = np.full(self.shape, OPEN, np.int16)
+        self._box: tuple[int, int, int, int] | None = None
+
+    def all_marks(self) -> np.ndarray:
+        """The marks of the grid: a label, or OPEN; int16, a copy."""
+        return self._marks(tuple(slice(0, n) for n in self.shape))
+
+    def marks_in_slice(self, axis: int, index: int) -> np.ndarray:
+        """The marks of a slice of a volume, two axes."""
+        region = tuple(slice(index, index + 1) if k == axis else slice(0, n) for k, n in enumerate(self.shape))
+        return self._marks(region).squeeze(axis)
+
+    def change_to(self, records: list[Record]) -> Change:
+        """Replace the records; only the regions of records that are new, or no longer there, are painted."""
+        kept = 0
+        while kept < min(len(records), len(self.records)) and records[kept] is self.records[kept]:
+            kept += 1
+        removed, added = self.records[kept:], records[kept:]
+        region = _hull([self._region_of(record) for record in (*removed, *added)], self.shape)
+        before = self._marks(region)
+        if removed or any(isinstance(record, Clear) for record in added):
+            self._rebuild(records, region)
+        else:
+            for record in added:
+                if isinstance(record, Box):
+                    self._box = self.scaled_box(record.box)
+                else:
+                    self._apply(record, self._region_of(record))
+        self.records = list(records)
+        after = self._marks(region)
+        where = np.nonzero(before != after)
+        shifted = tuple(index + part.start for index, part in zip(where, region, strict=True))
+        return Change(shifted, before[where], after[where])
+
+    def _marks(self, region: Region) -> np.ndarray:
+        marks = self._layer[region].copy()
+        if self._box is not None:
+            x0, y0, x1, y1 = self._box
+            rows, columns = (np.arange(part.start, part.stop) for part in region)
+            outside = ((rows < y0) | (rows >= y1))[:, None] | ((columns < x0) | (columns >= x1))
+            marks[outside & (marks == OPEN)] = BACKGROUND
+        return marks
+
+    def _rebuild(self, records: list[Record], region: Region) -> None:
+        """Set a region to what the records give."""
+        self._layer[region] = OPEN
+        self._box = None
+        for record in effective(records):
+            if isinstance(record, Box):
+                self._box = self.scaled_box(record.box)
+            elif isinstance(record, Stroke | Marks):
+                self._apply(record, _both(region, self._region_of(record)))
+
+    def _region_of(self, record: Record) -> Region:
+        """The region that a record may change."""
+        if not isinstance(record, Stroke):
+            return tuple(slice(0, n) for n in self.shape)
+        rows, columns, x, y, radius, aspect = self._plane(record)
+        parts = [
+            _range(y.min() - radius / aspect, y.max() + radius / aspect, rows),
+            _range(x.min() - radius, x.max() + radius, columns),
+        ]
+        if record.axis is not None:
+            parts.insert(record.axis, slice(record.slice, record.slice + 1))
+        return tuple(parts)
+
+    def _plane(self, stroke: Stroke):
+        """Rows and columns of the stroke's plane, its points and radius in them, and the height of their pixels."""
+        xy = np.array(stroke.points)
+        if stroke.axis is None:
+            across, down = self.shape[1] / self._full[1], self.shape[0] / self._full[0]
+            return *self.shape, xy[:, 0] * across, xy[:, 1] * down, max(stroke.radius * across, MIN_RADIUS), 1.0
+        row, column = (axis for axis in range(3) if axis != stroke.axis)
+        aspect = 1.0 if self._spacing is None else self._spacing[row] / self._spacing[column]
+        return self.shape[row], self.shape[column], xy[:, 0], xy[:, 1], max(stroke.radius, MIN_RADIUS), aspect
+
+    def _apply(self, record: Stroke | Marks | Record, region: Region) -> None:
+        if any(part.start >= part.stop for part in region):
+            return
+        if isinstance(record, Marks):
+            marks = resized(record.marks, self.shape)[region]
+            np.copyto(self._layer[region], marks, where=marks != OPEN)
+        elif isinstance(record, Stroke):
+            _, _, x, y, radius, aspect = self._plane(record)
+            plane = self._layer[region]
+            rows, columns = region[-2], region[-1]
+            if record.axis is not None:
+                plane = plane.squeeze(record.axis)
+                rows, columns = (part for axis, part in enumerate(region) if axis != record.axis)
+            value = OPEN if record.label is None else record.label
+            paint_kernel(plane, rows.start, columns.start, x, y, radius, aspect, np.int16(value))
+
+    def scaled_box(self, box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+        """A box in pixels of this grid; pixels completely outside of the box are outside."""
+        down, across = (n / m for n, m in zip(self.shape, self._full, strict=True))
+        x0, y0, x1, y1 = box
+        return int(x0 * across), int(y0 * down), int(np.ceil(x1 * across)), int(np.ceil(y1 * down))
+
+
+@kernel
+def paint_kernel(plane, top, left, x, y, radius, aspect, value):
+    """Write `value` to the pixels of a plane within the radius of a polyline; the plane starts at (top, left)."""
+    rows, columns = plane.shape
+    for k in range(max(1, len(x) - 1)):
+        last = min(k + 1, len(x) - 1)
+        x0, y0, x1, y1 = x[k], y[k], x[last], y[last]
+        run, fall = x1 - x0, (y1 - y0) * aspect
+        square = run * run + fall * fall
+        first_row = max(0, int(np.floor(min(y0, y1) - radius / aspect)) - top)
+        last_row = min(rows - 1, int(np.floor(max(y0, y1) + radius / aspect)) - top)
+        first_column = max(0, int(np.floor(min(x0, x1) - radius)) - left)
+        last_column = min(columns - 1, int(np.floor(max(x0, x1) + radius)) - left)
+        for row in range(first_row, last_row + 1):
+            for column in range(first_column, last_column + 1):
+                dx = column + left + 0.5 - x0
+                dy = (row + top + 0.5 - y0) * aspect
+                along = 0.0
+                if square > 0.0:
+                    along = min(1.0, max(0.0, (dx * run + dy * fall) / square))
+                dx -= along * run
+                dy -= along * fall
+                if dx * dx + dy * dy <= radius * radius:
+                    plane[row, column] = value
+    for k in range(len(x)):
+        row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
+        if 0 <= row < rows and 0 <= column < columns:
+            plane[row, column] = value
+
+
+def resized(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An image's small integers at another size, each pixel the value at its centre."""
+    if values.shape == tuple(shape):
+        return values
+    places = [(np.arange(n) * 2 + 1) * m // (2 * n) for n, m in zip(shape, values.shape, strict=True)]
+    for axis in reversed(range(len(places))):  # the rows, which are copied whole, last
+        values = np.take(values, places[axis], axis)
+    return values
+
+
+def _range(low: float, high: float, count: int) -> slice:
+    start = min(max(int(np.floor(low)), 0), count)
+    return slice(start, max(start, min(int(np.floor(high)) + 1, count)))
+
+
+def _both(one: Region, other: Region) -> Region:
+    """The intersection of two regions, perhaps empty."""
+    pairs = ((max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
+    return tuple(slice(start, max(start, stop)) for start, stop in pairs)
+
+
+def _hull(regions: list[Region], shape) -> Region:
+    """The smallest region that contains all; an empty one for none."""
+    if not regions:
+        return tuple(slice(0, 0) for _ in shape)
+    return tuple(slice(min(p.start for p in parts), max(p.stop for p in parts)) for parts in zip(*regions, strict=True))

@@ -1,0 +1,85 @@
+"""The labels of one grid: costs, marks and the solver that is kept between strokes.
+
+Two labels take one exact cut, warm-started from the flow of the last one.  More labels take alpha-expansion from the
+last labels and flows.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+import gridcut
+from apps.segment.terms import UNIT
+from apps.session.label_costs import LabelCosts
+from gridcut.device import DeviceName
+
+
+class GridCut:
+    """Cuts of one grid.
+
+    edges    function without arguments: the weights by offset; they are computed again for another kind of solver
+    device   where two labels are cut
+    """
+
+    def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
+        self._edges, self._device = edges, device
+        self._solver: gridcut.Solver | gridcut.LabelSolver | None = None
+        self._unary: np.ndarray | None = None  # of more than two labels
+        self.costs: LabelCosts | None = None
+        self.solved: gridcut.Cut | gridcut.Labelling | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there are costs, whose marks can be changed."""
+        return self._solver is not None
+
+    def load(self, costs: LabelCosts, marks: np.ndarray) -> None:
+        """Replace all costs; the flow is kept if the number of labels is."""
+        unary = costs.at(tuple(slice(None) for _ in costs.index.shape), marks)
+        same = self.costs is not None and len(self.costs.values) == len(costs.values)
+        if len(costs.values) == 2:
+            self._unary = None
+            if same and isinstance(self._solver, gridcut.Solver):
+                self._solver.update(source=unary[0], sink=unary[1])
+            else:
+                self._solver = gridcut.Solver(unary[0], unary[1], self._edges(), device=self._device)
+        else:
+            self._unary = unary
+            if not same or not isinstance(self._solver, gridcut.LabelSolver):
+                self._solver = gridcut.LabelSolver(unary, self._edges())
+        self.costs, self.solved = costs, None
+
+    def mark(self, where: tuple, marks: np.ndarray) -> None:
+        """Change the marks at an index of the grid, a tuple of index arrays."""
+        assert self.costs is not None
+        costs = self.costs.at(where, marks)
+        if isinstance(self._solver, gridcut.Solver):
+            self._solver.update(source=costs[0], sink=costs[1], where=where)
+        else:
+            assert self._unary is not None
+            self._unary[(slice(None), *where)] = costs
+
+    def solve(self, callback: Callable[[dict], None] | None = None) -> np.ndarray:
+        """Labels of minimum energy, int16; `callback` may raise to stop the solve.
+
+        A stopped solve of two labels can be repeated; more labels must be loaded again.
+        """
+        assert self.costs is not None
+        assert self._solver is not None
+        if isinstance(self._solver, gridcut.LabelSolver):
+            solver, self._solver = self._solver, None  # a descent that is stopped is not continued
+            solver.update(unary=self._unary)
+            self.solved = solver.solve(callback=callback)
+            self._solver = solver
+        else:
+            self.solved = self._solver.solve(callback=callback)
+        values = np.array(self.costs.values, np.int16)
+        return values[self.solved.labels.view(np.uint8) if len(values) == 2 else self.solved.labels]
+
+    @property
+    def energy(self) -> float | None:
+        """Energy in nats of the last labels; None before the first solve."""
+        if self.solved is None or self.costs is None:
+            return None
+        value = self.solved.value if isinstance(self.solved, gridcut.Cut) else self.solved.energy
+        return int(value) / UNIT + self.costs.common

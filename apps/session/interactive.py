@@ -1,0 +1,434 @@
+"""`Session`: strokes on an image or a volume, each answered by an exact cut, with undo, storage and export.
+
+Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Seed
+images of `segment_labels` differ in one point: there 0 is "no seed", so the background needs a value of its own.)
+
+A session is a list of records (see apps.session.stroke_records).  What is shown is a function of this list, so undo
+and a stored session give the earlier result again.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.images import InputError, check_same_size, to_rgb
+from apps.segment import SPACING
+from apps.segment.start_mask import box_of_rectangle, mask_of
+from apps.session.image_answers import ImageAnswers
+from apps.session.latest_work import LatestWork
+from apps.session.session_result import SessionResult
+from apps.session.stroke_records import (
+    Clear,
+    PackedMask,
+    Record,
+    Start,
+    as_json,
+    effective,
+    is_part,
+    make_box,
+    make_stroke,
+)
+from apps.session.volume_answers import VolumeAnswers
+from apps.volumes.voxel_geometry import Volume
+from gridcut.device import DeviceName, cuda_is_available
+
+KEEP = ("touching", "all")
+DEVICES = ("auto", "cpu", "cuda")
+MARK_SOMETHING = "mark the object"
+MARK_BACKGROUND = "mark the background"
+MARK_OBJECT = "mark an object"
+
+
+class Session:
+    """An interactive segmentation of an image or a volume.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3), (H, W, 4) or (D, H, W), or apps.volumes Volume
+        Image: uint8, uint16, or floats in [0, 1].  An array of three axes is a volume if `spacing` is given or its
+        last axis is longer than 4; a volume holds finite numbers of any scale.  The array must not change later.
+    spacing : sequence of three float, optional
+        Size of a voxel along z, y and x, in any unit.  Default: that of the `Volume`, or 1, 1, 1.
+    keep : {"touching", "all"}, default "touching"
+        Whether parts of an object that touch none of its strokes become background.  With a box or a start mask, all
+        parts are kept.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where two labels are cut.
+    callback : callable, optional
+        Called without arguments by the worker thread after every change of the labels in the background.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message: an array that is neither an image nor a volume, or invalid options.
+
+    Notes
+    -----
+    Methods may be called from any thread, one after the other.  `stroke` answers before it returns.  In an image above
+    a megapixel, the answer is computed on a reduced grid, and the full cut follows in a worker thread.  After a final
+    stroke the worker also fits the models of the colours again; a newer final stroke replaces the work in progress.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps import Session
+    >>> image = np.zeros((40, 60), np.uint8)
+    >>> image[10:30, 20:40] = 200
+    >>> session = Session(image, device="cpu")
+    >>> session.stroke([(25, 20), (35, 20)], radius=2)
+    >>> session.state["message"]
+    'mark the background'
+    >>> session.stroke([(5, 5), (55, 5)], radius=2, label=0)
+    >>> session.wait()
+    True
+    >>> int(session.mask.sum())
+    400
+    """
+
+    def __init__(
+        self,
+        image: ArrayLike | Volume,
+        spacing: Sequence[float] | None = None,
+        *,
+        keep: str = "touching",
+        device: DeviceName = "auto",
+        callback: Callable[[], None] | None = None,
+    ):
+        if keep not in KEEP:
+            raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+        if callback is not None and not callable(callback):
+            raise InputError(f"callback must be callable or None, got {type(callback).__name__}")
+        if device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+        if device == "cuda" and not cuda_is_available():
+            raise InputError("device is 'cuda', but no CUDA GPU was found; pass 'cpu' or 'auto'")
+        self._volume = image if isinstance(image, Volume) else None
+        if isinstance(image, Volume):
+            spacing = image.geometry.spacing if spacing is None and image.geometry is not None else spacing
+            image = image.values
+        self._image = _array(image)
+        is_volume = (
+            self._volume is not None or spacing is not None or (self._image.ndim == 3 and self._image.shape[2] > 4)
+        )
+        self._spacing = SPACING if spacing is None else spacing
+        self._lock = threading.RLock()
+        self._keep, self._callback = keep, callback
+        self._answers: ImageAnswers | VolumeAnswers
+        if is_volume:
+            self._answers = VolumeAnswers(self._image, self._spacing, keep, device, self._lock)
+        else:
+            self._answers = ImageAnswers(lambda: to_rgb(self._image), keep, device, self._lock)
+        self._records: list[Record] = []
+        self._undone: list[Record] = []
+        self._version, self._seconds = 0, 0.0
+        self._certified_version = -1
+        self._worker = LatestWork(self._refine)
+
+    # Records
+
+    def stroke(
+        self,
+        points: ArrayLike,
+        radius: float,
+        label: int = 1,
+        axis: int | None = None,
+        slice: int | None = None,
+        *,
+        final: bool = True,
+    ) -> None:
+        """Mark pixels with a label, and answer.
+
+        Parameters
+        ----------
+        points : array_like, shape (N, 2)
+            x and y in pixels, of a polyline; pixel (i, j) covers [i, i + 1) x [j, j + 1).  In a slice of a volume, x is
+            along the last of its two axes and y along the first.
+        radius : float
+            Of the brush, in pixels; in a slice, in voxels along x, and the brush is round in the unit of `spacing`.
+        label : int, default 1
+            0 for the background, 1 to 254 for an object.
+        axis, slice : int, optional
+            Slice of a volume: its index along axis 0 (z, the default), 1 (y) or 2 (x).
+        final : bool, default True
+            False while the pointer is down: this part of the stroke is answered, and nothing is started in the
+            background.  The next part starts with the last point of this one.  After the last part, with True, `undo`
+            removes all parts together.
+
+        Raises
+        ------
+        TypeError, InputError
+            Arguments of another type or shape, or outside their range; the session is unchanged.
+        """
+        self._add(make_stroke(points, radius, label, self._answers.shape, axis, slice, not final), final)
+
+    def erase(
+        self,
+        points: ArrayLike,
+        radius: float,
+        axis: int | None = None,
+        slice: int | None = None,
+        *,
+        final: bool = True,
+    ) -> None:
+        """Remove the marks of strokes below a stroke; parameters as in `stroke`."""
+        self._add(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final), final)
+
+    def box(self, box: Sequence[int]) -> None:
+        """Find one object in a box (x0, y0, x1, y1) in pixels, half open; all outside is background.
+
+        The object is found in the background, and later strokes correct it.  A box replaces an earlier one, and an
+        earlier start mask.  Raises InputError for a box without pixels of the image or with all, and for volumes.
+        """
+        self._add(make_box(box, self._answers.shape), True)
+
+    def start_from(self, mask: ArrayLike) -> None:
+        """Start from a rough mask of the image's shape, in the forms that `segment` accepts as `start`.
+
+        It is a hint, which colours and strokes override.  A mask that is a full rectangle is a box.  Raises InputError
+        for another size, a mask without object or background, and for volumes.
+        """
+        if len(self._answers.shape) != 2:
+            raise InputError("start_from needs an image; in a volume, mark objects and background with strokes")
+        start = mask_of(mask, "mask")
+        check_same_size(start, self._answers.shape, "mask")
+        rectangle = box_of_rectangle(start)
+        if rectangle is not None:
+            self.box(rectangle)
+        else:
+            self._add(Start(PackedMask.of(start)), True)
+
+    def clear(self) -> None:
+        """Remove all marks; `undo` restores them."""
+        self._add(Clear(), True)
+
+    def undo(self) -> bool:
+        """Remove the last record; False if there is none."""
+        return self._step(self._records, self._undone, self._records)
+
+    def redo(self) -> bool:
+        """Repeat the record that was undone last; False if there is none."""
+        return self._step(self._undone, self._records, self._records)
+
+    # Results
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image, (H, W), or of the volume, (D, H, W)."""
+        return self._answers.shape
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
+        with self._lock:
+            return self._answers.labels()
+
+    @property
+    def mask(self) -> np.ndarray:
+        """Whether a pixel belongs to any object; bool, the image's shape."""
+        return self.labels > 0
+
+    @property
+    def preview(self) -> np.ndarray:
+        """Labels on the grid that answers strokes: that of the image, or a reduced one, for display."""
+        with self._lock:
+            return self._answers.preview
+
+    @property
+    def strokes(self) -> list[dict]:
+        """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
+        with self._lock:
+            return [as_json(record) for record in effective(self._records)]
+
+    @property
+    def state(self) -> dict:
+        """What to display about the session.
+
+        version     counts changes of the labels
+        energy      nats, of the labels' cut; None without one
+        seconds     that the last answer took
+        certified   whether `result` certified these labels
+        exact       whether the labels are the cut of the full grid for all marks and the current models
+        pending     whether better labels are being computed
+        message     what to mark next, or an empty string
+        labels      the labels marked, ascending
+        undo, redo  whether there is a record to remove, or to repeat
+        """
+        with self._lock:
+            values = self._answers.present()
+            return {
+                "version": self._version,
+                "energy": self._answers.energy,
+                "seconds": self._seconds,
+                "certified": self._certified_version == self._version,
+                "exact": self._answers.is_exact,
+                "pending": self._worker.is_pending,
+                "message": _message(values),
+                "labels": list(values),
+                "undo": bool(self._records),
+                "redo": bool(self._undone),
+            }
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is pending; False if `timeout` seconds passed before.
+
+        Raises the error of the worker, if there was one.
+        """
+        return self._worker.wait(timeout)
+
+    def result(self) -> SessionResult:
+        """Wait, and return the labels with a certificate.
+
+        Raises CertificateError if the cut were not minimal.
+        """
+        with self._lock:
+            if not self._answers.is_exact:
+                self._worker.request()
+        self.wait()
+        with self._lock:
+            solved = self._answers.solved
+            if solved is not None:
+                solved.check()
+                self._certified_version = self._version
+            return SessionResult(
+                self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
+            )
+
+    def close(self) -> None:
+        """Stop the work in the background, and wait for its end."""
+        self._worker.stop()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    # Files
+
+    def save(self, path: str | Path, name: str = "image") -> None:
+        """Write the marks, in order, and the labels to a JSON file, atomically.
+
+        `name` is that of the image, for messages.  `cutmatch segment --resume-session` reads the sessions of images,
+        too; several objects are one there.  What `undo` and `redo` could restore is not written.
+        """
+        from apps.session.session_store import save
+
+        with self._lock:
+            records, labels = list(effective(self._records)), self._answers.labels()
+        save(path, self._pixels(), labels, records, self._keep, name)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, image: ArrayLike | Volume, spacing: Sequence[float] | None = None, **options
+    ) -> "Session":
+        """Read a session that `save` or `cutmatch segment --save-session` wrote for this image.
+
+        `options` are those of the constructor; `keep` is that of the session unless it is passed.  Raises InputError
+        for another file, a damaged one, and the session of another image.
+        """
+        from apps.session.session_store import read, records_of
+
+        content, keep = read(path)
+        session = cls(image, spacing, **{"keep": keep, **options})
+        records = records_of(path, content, session._pixels(), session.shape)
+        with session._lock:
+            session._records = records
+            session._answer()
+        session._worker.request()
+        return session
+
+    def export(self, path: str | Path, kind: str, image: str | Path = "image.png") -> Path:
+        """Write the certified result to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, in an existing folder or a new one; an existing file is replaced.
+        kind : str
+            Images: "mask" and "cutout" (PNG), "labels" (PNG or TIFF), "coco", "coco-rle", "geojson", "labelme" (JSON).
+            Volumes: "mask" and "labels", in the format and geometry of a `Volume`, or in the format of the suffix.
+        image : str or Path, default "image.png"
+            File of the image, which "coco", "coco-rle" and "labelme" refer to.
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Raises
+        ------
+        InputError, OutputError
+            Another kind, a suffix that does not fit, or a file that cannot be written.
+        """
+        from apps.session.session_export import export_image, export_volume
+
+        labels = self.result().labels
+        if len(self.shape) == 2:
+            return export_image(Path(path), kind, self._pixels(), labels, Path(image))
+        return export_volume(Path(path), kind, labels, self._spacing, self._volume)
+
+    # Work
+
+    def _add(self, record: Record, final: bool) -> None:
+        with self._lock:
+            self._records.append(record)
+            try:
+                self._answer()
+            except BaseException:
+                self._records.pop()
+                raise
+            self._undone.clear()
+        if final:
+            self._worker.request()
+
+    def _step(self, source: list[Record], target: list[Record], last: list[Record]) -> bool:
+        """Move a record with its parts between the lists; `last` is the list whose end must not be a part."""
+        with self._lock:
+            if not source:
+                return False
+            target.append(source.pop())
+            while source and is_part(last[-1]):
+                target.append(source.pop())
+            self._answer()
+        self._worker.request()
+        return True
+
+    def _pixels(self) -> np.ndarray:
+        """The image as float RGB (H, W, 3) in [0, 1], or the volume."""
+        return to_rgb(self._image) if len(self.shape) == 2 else self._image
+
+    def _answer(self) -> None:
+        start = time.perf_counter()
+        self._answers.change_to(self._records)
+        self._version += 1
+        self._seconds = time.perf_counter() - start
+
+    def _refine(self, check: Callable[..., None]) -> None:
+        with self._lock:
+            records = list(self._records)
+        self._answers.refine(records, check, self._publish)
+
+    def _publish(self) -> None:
+        with self._lock:
+            self._version += 1
+        if self._callback is not None:
+            self._callback()
+
+
+def _message(values: tuple[int, ...]) -> str:
+    if not values:
+        return MARK_SOMETHING
+    if len(values) > 1:
+        return ""
+    return MARK_OBJECT if values == (0,) else MARK_BACKGROUND
+
+
+def _array(image) -> np.ndarray:
+    try:
+        return np.asarray(image)
+    except Exception as error:  # ragged lists, arrays on a GPU, ...
+        raise InputError(f"image must be an array, got {type(image).__name__} ({error})") from None

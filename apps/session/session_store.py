@@ -1,0 +1,133 @@
+"""Sessions in files, which `cutmatch segment --save-session` and `--resume-session` share (apps.segment.session_files).
+
+To the keys of that format a session adds `records`, the list of what the user did:
+
+    {"kind": "stroke", "points": [[x, y], ...], "radius": r, "label": l}   also "is_part"; in volumes "axis", "slice"
+    {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
+    {"kind": "box", "box": [x0, y0, x1, y1]}
+    {"kind": "start", "pixels": PNG}          0 and 255
+    {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1
+
+The other keys describe the same session to `cutmatch segment`, with all objects as one.  A volume has no other keys
+than image, options and records, and its image has a depth.  A file without records, of `--save-session`, is read as the
+marks and the box, with the object found as the start mask.
+"""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.images import InputError
+from apps.segment.session_files import (
+    OPTIONS,
+    Session,
+    damaged,
+    options_in,
+    packed,
+    read_content,
+    save_session,
+    session_in,
+    unpacked,
+    write_content,
+)
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.strokes import OPEN as NO_MARK
+from apps.session.canvas import OPEN, Canvas
+from apps.session.stroke_records import Box, Marks, PackedMask, Record, Start, as_json, from_json
+
+
+def save(path: str | Path, pixels: np.ndarray, labels: np.ndarray, records: list[Record], keep: str, name: str) -> None:
+    """Write the records of a session and its labels; `pixels` is float RGB (H, W, 3) in [0, 1], or a volume."""
+    stored = [_stored(record) for record in records]
+    options = OPTIONS | {"keep": keep if keep == "all" else None}
+    if pixels.shape == labels.shape:
+        image = _volume_entry(pixels, name)
+        write_content(path, {"image": image, "options": options, "records": stored}, "path")
+        return
+    canvas = Canvas(labels.shape, labels.shape)
+    canvas.change_to([record for record in records if not isinstance(record, Box)])
+    marks = canvas.all_marks()
+    codes = np.where(marks == OPEN, NO_MARK, np.where(marks == 0, BACKGROUND, OBJECT))
+    boxes = [record.box for record in records if isinstance(record, Box)]
+    starts = [record.mask.values() > 0 for record in records if isinstance(record, Start)]
+    session = Session(codes, boxes[-1] if boxes else None, starts[-1] if starts else None, labels > 0, options)
+    save_session(path, pixels, name, session, "path", records=stored)
+
+
+def read(path: str | Path) -> tuple[dict, str]:
+    """The content of a session's file, and the option `keep` it was made with; InputError for another file."""
+    content = read_content(path, "path")
+    return content, "all" if options_in(content, _name(path))["keep"] == "all" else "touching"
+
+
+def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple[int, ...]) -> list[Record]:
+    """The records in the content of a file, for this image or volume; InputError for another one, or damaged ones."""
+    name = _name(path)
+    session = None
+    if len(shape) == 3:
+        _check_volume(content, pixels, name)
+    else:
+        session = session_in(content, pixels, name)
+    if session is not None and "records" not in content:
+        return _records_of_command(session)
+    stored = content.get("records")
+    if not isinstance(stored, list):
+        raise damaged(name, "records")
+    try:
+        return [from_json(one, shape, lambda one=one: unpacked(one, "pixels", shape, name)) for one in stored]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{damaged(name, 'records')} ({error})") from None
+
+
+def _records_of_command(session: Session) -> list[Record]:
+    """The records of a session without any: box, start mask and marks."""
+    records: list[Record] = [] if session.box is None else [Box(session.box)]
+    if session.mask.any() and not session.mask.all():
+        records.append(Start(PackedMask.of(session.mask)))
+    elif session.start is not None:
+        records.append(Start(PackedMask.of(session.start)))
+    if (session.marks != NO_MARK).any():
+        codes = np.zeros(session.marks.shape, np.uint8)
+        codes[session.marks == BACKGROUND] = 1
+        codes[session.marks == OBJECT] = 2
+        records.append(Marks(PackedMask.of(codes)))
+    return records
+
+
+def _stored(record: Record) -> dict:
+    content = as_json(record)
+    if isinstance(record, Start):
+        content["pixels"] = packed(record.mask.values() * np.uint8(255))
+    elif isinstance(record, Marks):
+        content["pixels"] = packed(record.packed.values())
+    return content
+
+
+def _volume_entry(volume: np.ndarray, name: str) -> dict:
+    depth, height, width = volume.shape
+    values = np.ascontiguousarray(volume)
+    digest = hashlib.sha256(str(values.dtype.newbyteorder("=")).encode())
+    digest.update(values.view(np.uint8) if values.dtype == bool else values)
+    found = {"name": name, "width": width, "height": height, "depth": depth}
+    return found | {"digest": f"sha256:{digest.hexdigest()}"}
+
+
+def _check_volume(content: dict, volume: np.ndarray, name: str) -> None:
+    image = content.get("image")
+    if not isinstance(image, dict):
+        raise damaged(name, "image")
+    expected = _volume_entry(volume, "")
+    sizes = [[entry.get(key) for key in ("width", "height", "depth")] for entry in (image, expected)]
+    if sizes[0] != sizes[1]:
+        what = "x".join(map(str, filter(None, sizes[0])))
+        raise InputError(
+            f"{name} is the session of {image.get('name')!r}, {what}, but the volume is "
+            f"{'x'.join(map(str, sizes[1]))} voxels; pass that one"
+        )
+    if image.get("digest") != expected["digest"]:
+        raise InputError(f"{name} is the session of another volume, {image.get('name')!r}; pass that volume")
+
+
+def _name(path) -> str:
+    return f"path: {str(path)!r}"

@@ -1,0 +1,198 @@
+"""What a user did in a session, as records: strokes, boxes, start masks, and their form in JSON.
+
+A session is the list of its records.  Everything else, marks, models and labels, is computed from them, so undo
+removes a record, and a stored session is the list.  Masks inside records are compressed.
+"""
+
+import math
+import zlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import check_number
+from apps.common.images import InputError
+from apps.segment.strokes import check_box
+
+MAX_LABEL = 254  # so that marks are stored with 8 bits
+MAX_POINTS = 100_000  # of one stroke
+
+
+class PackedMask(NamedTuple):
+    """Integers of a grid from 0 to 255, compressed: uint8 in raster order."""
+
+    shape: tuple[int, ...]
+    data: bytes
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "PackedMask":
+        return cls(values.shape, zlib.compress(np.ascontiguousarray(values, np.uint8).tobytes(), 1))
+
+    def values(self) -> np.ndarray:
+        """The values, uint8."""
+        return np.frombuffer(zlib.decompress(self.data), np.uint8).reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A disc of a radius moved along a polyline.
+
+    Attributes
+    ----------
+    points : tuple of (float, float)
+        x, y of the corners in pixels of the image or of the slice; pixel (i, j) covers [i, i + 1) x [j, j + 1).
+    radius : float
+        In pixels; in the slices of a volume, in voxels along x of the slice.
+    label : int or None
+        0 background, 1 and above the objects, None: the marks below are erased.
+    axis, slice : int or None
+        Slice of a volume; None in an image.
+    is_part : bool
+        Whether the next stroke continues this one, so that both are undone together.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    label: int | None
+    axis: int | None = None
+    slice: int | None = None
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box (x0, y0, x1, y1), half open, around all objects; all outside is background."""
+
+    box: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A rough mask of the object, of the image's shape: a hint, which colours override."""
+
+    mask: PackedMask
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Marks without the strokes that made them."""
+
+    packed: PackedMask  # 0 open, 1 background, 2 and above: label + 1
+
+    @property
+    def marks(self) -> np.ndarray:
+        """A label, or -1 where open, int16."""
+        return self.packed.values().astype(np.int16) - np.int16(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """All records before this one have no effect."""
+
+
+Record = Stroke | Box | Start | Marks | Clear
+
+
+def effective(records: list[Record]) -> list[Record]:
+    """The records after the last `Clear`."""
+    for k in range(len(records) - 1, -1, -1):
+        if isinstance(records[k], Clear):
+            return records[k + 1 :]
+    return records
+
+
+def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis, slice, is_part=False) -> Stroke:
+    """A checked stroke on a grid of a shape; InputError names the argument that is wrong."""
+    try:
+        xy = np.asarray(points, float)
+    except (TypeError, ValueError):
+        raise InputError(f"points must be numbers of shape (N, 2), x and y, got {points!r:.80}") from None
+    if xy.shape == (2,):
+        xy = xy[None]
+    if xy.ndim != 2 or xy.shape[1] != 2 or not 0 < len(xy) <= MAX_POINTS:
+        raise InputError(f"points must have shape (N, 2) with 1 to {MAX_POINTS} points x, y, got shape {xy.shape}")
+    if not np.isfinite(xy).all() or np.abs(xy).max() > 1e7:
+        raise InputError("points hold NaN, infinity or numbers above 1e7; pass pixels of the image")
+    check_number(radius, "radius")
+    if not (math.isfinite(radius) and 0 < radius <= 1e6):
+        raise InputError(f"radius must be above 0 and at most 1e6 pixels, got {radius}")
+    if label is not None:
+        check_number(label, "label", integer=True)
+        if not 0 <= label <= MAX_LABEL:
+            raise InputError(f"label must be 0 for the background or 1 to {MAX_LABEL} for an object, got {label}")
+        label = int(label)
+    if len(shape) == 2:
+        if axis is not None or slice is not None:
+            raise InputError("axis and slice select a slice of a volume, but the session has an image; omit both")
+    else:
+        axis = 0 if axis is None else axis
+        check_number(axis, "axis", integer=True)
+        if not 0 <= axis < 3:
+            raise InputError(f"axis must be 0, 1 or 2, got {axis}")
+        if slice is None:
+            raise InputError("slice is missing; a stroke in a volume needs the index of its slice along the axis")
+        check_number(slice, "slice", integer=True)
+        if not 0 <= slice < shape[axis]:
+            raise InputError(f"slice must be 0 to {shape[axis] - 1} along axis {axis}, got {slice}")
+        axis, slice = int(axis), int(slice)
+    return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part))
+
+
+def make_box(box, shape) -> Box:
+    """A checked box, clipped to the image; InputError for an empty box, one outside, or for a volume."""
+    if len(shape) != 2:
+        raise InputError("a box needs an image; in a volume, mark the background with strokes of label 0")
+    x0, y0, x1, y1 = check_box(box)
+    height, width = shape
+    inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+    if inside[0] >= inside[2] or inside[1] >= inside[3]:
+        raise InputError(
+            f"box {x0},{y0},{x1},{y1} contains no pixel of the image, which is {width} wide and {height} high"
+        )
+    if inside == (0, 0, width, height):
+        raise InputError("box covers the whole image, so no background is left to learn from; draw it tighter")
+    return Box(inside)
+
+
+def as_json(record: Record) -> dict:
+    """A record for a JSON file; masks are stored by the caller under "pixels"."""
+    if isinstance(record, Stroke):
+        content: dict = {"kind": "erase" if record.label is None else "stroke"}
+        content |= {"points": [list(point) for point in record.points], "radius": record.radius}
+        if record.label is not None:
+            content["label"] = record.label
+        if record.is_part:
+            content["is_part"] = True
+        return content | ({} if record.axis is None else {"axis": record.axis, "slice": record.slice})
+    if isinstance(record, Box):
+        return {"kind": "box", "box": list(record.box)}
+    if isinstance(record, Clear):
+        return {"kind": "clear"}
+    return {"kind": "start" if isinstance(record, Start) else "marks"}
+
+
+def from_json(content: dict, shape, pixels) -> Record:
+    """The record of `as_json`; `pixels()` returns its mask.  ValueError (also InputError) for anything else."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind in ("stroke", "erase"):
+        if kind == "stroke" and not isinstance(content.get("label"), int):
+            raise ValueError("label")
+        label = content["label"] if kind == "stroke" else None
+        place = content.get("axis"), content.get("slice"), content.get("is_part") is True
+        return make_stroke(content.get("points"), content.get("radius"), label, shape, *place)
+    if kind == "box":
+        return make_box(content.get("box"), shape)
+    if kind == "clear":
+        return Clear()
+    if kind == "start":
+        return Start(PackedMask.of(pixels() > 0))
+    if kind == "marks":
+        return Marks(PackedMask.of(pixels()))
+    raise ValueError("kind")
+
+
+def is_part(record: Record) -> bool:
+    """Whether the next record is undone together with this one."""
+    return isinstance(record, Stroke) and record.is_part

@@ -1,0 +1,81 @@
+"""A volume's grey levels, edge weights and models: a histogram per label, as in `segment_volume`."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+import gridcut
+from apps.segment.multilabel import VOLUME_SMOOTHNESS, histogram_cost
+from apps.segment.terms import UNIT
+from apps.session.label_costs import LabelCosts
+
+CONNECTIVITY = 6
+
+
+class Histograms(NamedTuple):
+    """Models of labels: the labels, ascending, and the voxels marked per label and grey level, int64 (L, BINS)."""
+
+    values: tuple[int, ...]
+    counts: np.ndarray
+
+
+class VolumeView:
+    """Grey levels uint8 (D, H, W), and the relative size of a voxel along z, y and x."""
+
+    def __init__(self, grey: np.ndarray, spacing: np.ndarray):
+        self.grey, self.spacing, self.shape = grey, spacing, grey.shape
+        mean = _mean_squared_step(grey)
+        self._beta = 1 / (2 * mean) if mean else 0.0
+
+    def edges(self) -> dict:
+        """Contrast weights by offset, int32."""
+        return self._edges_of(self.grey)
+
+    def costs(self, models: Histograms) -> LabelCosts:
+        """The models' costs in the volume."""
+        nats = np.stack([histogram_cost(count) for count in models.counts])
+        return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), self.grey, None, 0.0)
+
+    def slice_problem(
+        self, costs: LabelCosts, axis: int, index: int, known: np.ndarray | None
+    ) -> tuple[LabelCosts, dict]:
+        """Costs and weights of a slice, given the labels `known` (D, H, W) of the slices on both sides, or None."""
+        first, last = max(0, index - 1), min(self.shape[axis], index + 2)
+        edges = self._edges_of(_part(self.grey, axis, slice(first, last)))
+        across = tuple(int(k == axis) for k in range(3))
+        location = None
+        if known is not None:
+            location = np.zeros((len(costs.values), *np.delete(self.shape, axis)), np.int16)
+            for neighbour in (index - 1, index + 1):
+                if 0 <= neighbour < self.shape[axis]:
+                    weight = np.take(edges[across], min(index, neighbour) - first, axis)
+                    label = np.take(known, neighbour, axis)
+                    for place, value in enumerate(costs.values):
+                        location[place] += np.where(label == value, 0, weight).astype(np.int16)
+        inside = {
+            tuple(np.delete(offset, axis).tolist()): np.ascontiguousarray(np.take(weight, index - first, axis))
+            for offset, weight in edges.items()
+            if offset != across
+        }
+        return costs._replace(index=np.take(self.grey, index, axis), location=location), inside
+
+    def _edges_of(self, grey: np.ndarray) -> dict:
+        return gridcut.contrast_edges(
+            grey, VOLUME_SMOOTHNESS * UNIT, CONNECTIVITY, spacing=self.spacing, beta=self._beta, dtype=np.int32
+        )
+
+
+def _part(array: np.ndarray, axis: int, part: slice) -> np.ndarray:
+    return array[(slice(None),) * axis + (part,)]
+
+
+def _mean_squared_step(grey: np.ndarray) -> float:
+    """Mean squared difference of neighbours; 0 for a constant volume."""
+    total = count = 0
+    for axis in range(3):
+        one, other = _part(grey, axis, slice(1, None)), _part(grey, axis, slice(None, -1))
+        for here, there in zip(one, other, strict=True):  # plane by plane, to save memory
+            step = here.astype(np.int32) - there
+            total += int((step * step).sum(dtype=np.int64))
+        count += one.size
+    return total / count if count else 0.0

@@ -1,0 +1,168 @@
+"""`python -m benchmarks interactive`: clicks that a robot user needs, and the seconds of each.
+
+Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment): grabcut/images, grabcut/gt.
+
+The robot marks a disc of RADIUS pixels in the middle of the largest wrong region, as object or as background, until the
+intersection over union reaches the goal; after MOST clicks it gives up, which counts as MOST.  Before the first mark of
+the background, everything is object.  The undecided band of the ground truth does not count.
+
+session    apps.Session; each click waits for the models that are fitted in the background
+segment    apps.segment on all marks so far, from nothing
+grabCut    cv2.grabCut on all marks so far, five iterations
+"""
+
+import time
+
+import cv2
+import numba
+import numpy as np
+
+from apps.common.images import InputError, read_image
+from apps.many.inputs import find_by_stem
+from apps.segment import segment_marked
+from apps.segment.mask_scores import read_truth
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN
+from apps.session import Session
+from benchmarks import command
+from benchmarks.segment import grabcut
+from benchmarks.table import header, markdown
+
+RADIUS = 5
+MOST = 20
+GOALS = (0.85, 0.9)
+OBJECT_OF_TRUTH, UNDECIDED = 255, 128
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    data = command.data_folder("interactive", options.data, "CUTMATCH_DATA")
+    if data is None:
+        return 0
+    numba.set_num_threads(1)
+    cv2.setNumThreads(1)
+    report = header("Clicks of a robot user", ["opencv-python-headless", "numba", "numpy"])
+    print(report)
+    paths = sorted((data / "grabcut" / "images").glob("*"))[: options.limit]
+    if not paths:
+        print(f"no images in {data / 'grabcut' / 'images'}")
+        return 0
+    rows = []
+    for name in options.methods:
+        histories = [clicks(METHODS[name], *_case(data, path)) for path in paths]
+        rows.append(row(name, histories))
+        print(" ".join(rows[-1]), flush=True)
+    columns = ["method", "pictures", "clicks to 85 %", "clicks to 90 %", "not reached", "median s", "median s complete"]
+    return command.finish(report, "\n" + markdown(columns, rows), options.save)
+
+
+def _case(data, path):
+    truth = read_truth(find_by_stem(data / "grabcut" / "gt", path.stem, "truth"))
+    return read_image(path), truth
+
+
+class SessionUser:
+    """Clicks in a session."""
+
+    def __init__(self, rgb):
+        self._session = Session(rgb, device="cpu")
+
+    def click(self, x, y, label):
+        """Seconds until the click is answered, and until nothing is pending, and the mask."""
+        start = time.perf_counter()
+        self._session.stroke([(x + 0.5, y + 0.5)], RADIUS, label)
+        answered = time.perf_counter()
+        self._session.wait()
+        done = time.perf_counter()
+        self._session.result()  # raises unless the cut is certified
+        return answered - start, done - start, self._session.mask
+
+    def close(self):
+        self._session.close()
+
+
+class MarksUser:
+    """Clicks as marks, for a function of an image and its marks that starts from nothing."""
+
+    def __init__(self, rgb, method):
+        self._rgb, self._method = rgb, method
+        self._marks = np.full(rgb.shape[:2], OPEN, np.int8)
+        self._y, self._x = np.mgrid[: rgb.shape[0], : rgb.shape[1]]
+
+    def click(self, x, y, label):
+        """As of `SessionUser`."""
+        near = (self._x - x) ** 2 + (self._y - y) ** 2 <= RADIUS**2
+        self._marks[near] = OBJECT if label else BACKGROUND
+        start = time.perf_counter()
+        given = [kind for kind in (OBJECT, BACKGROUND) if (self._marks == kind).any()]
+        if len(given) < 2:
+            mask = np.full(self._marks.shape, given == [OBJECT])
+        else:
+            try:
+                mask = self._method(self._rgb, self._marks)
+            except (cv2.error, InputError):
+                mask = self._marks == OBJECT
+        seconds = time.perf_counter() - start
+        return seconds, seconds, mask
+
+    def close(self):
+        """Nothing is kept."""
+
+
+METHODS = {
+    "session": SessionUser,
+    "segment": lambda rgb: MarksUser(rgb, lambda rgb, marks: segment_marked(rgb, marks, device="cpu").mask),
+    "cv2.grabCut": lambda rgb: MarksUser(rgb, grabcut),
+}
+
+
+def clicks(user_of, rgb, truth):
+    """Intersection over union and both times after each click, up to the last goal."""
+    user = user_of(rgb)
+    mask = np.zeros(truth.shape, bool)
+    history = []
+    for _ in range(MOST):
+        x, y = middle_of_largest_error(mask, truth)
+        *seconds, mask = user.click(x, y, int(truth[y, x] == OBJECT_OF_TRUTH))
+        history.append((intersection_over_union(mask, truth), *seconds))
+        if history[-1][0] >= GOALS[-1]:
+            break
+    user.close()
+    return history
+
+
+def middle_of_largest_error(mask, truth):
+    """The point x, y of the largest wrong region that is farthest from correct pixels and from the image's edge."""
+    regions = []
+    for value, wrong_as in ((OBJECT_OF_TRUTH, False), (0, True)):
+        wrong = ((truth == value) & (mask == wrong_as)).astype(np.uint8)
+        _, part, stats, _ = cv2.connectedComponentsWithStats(wrong, connectivity=4)
+        if len(stats) > 1:
+            largest = 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))
+            regions.append((int(stats[largest, cv2.CC_STAT_AREA]), part == largest))
+    _, region = max(regions, key=lambda one: one[0])
+    depth = cv2.distanceTransform(np.pad(region.astype(np.uint8), 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    y, x = np.unravel_index(np.argmax(depth), depth.shape)
+    return int(x), int(y)
+
+
+def row(name, histories):
+    """Means over the images."""
+    needed = [[next((k for k, one in enumerate(h, 1) if one[0] >= goal), MOST) for h in histories] for goal in GOALS]
+    missed = sum(history[-1][0] < GOALS[-1] for history in histories)
+    times = np.array([one[1:] for history in histories for one in history])
+    medians = [f"{seconds:.3f}" for seconds in np.median(times, axis=0)]
+    return [name, str(len(histories)), *(f"{np.mean(counts):.2f}" for counts in needed), str(missed), *medians]
+
+
+def intersection_over_union(mask, truth):
+    decided = truth != UNDECIDED
+    wanted = truth == OBJECT_OF_TRUTH
+    return np.count_nonzero(mask & wanted) / max(1, np.count_nonzero((mask | wanted) & decided))
+
+
+def _parser():
+    parser = command.parser("interactive", __doc__, "interactive-cpu")
+    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--limit", type=int, metavar="N", help="images")
+    return parser

@@ -1,0 +1,145 @@
+"""The app's server in the test's process, and a page that speaks its protocol."""
+
+import json
+import queue
+import threading
+from argparse import Namespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra 'app'")
+pytest.importorskip("httpx2", reason="needs the extra 'test'")
+
+from apps.app.messages import MASK, decode_mask, encode_stroke
+from apps.app.pictures import Source
+from apps.app.server import make_app
+
+PORT = 8765
+SECONDS = 30  # for one answer; machines may be busy
+
+
+class Page:
+    """A page of the server: what it has been told, as the real one would know it."""
+
+    def __init__(self, send, receive):
+        self._send, self._news = send, queue.Queue()
+        self.said = {}
+        self.labels, self.strokes = None, {}
+        threading.Thread(target=self._read, args=(receive,), daemon=True).start()
+
+    def _read(self, receive):
+        try:
+            while True:
+                self._news.put(receive())
+        except Exception as error:  # closed
+            self._news.put(error)
+
+    def until(self, wanted):
+        """Read messages until wanted(message) of a text message; return it."""
+        while True:
+            data = self._news.get(timeout=SECONDS)
+            if isinstance(data, Exception):
+                raise data
+            if isinstance(data, bytes):
+                if data[0] == MASK:
+                    decode_mask(data, self.labels)
+                else:
+                    self.strokes[int.from_bytes(data[8:12], "little")] = data
+                continue
+            message = json.loads(data)
+            self.said[message["say"]] = message
+            if wanted(message):
+                return message
+
+    def say(self, do, **arguments):
+        self._send(json.dumps({"do": do} | arguments))
+
+    def send(self, data):
+        self._send(data)
+
+    def open(self, item=0, look=(-1, 0)):
+        self.say("open", item=item)
+        about = self.until(lambda m: m["say"] == "document" and m["item"] == item)
+        shape = [n for axis, n in enumerate(about["shape"]) if axis != look[0]]
+        self.labels = np.zeros(shape, np.uint16)
+        self.strokes = {}
+        self.say("look", item=item, axis=look[0], index=look[1])
+        self.until(lambda m: m["say"] == "state" and m["item"] == item)
+        return about
+
+    def stroke(self, points, label=1, radius=1.5, item=0, number=1, place=(None, 0), confirm=True):
+        self.send(encode_stroke(item, number, points, radius, label, *place))
+        if confirm:
+            self.until(lambda m: m["say"] in ("confirmed", "error") and m.get("number") == number)
+
+    def draw(self, item=0):
+        """Strokes that find the disc of the scene."""
+        self.stroke([(10.5, 16.5), (19.5, 16.5)], 1, number=101, item=item)
+        self.stroke([(2.5, 2.5), (29.5, 2.5)], 0, number=102, item=item)
+        self.stroke([(2.5, 30.5), (29.5, 30.5)], 0, number=103, item=item)
+        return self.settled()
+
+    def settled(self):
+        """Read until the state last seen is that of a certified cut, and its labels have arrived."""
+        state = self.said.get("state")
+        if state is None or state["pending"] or not state["certified"]:
+            state = self.until(lambda m: m["say"] == "state" and not m["pending"] and m["certified"])
+        self.say("look", item=state["item"], axis=9, index=0)  # refused, after all that is under way
+        self.until(lambda m: m["say"] == "error" and "no slice" in m["text"])
+        return state
+
+
+@pytest.fixture
+def chosen(tmp_path):
+    return Namespace(out=str(tmp_path / "out"), overwrite=False, device="cpu")
+
+
+@pytest.fixture
+def served(files, chosen):
+    """function(sources) -> a client of a server with these pictures; by default the scene."""
+    from starlette.testclient import TestClient
+
+    clients = []
+
+    def start(*sources):
+        guard = make_app(list(sources) or [Source("photo", files / "photo.png")], chosen, PORT)
+        client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
+        client.guard = guard
+        client.__enter__()
+        clients.append(client)
+        return client
+
+    yield start
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def connect():
+    """function(client) -> a page, which is closed at the end."""
+    sockets = []
+
+    def start(client):
+        address = f"ws://127.0.0.1:{PORT}/{client.guard.token}/socket"
+        socket = client.websocket_connect(address, headers={"origin": f"http://127.0.0.1:{PORT}"})
+        socket.__enter__()
+        sockets.append(socket)
+
+        def receive():
+            message = socket.receive()
+            if message["type"] == "websocket.close":
+                raise ConnectionError(message.get("code"))
+            return message.get("bytes") if message.get("bytes") is not None else message["text"]
+
+        def send(data):
+            socket.send_bytes(data) if isinstance(data, bytes) else socket.send_text(data)
+
+        page = Page(send, receive)
+        page.socket = socket
+        page.until(lambda m: m["say"] == "hello")
+        return page
+
+    yield start
+    for socket in sockets:
+        socket.__exit__(None, None, None)

@@ -1,0 +1,357 @@
+"""The page in a real browser: strokes by the pointer, keys, displays, and files that other programs read.
+
+CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/app.md.
+"""
+
+import base64
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli
+
+selenium = pytest.importorskip("selenium.webdriver", reason="needs the extra 'test'")
+pytest.importorskip("uvicorn", reason="needs the extra 'app'")
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
+]
+SWITCHES = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1400,900 --force-dark-mode"
+)
+TIMEOUT = 120
+OBJECT = ([(220, 60), (230, 130), (215, 170)], [(150, 300), (200, 315), (250, 330)], [(150, 400), (260, 480)])
+BACKGROUND = ([(60, 40), (60, 250)], [(330, 200), (440, 350)], [(320, 40), (330, 150)], [(400, 480), (490, 400)])
+
+
+class Browser:
+    """A browser with the page of a server."""
+
+    def __init__(self, folder: Path, *arguments):
+        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser", "--device", "cpu"]
+        self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+        address = self._server.stdout.readline().split()[-1]
+        options = selenium.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for switch in (*SWITCHES.split(), f"--user-data-dir={folder / 'profile'}"):
+            options.add_argument(switch)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+        self.driver.get(address)
+        self.ready()
+
+    def close(self):
+        self.driver.quit()
+        self._server.terminate()
+        self._server.wait(TIMEOUT)
+        self._server.stdout.close()
+
+    def js(self, code, *arguments):
+        return self.driver.execute_script(f"const app = cutmatchApp; return {code}", *arguments)
+
+    def until(self, code, *arguments):
+        end = time.monotonic() + TIMEOUT
+        while not self.js(code, *arguments):
+            assert time.monotonic() < end, f"not within {TIMEOUT} s: {code}"
+            time.sleep(0.05)
+
+    def ready(self, item=0):
+        self.until("globalThis.cutmatchApp && app.ready && app.state.item === arguments[0]", item)
+
+    def settled(self):
+        self.until("!app.strokes.own.size && app.state.pending === false")
+
+    def screen(self, points):
+        code = "arguments[0].map(([x, y]) => [app.view.x + app.view.scale * x, app.view.y + app.view.scale * y])"
+        area = self.driver.find_element("id", "top").rect
+        return [(round(area["x"] + x), round(area["y"] + y)) for x, y in self.js(code, points)]
+
+    def drag(self, points, button=0):
+        """Press, move and release at points of the picture."""
+        from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+        builder = ActionBuilder(self.driver, duration=20)
+        first, *others = self.screen(points)
+        builder.pointer_action.move_to_location(*first)
+        builder.pointer_action.pointer_down(button)
+        for place in others:
+            builder.pointer_action.move_to_location(*place)
+        builder.pointer_action.pointer_up(button)
+        builder.perform()
+
+    def stroke(self, points, button=0):
+        count = self.js("app.state.order.length")
+        self.drag(points, button)
+        self.until("app.state.order.length > arguments[0] && !app.strokes.own.size", count)
+
+    def astronaut(self):
+        for points in OBJECT:
+            self.stroke(points)
+        for points in BACKGROUND:
+            self.stroke(points, 2)
+        self.settled()
+
+    def keys(self, *keys, control=False, shift=False):
+        actions = selenium.ActionChains(self.driver)
+        held = [key for key, down in (("\ue009", control), ("\ue008", shift)) if down]
+        for key in held:
+            actions.key_down(key)
+        for key in keys:
+            actions.send_keys(key)
+        for key in held:
+            actions.key_up(key)
+        actions.perform()
+
+    def labels(self):
+        code = """(() => { const bytes = new Uint8Array(app.mask.labels.buffer); let text = '';
+            for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+            return [app.mask.width, app.mask.height, btoa(text)]; })()"""
+        width, height, text = self.js(code)
+        return np.frombuffer(base64.b64decode(text), "<u2").reshape(height, width)
+
+    def screenshot(self, name):
+        if folder := os.environ.get("CUTMATCH_SCREENSHOTS"):
+            time.sleep(0.5)
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+
+    def click(self, name):
+        self.driver.find_element("id", name).click()
+
+
+@pytest.fixture
+def photographs(tmp_path):
+    from skimage import data
+
+    (tmp_path / "in").mkdir()
+    Image.fromarray(data.astronaut()).save(tmp_path / "in" / "astronaut.png")
+    Image.fromarray(data.chelsea()).save(tmp_path / "in" / "chelsea.png")
+    return tmp_path
+
+
+@pytest.fixture
+def browse(tmp_path):
+    opened = []
+
+    def start(*arguments):
+        opened.append(Browser(tmp_path, *arguments))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def iou(one, other):
+    return (one & other).sum() / (one | other).sum()
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools
+def test_an_object_is_cut_and_saved(photographs, browse):
+    page = browse("in", "--out", "out")
+    page.astronaut()
+    page.until("app.state.certified")
+    found = page.labels() > 0
+    page.screenshot("app")
+
+    # Undo and redo, by keys and by buttons.
+    drawn = page.js("app.state.order.length")  # with the parts in which strokes were sent
+    page.keys("z", control=True)
+    page.until("app.state.order.length < arguments[0]", drawn)
+    page.click("redo")
+    page.until("app.state.order.length === arguments[0]", drawn)
+    page.settled()
+    assert iou(page.labels() > 0, found) > 0.999
+
+    # Files, each read by another program.
+    for box in page.driver.find_elements("css selector", "#kinds input"):
+        if not box.is_selected():
+            box.click()
+    page.keys("s", control=True)
+    page.until("document.getElementById('saved').textContent.startsWith('Saved')")
+    check_files(photographs / "out", found)
+
+    # The command with the same strokes.
+    content = json.loads((photographs / "out" / "astronaut-session.json").read_bytes())
+    (photographs / "strokes.png").write_bytes(base64.b64decode(content["marks"]))
+    arguments = ["--scribbles", photographs / "strokes.png", "--out", photographs / "command", "--device", "cpu"]
+    assert cli.main(["segment", *map(str, (photographs / "in" / "astronaut.png", *arguments)), "--quiet"]) == 0
+    assert iou(np.array(Image.open(photographs / "command" / "astronaut-mask.png")) > 0, found) >= 0.98
+
+    # The next picture, with a box.
+    page.keys("n")
+    page.ready(1)
+    page.keys("r")
+    page.drag([(60, 10), (440, 290)])
+    page.until("app.state.box !== null")
+    page.settled()
+    assert (page.labels() > 0).mean() > 0.05
+    page.screenshot("box")
+    page.keys("p")
+    page.ready(0)
+    page.settled()
+    assert iou(page.labels() > 0, found) > 0.999
+    assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def check_files(folder, found):
+    import tifffile
+    from pycocotools.coco import COCO
+    from shapely.geometry import shape
+
+    assert np.array_equal(np.array(Image.open(folder / "astronaut-mask.png")) > 0, found)
+    assert np.array(Image.open(folder / "astronaut-cutout.png")).shape == (*found.shape, 4)
+    assert np.array_equal(np.array(Image.open(folder / "astronaut-labels.png")) == 1, found)
+    assert np.array_equal(tifffile.imread(folder / "astronaut-labels.tif") == 1, found)
+    for name in ("coco", "coco-rle"):
+        coco = COCO(folder / f"astronaut-{name}.json")
+        masks = [coco.annToMask(one) > 0 for one in coco.loadAnns(coco.getAnnIds())]
+        assert iou(np.any(masks, axis=0), found) > 0.99
+    features = json.loads((folder / "astronaut-outlines.geojson").read_bytes())["features"]
+    assert sum(shape(one["geometry"]).area for one in features) == found.sum()
+    assert json.loads((folder / "astronaut-labelme.json").read_bytes())["imageWidth"] == found.shape[1]
+
+
+def test_tools_and_displays(photographs, browse):
+    page = browse("in/astronaut.png", "--out", "out")
+    assert not page.driver.find_element("id", "files").is_displayed()
+    page.stroke(OBJECT[0])
+    assert "background" in page.driver.find_element("id", "hint").text
+    page.astronaut()
+
+    page.keys("2")
+    page.stroke([(380, 60), (385, 120)])
+    page.until("app.state.labels.length === 3")
+    page.settled()
+    assert set(np.unique(page.labels())) == {0, 1, 2}
+    page.screenshot("labels")
+
+    page.keys("e")
+    page.drag([(380, 60), (385, 120)])
+    page.until("app.state.labels.length === 2")
+
+    # A stroke is drawn at once, by the page itself; Escape gives it up.
+    before = page.js("app.state.order.length")
+    radius = page.js("app.radius")
+    page.keys("]", "]")
+    assert page.js("app.radius") > radius
+
+    zoom = page.js("app.view.scale")
+    fixed = page.screen([(256, 256)])[0]
+    page.js(
+        "document.getElementById('top').dispatchEvent(new WheelEvent('wheel', "
+        "{deltaY: -300, clientX: arguments[0], clientY: arguments[1], cancelable: true}))",
+        *fixed,
+    )
+    assert page.js("app.view.scale") > 1.3 * zoom
+    assert np.abs(np.subtract(page.screen([(256, 256)])[0], fixed)).max() <= 1
+    page.screenshot("zoom")
+    page.keys("f")
+    assert page.js("app.view.scale") == pytest.approx(zoom)
+
+    for display in ("contour", "cutout", "both"):
+        page.keys("v")
+        assert page.js("app.display") == display
+        page.screenshot(display)
+    page.keys("?")
+    assert page.driver.find_element("id", "help").is_displayed()
+    page.screenshot("help")
+    page.keys("\ue00c")
+    assert page.js("app.state.order.length") == before
+    assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_slices_of_a_volume(tmp_path, browse):
+    z, y, x = np.mgrid[:30, :60, :70]
+    inside = (2 * (z - 15)) ** 2 + (y - 30) ** 2 + (x - 35) ** 2 < 18**2
+    volume = np.float32(100 * inside + np.random.default_rng(0).normal(0, 10, inside.shape))
+    np.save(tmp_path / "scan.npy", volume)
+    page = browse("scan.npy", "--out", "out")
+    page.stroke([(30, 30), (40, 30)])
+    page.stroke([(5, 5), (60, 5)], 2)
+    page.settled()
+    assert iou(page.labels() > 0, inside[15]) > 0.95
+    page.screenshot("volume")
+    page.keys("\ue013")
+    page.until("app.index === 16")
+    page.keys("a")
+    page.until("app.axis === 1 && app.mask.height === 30")
+    page.until("app.mask.labels.some((label) => label > 0)")
+    assert iou(page.labels() > 0, inside[:, 30]) > 0.9
+    assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
+    page = browse("in/astronaut.png", "--out", "out")
+    code = """(async () => { const answer = await fetch('picture/0');
+        await app.upload(new File([await answer.blob()], 'dropped.png')); })()"""
+    page.js(code)
+    page.ready(1)
+    assert page.js("app.items.map((one) => one.name)") == ["astronaut.png", "dropped.png"]
+    page.stroke([(220, 60), (230, 130)])
+    page.driver.refresh()
+    page.ready(1)
+    assert page.js("app.state.order.length") == 1
+    page.until("[...app.strokes.all()].length === 1")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("side", [512, 1414, 3464])
+def test_latency(photographs, browse, side):
+    """Print the milliseconds from the end of a stroke to its mask on the screen."""
+    photograph = Image.open(photographs / "in" / "astronaut.png").resize((side, side), Image.Resampling.LANCZOS)
+    photograph.save(photographs / "photo.jpg", quality=92)
+    page = browse("photo.jpg", "--out", "out")
+    scale = side / 512
+    for points in OBJECT:
+        page.stroke([(scale * x, scale * y) for x, y in points])
+    for points in BACKGROUND:
+        page.stroke([(scale * x, scale * y) for x, y in points], 2)
+    page.settled()
+    page.driver.set_script_timeout(10 * TIMEOUT)
+    times = page.driver.execute_async_script(STROKES, scale)
+    print(f"{side} x {side}: median {statistics.median(times):.0f} ms of {len(times)} strokes")
+    assert len(times) == 50
+
+
+STROKES = """
+const [scale, done] = arguments, app = cutmatchApp;
+const top = document.getElementById("top"), area = top.getBoundingClientRect();
+let seed = 7;
+const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
+const send = (type, x, y, button) => top.dispatchEvent(new PointerEvent(type, {
+  pointerId: 1, pointerType: "mouse", button, buttons: button ? 2 : 1, bubbles: true,
+  clientX: area.left + app.view.x + app.view.scale * x, clientY: area.top + app.view.y + app.view.scale * y }));
+(async () => {
+  const times = [];
+  for (let i = 0; i < 50; i++) {
+    const button = i % 2 ? 2 : 0;
+    const x = scale * ((button ? 300 : 100) + 150 * random()), y = scale * ((button ? 20 : 330) + 150 * random());
+    send("pointerdown", x, y, button);
+    for (let k = 1; k < 6; k++) { send("pointermove", x + 4 * k * scale, y + 3 * k * scale, button); await wait(16); }
+    const start = performance.now();
+    await new Promise((resolve) => {
+      // The server confirms a stroke after it has sent the mask.
+      app.connection.addEventListener("confirmed", () => requestAnimationFrame(() => resolve()), { once: true });
+      send("pointerup", x + 20 * scale, y + 15 * scale, button);
+    });
+    times.push(performance.now() - start);
+    await wait(300);
+  }
+  done(times);
+})();
+"""

@@ -1,0 +1,323 @@
+"""The server of the page: who is let in, what pages see, and that nothing is lost."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps.app import saving
+from apps.app.messages import AGAIN, FINAL, encode_stroke
+from apps.app.pictures import Source
+
+WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
+PORT = 8765
+
+
+def test_strokes_find_the_object(served, connect, scene):
+    page = connect(served())
+    page.open()
+    state = page.draw()
+    union = (page.labels > 0) | scene.truth
+    assert ((page.labels > 0) & scene.truth).sum() / union.sum() > 0.95
+    assert state["exact"]
+    assert state["energy"] > 0
+    assert sorted(page.strokes) == sorted(state["order"])
+    assert len(state["order"]) == 3
+
+
+def test_one_kind_of_stroke_asks_for_the_other(served, connect):
+    page = connect(served())
+    page.open()
+    assert page.said["state"]["message"] == "mark the object"
+    page.stroke([(15.5, 15.5)])
+    assert page.said["state"]["message"] == "mark the background"
+
+
+def test_undo_and_redo(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    found = page.labels.copy()
+    order = page.said["state"]["order"]
+    page.stroke([(5.5, 10.5), (5.5, 20.5)], 1, number=200)
+    page.settled()
+    assert not np.array_equal(page.labels, found)
+    page.say("undo", item=0)
+    page.until(lambda m: m["say"] == "state" and m["order"] == order)
+    page.settled()
+    assert np.array_equal(page.labels, found)
+    assert page.said["state"]["redo"]
+    page.say("redo", item=0)
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.say("clear", item=0)
+    page.until(lambda m: m["say"] == "state" and not m["order"])
+    page.say("undo", item=0)
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+
+
+def test_parts_of_a_stroke_are_undone_together(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    for k in range(4):
+        data = bytearray(encode_stroke(0, 300, [(8 + k, 14), (9 + k, 15)], 1.0, 1, None, None))
+        data[1] = 0 if k < 3 else FINAL
+        page.send(bytes(data))
+    page.until(lambda m: m["say"] == "confirmed" and m["number"] == 300)
+    assert len(page.said["state"]["order"]) > 3
+    page.say("undo", item=0)
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 3)
+
+
+def test_a_stroke_that_is_given_up_disappears(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    data = bytearray(encode_stroke(0, 300, [(5, 14), (6, 15)], 1.0, 1, None, None))
+    data[1] = 0
+    page.send(bytes(data))
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    kept = page.said["state"]["order"][:3]
+    page.say("cancel", item=0, number=300)
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 3)
+    assert page.said["state"]["order"] == kept
+
+
+def test_a_stroke_sent_again_counts_once(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    data = bytearray(encode_stroke(0, 103, [(2.5, 30.5), (29.5, 30.5)], 1.5, 0, None, None))
+    data[1] = FINAL | AGAIN
+    page.send(bytes(data))
+    page.until(lambda m: m["say"] == "confirmed")
+    assert len(page.said["state"]["order"]) == 3
+
+
+def test_a_second_tab_and_a_reload_see_the_same(served, connect):
+    client = served()
+    first = connect(client)
+    first.open()
+    first.draw()
+    second = connect(client)
+    second.open()
+    second.settled()
+    assert np.array_equal(second.labels, first.labels)
+    second.stroke([(1.5, 25.5)], 0, number=500)
+    assert len(second.strokes) == 4
+    first.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    first.socket.close()
+    third = connect(client)
+    third.open()
+    assert len(third.said["state"]["order"]) == 4
+
+
+def test_a_tab_closed_while_drawing_loses_nothing(served, connect):
+    client = served()
+    first, second = connect(client), connect(client)
+    first.open()
+    second.open()
+    first.draw()
+    data = bytearray(encode_stroke(0, 300, [(8, 14), (9, 15)], 1.0, 1, None, None))
+    data[1] = 0
+    first.send(bytes(data))
+    first.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    second.stroke([(1.5, 25.5)], 0, number=1, confirm=False)  # waits for the end of the other
+    first.socket.close()
+    second.until(lambda m: m["say"] == "confirmed")
+    assert len(second.said["state"]["order"]) == 6
+
+
+def test_a_box_and_a_start_mask(served, connect, scene, files):
+    client = served()
+    page = connect(client)
+    page.open()
+    page.say("box", item=0, box=list(scene.box))
+    page.until(lambda m: m["say"] == "state" and m["box"] == list(scene.box))
+    page.settled()
+    assert (page.labels > 0).sum() > 100
+    page.say("undo", item=0)
+    page.until(lambda m: m["say"] == "state" and m["box"] is None)
+    rough = np.roll(scene.truth, 2, axis=0)
+    Image.fromarray(np.uint8(255) * rough).save(files / "rough.png")
+    headers = {"origin": f"http://127.0.0.1:{PORT}"}
+    address = f"/{client.guard.token}/start/0"
+    assert client.post(address, content=(files / "rough.png").read_bytes(), headers=headers).status_code == 204
+    page.until(lambda m: m["say"] == "state" and m["start"])
+    page.settled()
+    assert ((page.labels > 0) & scene.truth).sum() > 200
+    assert client.post(address, content=b"nothing", headers=headers).status_code == 400
+
+
+def test_several_labels(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    page.stroke([(3.5, 10.5), (3.5, 20.5)], 2, number=7)
+    page.until(lambda m: m["say"] == "state" and m["labels"] == [0, 1, 2])
+    page.settled()
+    assert set(np.unique(page.labels)) == {0, 1, 2}
+
+
+def random_message(rng):
+    """A message that is broken, or refers to what does not exist."""
+    good = bytearray(encode_stroke(0, 1, rng.uniform(0, 30, (3, 2)), 1.0, 1, None, None))
+    kind = rng.integers(8)
+    if kind == 0:
+        return rng.bytes(int(rng.integers(0, 200)))
+    if kind == 1:
+        return bytes(good[: rng.integers(0, len(good))])
+    if kind == 2:
+        good[rng.integers(24, 28)] ^= int(rng.integers(1, 256))  # the number of points
+        return bytes(good)
+    if kind == 3:
+        good[4:8] = int(rng.integers(1, 2**32)).to_bytes(4, "little")  # another picture
+        return bytes(good)
+    if kind == 4:
+        return rng.bytes(20).decode("latin-1")
+    if kind == 5:
+        return json.dumps({"do": str(rng.choice(["undo", "box", "look", "?"])), "item": int(rng.integers(-5, 0))})
+    if kind == 6:
+        return json.dumps({"do": "box", "item": 0, "box": [*map(float, rng.normal(size=rng.integers(0, 6)))]})
+    return json.dumps({"do": "save", "item": 0, "kinds": [rng.bytes(5).hex()]})
+
+
+def test_broken_messages_change_nothing(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    found = page.labels.copy()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        page.send(random_message(rng))
+        assert page.until(lambda m: m["say"] == "error")["text"]
+    assert len(page.said["state"]["order"]) == 3
+    page.stroke([(1.5, 25.5)], 0, number=9)
+    assert len(page.said["state"]["order"]) == 4
+    assert ((page.labels > 0) == (found > 0)).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {}, 403),
+        ("/wrong/", {}, 403),
+        ("/{token}x/", {}, 403),
+        ("/{token}", {}, 307),
+        ("/{token}/", {}, 200),
+        ("/{token}/", {"host": "example.com"}, 403),
+        ("/{token}/", {"host": f"example.com:{PORT}"}, 403),
+        ("/{token}/", {"host": "127.0.0.1:1"}, 403),
+        ("/{token}/", {"host": f"localhost:{PORT}"}, 200),
+        ("/{token}/", {"origin": "http://example.com"}, 403),
+        ("/{token}/", {"origin": "null"}, 403),
+        ("/{token}/static/main.js", {}, 200),
+        ("/{token}/static/nothing.js", {}, 404),
+        ("/{token}/static/..%2f..%2fcli.py", {}, 404),
+        ("/{token}/static/%2e%2e/__init__.py", {}, 404),
+        ("/{token}/picture/5", {}, 400),
+        ("/{token}/picture/0/0/0", {}, 400),
+        ("/open/wrong", {}, 403),
+    ],
+)
+def test_who_is_let_in(served, connect, path, headers, status):
+    client = served()
+    connect(client).open()
+    answer = client.get(path.format(token=client.guard.token), headers=headers, follow_redirects=False)
+    assert answer.status_code == status
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "http://example.com", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1"]
+)
+def test_sockets_of_other_pages_are_refused(served, origin):
+    client = served()
+    headers = {} if origin is None else {"origin": origin}
+    own = {"origin": f"http://127.0.0.1:{PORT}"}
+    for token, given in ((client.guard.token, headers), ("wrong", own)):
+        address = f"ws://127.0.0.1:{PORT}/{token}/socket"
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(address, headers=given):
+            pass
+    assert client.post(f"/{client.guard.token}/pictures?name=a.png", headers=headers).status_code == 403
+
+
+def test_the_first_address_works_once(served):
+    client = served()
+    path = client.guard.first_address.partition(str(PORT))[2]
+    answer = client.get(path, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/{client.guard.token}/")
+    assert client.get(path, follow_redirects=False).status_code == 403
+
+
+def test_uploads(served, connect, files, monkeypatch):
+    client = served()
+    page = connect(client)
+    headers = {"origin": f"http://127.0.0.1:{PORT}"}
+    address = f"/{client.guard.token}/pictures?name="
+    data = (files / "photo.png").read_bytes()
+    assert client.post(address + "photo.png", content=data, headers=headers).json() == {"item": 1}
+    assert [one["name"] for one in page.until(lambda m: m["say"] == "items")["items"]] == ["photo.png", "photo.png"]
+    page.open(1)
+    page.draw(1)
+    page.say("save", item=1, kinds=["mask"])
+    assert page.until(lambda m: m["say"] in ("saved", "error"))["files"] == ["photo-2-mask.png"]
+    for name in ("../photo.png", "", "a/b.png", "a%00.png", "x" * 300):
+        assert client.post(address + name, content=data, headers=headers).status_code == 400
+    assert client.post(address + "text.png", content=b"text", headers=headers).status_code == 400
+    monkeypatch.setattr("apps.app.server.MAX_UPLOAD", 100)
+    assert "larger" in client.post(address + "b.png", content=data, headers=headers).text
+
+
+def test_pictures_of_a_folder(served, connect, files):
+    client = served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
+    page = connect(client)
+    assert [one["state"] for one in page.said["hello"]["items"]] == ["new", "new"]
+    page.open(0)
+    page.draw()
+    page.say("save", item=0, kinds=["mask"])
+    page.until(lambda m: m["say"] == "saved")
+    page.until(lambda m: m["say"] == "items" and [one["state"] for one in m["items"]] == ["done", "new"])
+    page.open(1)
+    page.say("undo", item=0)
+    assert "not open" in page.until(lambda m: m["say"] == "error")["text"]
+    page.open(0)
+    assert len(page.said["state"]["order"]) == 3
+
+
+def test_a_picture_that_cannot_be_read_is_reported(served, connect, files):
+    (files / "broken.png").write_bytes(b"nothing")
+    client = served(Source("broken", files / "broken.png"), Source("photo", files / "photo.png"))
+    page = connect(client)
+    page.say("open", item=0)
+    assert "cannot read" in page.until(lambda m: m["say"] == "error")["text"]
+    page.say("open", item=7)
+    assert "no picture 7" in page.until(lambda m: m["say"] == "error")["text"]
+    page.open(1)
+
+
+def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
+    page = connect(served())
+    page.open()
+    page.draw()
+    (tmp_path / "out").mkdir(exist_ok=True)
+    theirs = tmp_path / "out" / "photo-mask.png"
+    theirs.write_bytes(b"theirs")
+    page.say("save", item=0, kinds=["mask"])
+    assert "already exists" in page.until(lambda m: m["say"] in ("saved", "error"))["text"]
+    assert theirs.read_bytes() == b"theirs"
+
+
+def test_nothing_to_save_is_an_error(served, connect):
+    page = connect(served())
+    page.open()
+    for kinds in (["mask"], [], ["?"]):
+        page.say("save", item=0, kinds=kinds)
+        assert page.until(lambda m: m["say"] in ("saved", "error"))["say"] == "error"
+
+
+def test_kinds_have_different_files():
+    assert len({suffix for _, suffix in saving.KINDS.values()}) == len(saving.KINDS)

@@ -1,0 +1,75 @@
+"""Scenes, and an independent computation of what a session must show."""
+
+from itertools import pairwise
+
+import numpy as np
+
+import gridcut
+from apps.segment.terms import FORBIDDEN
+from apps.session.image_models import touching
+from apps.session.stroke_records import Box, Marks, Stroke, effective
+
+
+def disc_scene(height=40, width=56, seed=0, noise=18):
+    """A noisy image of a disc, uint8 (H, W, 3), and the disc."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:height, :width]
+    truth = (y - height / 2) ** 2 + (x - width / 2) ** 2 < (height / 3) ** 2
+    image = rng.normal(110, noise, (height, width, 3)) + truth[..., None] * np.array([40, 10, -25])
+    return np.uint8(np.clip(image, 0, 255)), truth
+
+
+def painted(records, shape, full):
+    """Marks of records on a grid, from the distance of every pixel to every segment."""
+    down, across = shape[0] / full[0], shape[1] / full[1]
+    y, x = (axis + 0.5 for axis in np.mgrid[: shape[0], : shape[1]])
+    layer = np.full(shape, -1, np.int16)
+    outside = np.zeros(shape, bool)
+    for record in effective(records):
+        if isinstance(record, Box):
+            x0, y0, x1, y1 = record.box
+            outside = (
+                (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
+            )
+        elif isinstance(record, Marks):
+            assert shape == full
+            layer = np.where(record.marks == -1, layer, record.marks)
+        elif isinstance(record, Stroke):
+            points = np.array(record.points) * (across, down)
+            covered = near_polyline(x, y, points, max(0.5, record.radius * across))
+            layer[covered] = -1 if record.label is None else record.label
+    return np.where((layer == -1) & outside, np.int16(0), layer)
+
+
+def near_polyline(x, y, points, radius):
+    covered = np.zeros(x.shape, bool)
+    corners = points if len(points) > 1 else [*points, *points]
+    for (x0, y0), (x1, y1) in pairwise(corners):
+        run, fall = x1 - x0, y1 - y0
+        length = run**2 + fall**2
+        along = np.clip(((x - x0) * run + (y - y0) * fall) / length, 0, 1) if length else 0.0
+        covered |= (x - x0 - along * run) ** 2 + (y - y0 - along * fall) ** 2 <= radius**2
+    for px, py in points:
+        covered |= (np.floor(px) == x - 0.5) & (np.floor(py) == y - 0.5)
+    return covered
+
+
+def costs_with(costs, marks):
+    """Costs (L, H, W) of all pixels, from the tables and the marks."""
+    unary = costs.table[:, costs.index].astype(np.int64)
+    if costs.location is not None:
+        unary += costs.location
+    for place, value in enumerate(costs.values):
+        unary[place][marks == value] = 0
+        unary[place][(marks >= 0) & (marks != value)] = FORBIDDEN
+    return unary
+
+
+def cold_labels(view, models, marks, keep):
+    """Labels of a first solve of two labels, with the given models and marks."""
+    costs = view.costs(models)
+    background, foreground = costs_with(costs, marks)
+    cut = gridcut.max_flow(background, foreground, view.edges(), device="cpu")
+    cut.check()
+    labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
+    return touching(labels, marks, costs.values) if keep == "touching" else labels

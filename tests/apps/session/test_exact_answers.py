@@ -1,0 +1,147 @@
+"""After any sequence of strokes, undos and redos, the answer equals a cold solve with the same marks and models.
+
+Default: some dozens of sequences; ``pytest -m thorough tests/apps/session`` runs 1000 more; CUTMATCH_SEED moves them.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from apps.session import Session
+from apps.session.image_models import ImageView
+from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
+
+BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
+STEPS = 12
+ACTIONS = {"stroke": 0.45, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.06, "clear": 0.04}
+
+
+def random_step(session, rng, objects):
+    """One action of a user: mostly strokes."""
+    height, width = session.shape
+    points = rng.uniform((-3, -3), (width + 3, height + 3), (rng.integers(1, 4), 2))
+    radius = float(rng.choice([0.3, 1.0, 2.0, 4.5]))
+    action = rng.choice(list(ACTIONS), p=list(ACTIONS.values()))
+    if action in ("stroke", "part"):
+        session.stroke(points, radius, int(rng.integers(0, objects + 1)), final=action == "stroke")
+    elif action == "erase":
+        session.erase(points, radius)
+    elif action == "box":
+        x0, y0 = rng.integers(0, width // 2), rng.integers(0, height // 2)
+        session.box((int(x0), int(y0), int(x0 + width // 2), int(y0 + height // 2)))
+    else:
+        getattr(session, action)()
+
+
+def check_answer(session, image):
+    """The labels on the answer grid, and their certificate; the worker must not change them meanwhile."""
+    with session._lock:
+        answers, records = session._answers, session._records
+        marks = painted(records, answers.preview.shape, session.shape)
+        np.testing.assert_array_equal(answers.marks(), marks)
+        models = answers._models
+        if models is None:
+            given = np.unique(marks[marks >= 0])
+            assert len(given) < 2
+            assert (answers.preview == (given[0] if given.size else 0)).all()
+            return
+        view = ImageView(lambda: answers._rgb, keep_lab=True)
+        keep = "all" if answers._start is not None else "touching"
+        answers._cut.solved.check()
+        if len(models.values) == 2:
+            np.testing.assert_array_equal(answers.preview, cold_labels(view, models, marks, keep))
+            assert answers._cut.energy == pytest.approx(energy_of(view, models, marks, answers._cut), rel=1e-12)
+
+
+def energy_of(view, models, marks, cut):
+    """Energy of the labels of a cut, summed from its terms."""
+    costs = view.costs(models)
+    unary = costs_with(costs, marks)
+    object_side = cut.solved.labels
+    total = int(np.where(object_side, unary[1], unary[0]).sum())
+    height, width = object_side.shape
+    for (down, right), weight in view.edges().items():
+        here = np.zeros((height, width), bool)
+        rows, columns = slice(0, height - down), slice(max(0, -right), width - max(0, right))
+        there = object_side[down:, slice(max(0, right), width + min(0, right))]
+        here[rows, columns] = object_side[rows, columns] != there
+        total += int(weight[here].sum())
+    return total / 256 + costs.common
+
+
+def run_sequence(seed, steps=STEPS):
+    rng = np.random.default_rng([BASE, seed])
+    image, _ = disc_scene(int(rng.integers(20, 36)), int(rng.integers(20, 50)), seed)
+    objects = 1 if rng.random() < 0.8 else 2
+    with Session(image, device="cpu") as session:
+        for _ in range(steps):
+            random_step(session, rng, objects)
+            check_answer(session, image)
+            if rng.random() < 0.2:
+                session.wait()
+                check_answer(session, image)
+        session.wait()
+        check_answer(session, image)
+        result = session.result()
+        np.testing.assert_array_equal(result.labels, session.labels)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_sequences(seed):
+    run_sequence(seed)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_random_sequences_on_a_reduced_grid(tiny_grids, seed):
+    """Images of more than 1500 pixels; the others are not reduced."""
+    run_sequence(seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("block", range(20))
+def test_many_random_sequences(block):
+    for seed in range(2000 + 50 * block, 2050 + 50 * block):
+        run_sequence(seed)
+
+
+def test_the_full_cut_equals_a_cold_one(tiny_grids, disc):
+    image, _ = disc
+    with Session(image, device="cpu") as session:
+        session.stroke([(24, 20), (32, 20)], 2)
+        session.stroke([(3, 3), (52, 3)], 2, 0)
+        session.stroke([(3, 37), (52, 37)], 1, 0)
+        session.wait()
+        answers = session._answers
+        assert answers.preview.shape != session.shape == image.shape[:2]
+        assert session.state["exact"]
+        view = ImageView(lambda: np.float32(image) / np.float32(255), keep_lab=True)
+        marks = painted(session._records, session.shape, session.shape)
+        np.testing.assert_array_equal(session.labels, cold_labels(view, answers._models, marks, "touching"))
+        assert session.result().certified
+
+
+def test_undo_and_redo_restore_the_labels(session):
+    """The models are fitted again, too, so the whole result is the earlier one."""
+    session.stroke([(10, 30), (14, 36)], 1.5, 0)
+    session.wait()
+    after = session.labels
+    assert session.undo()
+    session.wait()
+    before = session.labels
+    assert session.redo()
+    session.wait()
+    np.testing.assert_array_equal(session.labels, after)
+    assert session.undo()
+    session.wait()
+    np.testing.assert_array_equal(session.labels, before)
+
+
+def test_the_result_depends_on_the_records_alone(session, disc):
+    """However they came: parts, erased strokes and waiting have no influence."""
+    image, _ = disc
+    with Session(image, device="cpu") as other:
+        for record in session._records:
+            other.stroke(record.points, record.radius, record.label)
+        other.wait()
+        np.testing.assert_array_equal(other.labels, session.labels)

@@ -1,0 +1,215 @@
+"""Sessions in files, the files of `cutmatch segment --save-session`, and exports."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from apps import cli
+from apps.common.errors import OutputError
+from apps.common.images import InputError, read_image
+from apps.common.rle import mask_of_runs, run_lengths
+from apps.session import Session
+
+
+def assert_same(one, other):
+    one.wait()
+    other.wait()
+    np.testing.assert_array_equal(one.labels, other.labels)
+    assert one.strokes == other.strokes
+
+
+@pytest.fixture
+def rich(session, disc):
+    """A session with every kind of record."""
+    _, truth = disc
+    session.box((6, 1, 50, 39))
+    session.start_from(np.roll(truth, 1, axis=0))
+    session.erase([(30, 3), (40, 3)], 1)
+    session.stroke([(4, 36), (9, 36)], 1.5, 0, final=False)
+    session.stroke([(9, 36), (15, 37)], 1.5, 0)
+    session.stroke([(28, 20)], 1, 1)
+    session.wait()
+    return session
+
+
+def test_a_stored_session_continues(rich, disc, tmp_path):
+    image, _ = disc
+    rich.save(tmp_path / "a.json", "photo.png")
+    with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
+        assert_same(loaded, rich)
+        assert loaded.result().certified
+        for one in (loaded, rich):
+            one.undo()
+            one.undo()
+        assert_same(loaded, rich)
+        for one in (loaded, rich):
+            one.stroke([(50, 30)], 2, 0)
+        assert_same(loaded, rich)
+        loaded.save(tmp_path / "b.json", "photo.png")
+        with Session.load(tmp_path / "b.json", image, device="cpu") as again:
+            assert_same(again, loaded)
+
+
+def test_cleared_records_are_not_stored(session, disc, tmp_path):
+    session.clear()
+    session.stroke([(28, 20)], 1)
+    session.save(tmp_path / "a.json")
+    assert len(json.loads((tmp_path / "a.json").read_text())["records"]) == 1
+
+
+def test_keep_is_stored(disc, tmp_path):
+    image, _ = disc
+    with Session(image, keep="all", device="cpu") as session:
+        session.save(tmp_path / "a.json")
+    assert Session.load(tmp_path / "a.json", image)._keep == "all"
+    assert Session.load(tmp_path / "a.json", image, keep="touching")._keep == "touching"
+
+
+def test_the_command_resumes_a_session(rich, disc, tmp_path):
+    image, truth = disc
+    Image.fromarray(image).save(tmp_path / "photo.png")
+    rich.save(tmp_path / "a.json", "photo.png")
+    line = ["segment", tmp_path / "photo.png", "--resume-session", tmp_path / "a.json", "--out", tmp_path / "out"]
+    assert cli.main([*map(str, line)]) == 0
+    mask = np.array(Image.open(tmp_path / "out" / "photo-mask.png")) > 0
+    assert (mask == truth).mean() > 0.95
+
+
+def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
+    line = ["segment", "photo.png", "--scribbles", "strokes.png", "--box", "2,2,30,30", "--save-session", "s.json"]
+    paths = [str(files / word) if word.endswith((".png", ".json")) else word for word in line]
+    assert cli.main([*paths, "--out", str(tmp_path / "out")]) == 0
+    with Session.load(files / "s.json", scene.image, device="cpu") as session:
+        session.wait()
+        assert [one["kind"] for one in session.strokes] == ["box", "start", "marks"]
+        assert (session.mask == scene.truth).mean() > 0.98
+        session.stroke([(15, 16)], 2, 0)
+        session.save(tmp_path / "again.json")
+        with Session.load(tmp_path / "again.json", scene.image, device="cpu") as again:
+            assert_same(again, session)
+
+
+def test_sessions_of_other_images(session, disc, tmp_path):
+    image, _ = disc
+    session.save(tmp_path / "a.json", "disc.png")
+    for other, message in ((image[:, :-1], "55x40"), (image[::-1], "another image, 'disc.png'")):
+        with pytest.raises(InputError, match=message):
+            Session.load(tmp_path / "a.json", other, device="cpu")
+    with pytest.raises(InputError, match="the volume is"):
+        Session.load(tmp_path / "a.json", np.zeros((3, 40, 56), np.uint8), device="cpu")
+    with pytest.raises(InputError, match="no file"):
+        Session.load(tmp_path / "b.json", image, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"records": 3},
+        {"records": [3]},
+        {"records": [{"kind": "lasso"}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": 1}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": -1, "label": 1}]},
+        {"records": [{"kind": "stroke", "points": [[1, "a"]], "radius": 1, "label": 1}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": "1", "label": 1}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": 1, "label": 1000}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": 1, "label": True}]},
+        {"records": [{"kind": "stroke", "points": [[1, 2]], "radius": 1, "label": 1, "slice": 3}]},
+        {"records": [{"kind": "erase"}]},
+        {"records": [{"kind": "box", "box": [0, 0, 56, 40]}]},
+        {"records": [{"kind": "start"}]},
+        {"records": [{"kind": "start", "pixels": "aGk="}]},
+        {"options": 3},
+        {"image": 3},
+        {"version": 9},
+        {"format": "other"},
+    ],
+)
+def test_damaged_sessions(session, disc, tmp_path, change):
+    session.save(tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    (tmp_path / "a.json").write_text(json.dumps(content | change))
+    with pytest.raises(InputError, match="path: .*a.json"):
+        Session.load(tmp_path / "a.json", disc[0], device="cpu")
+
+
+def test_a_session_that_cannot_be_written(session, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="path"):
+        session.save(tmp_path / "file" / "a.json")
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two squares as objects 1 and 3, their labels, and a folder."""
+    image = np.full((30, 60, 3), 60, np.uint8)
+    image[8:22, 8:22], image[8:22, 38:52] = (200, 60, 60), (60, 60, 200)
+    labels = np.zeros((30, 60), np.int16)
+    labels[8:22, 8:22], labels[8:22, 38:52] = 1, 3
+    with Session(image, device="cpu") as session:
+        session.stroke([(15, 15)], 3, 1)
+        session.stroke([(45, 15)], 3, 3)
+        session.stroke([(3, 3), (57, 3)], 2, 0)
+        yield session, labels, tmp_path
+
+
+def test_exported_images(two):
+    session, labels, folder = two
+    for kind in ("mask", "labels", "cutout"):
+        assert session.export(folder / f"{kind}.png", kind) == folder / f"{kind}.png"
+    np.testing.assert_array_equal(np.array(Image.open(folder / "mask.png")), np.uint8(255) * (labels > 0))
+    np.testing.assert_array_equal(np.array(Image.open(folder / "labels.png")), labels)
+    cutout = np.array(Image.open(folder / "cutout.png"))
+    assert cutout.shape == (30, 60, 4)
+    assert (cutout[10:20, 10:20, 3] == 255).all()
+    assert (cutout[:5, :, 3] == 0).all()
+    session.export(folder / "labels.tif", "labels")
+    np.testing.assert_array_equal(tifffile.imread(folder / "labels.tif"), labels)
+    assert read_image(folder / "mask.png").shape == (30, 60, 3)
+
+
+def test_exported_annotations(two):
+    session, labels, folder = two
+    for kind in ("coco", "coco-rle", "geojson", "labelme"):
+        session.export(folder / "out" / f"{kind}.json", kind, image=folder / "squares.png")
+    coco, rle, geojson, labelme = (
+        json.loads((folder / "out" / f"{kind}.json").read_text()) for kind in ("coco", "coco-rle", "geojson", "labelme")
+    )
+    assert coco["images"][0] == {"id": 1, "file_name": "squares.png", "width": 60, "height": 30}
+    assert [(one["category_id"], one["area"], one["bbox"]) for one in coco["annotations"]] == [
+        (1, 196, [8, 8, 14, 14]),
+        (3, 196, [38, 8, 14, 14]),
+    ]
+    assert [one["size"] for one in (found["segmentation"] for found in rle["annotations"])] == [[30, 60]] * 2
+    assert len(geojson["features"]) == 2
+    assert labelme["imagePath"] == "../squares.png"
+    for shape, value in zip(labelme["shapes"], (1, 3), strict=True):
+        drawn = np.zeros((30, 60), np.uint8)
+        corners = np.array(shape["points"], np.int32)
+        cv2.fillPoly(drawn, [np.minimum(corners, corners.max(axis=0) - 1)], 1)
+        np.testing.assert_array_equal(drawn > 0, labels == value)
+    runs = run_lengths(labels == 1)
+    np.testing.assert_array_equal(mask_of_runs(runs, (30, 60)), labels == 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("a.png", "svg", "kind must be one of mask, cutout, labels, coco"),
+        ("a.jpg", "mask", "must end in .png for the kind mask"),
+        ("a.gif", "labels", "must end in .png or .tif for the kind labels"),
+    ],
+)
+def test_bad_exports_write_nothing(session, tmp_path, name, kind, message):
+    with pytest.raises(InputError, match=message):
+        session.export(tmp_path / name, kind)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_cannot_be_written(session, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="path"):
+        session.export(tmp_path / "file" / "a.png", "mask")

@@ -1,0 +1,183 @@
+"""Sessions with volumes: slices at once, the volume on release, anisotropic voxels, files."""
+
+import numpy as np
+import pytest
+
+import gridcut
+from apps.common.images import InputError
+from apps.segment.multilabel import segment_volume
+from apps.session import Session
+from apps.session.canvas import Canvas
+from apps.session.stroke_records import make_stroke
+from apps.volumes.volume_files import read_volume
+from tests.apps.session.scenes import costs_with, near_polyline
+
+SHAPE = (14, 20, 24)
+
+
+def ball(seed=0):
+    rng = np.random.default_rng(seed)
+    z, y, x = np.mgrid[:14, :20, :24]
+    truth = ((z - 7) * 1.6) ** 2 + (y - 10) ** 2 + (x - 12) ** 2 < 49
+    return rng.normal(100, 12, SHAPE) + 45 * truth, truth
+
+
+@pytest.fixture
+def session():
+    volume, _ = ball()
+    with Session(volume, device="cpu") as one:
+        one.stroke([(10, 10), (14, 10)], 1.5, slice=7)
+        one.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
+        one.wait()
+        yield one
+
+
+def cold_volume(session, keep="all"):
+    """Labels of a first solve with the session's models and marks."""
+    answers = session._answers
+    costs = answers._cut.costs
+    unary = costs_with(costs, answers.marks())
+    cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
+    cut.check()
+    labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
+    return answers._touching(labels, answers.marks(), costs.values) if keep == "touching" else labels
+
+
+def test_the_object_is_found(session):
+    _, truth = ball()
+    assert (session.mask == truth).mean() > 0.98
+    assert session.state["exact"]
+    assert session.result().certified
+    np.testing.assert_array_equal(session.labels, cold_volume(session, "touching"))
+
+
+def test_the_same_as_segment_volume(session):
+    volume, _ = ball()
+    seeds = session._answers.marks() + 1  # 0 is "no seed" there
+    expected = segment_volume(volume, seeds, device="cpu", keep="all").labels - 1
+    with Session(volume, device="cpu", keep="all") as other:
+        for stroke in session._records:
+            other.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
+        other.wait()
+        np.testing.assert_array_equal(other.labels, expected)
+
+
+@pytest.mark.parametrize("spacing", [None, (2.0, 0.5, 1.0)])
+def test_random_strokes_on_slices_of_any_axis(spacing):
+    """The slice minimises the energy of the volume if the other slices keep their labels; then the volume is cut."""
+    volume, _ = ball(1)
+    rng = np.random.default_rng(2)
+    with Session(volume, spacing, keep="all", device="cpu") as session:
+        session.stroke([(10, 10), (14, 10)], 1.5, slice=7)
+        session.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
+        session.wait()
+        for k in range(12):
+            axis = int(rng.integers(3))
+            index = int(rng.integers(SHAPE[axis]))
+            rows, columns = np.delete(SHAPE, axis)
+            before = session.labels
+            costs = session._answers._view.costs(session._answers._models)
+            points = rng.uniform((0, 0), (columns, rows), (2, 2))
+            session.stroke(points, 1.0, int(k % 2), axis, index, final=False)
+            place = (slice(None),) * axis + (index,)
+            unary = costs_with(costs, session._answers.marks())
+            held = np.ones(SHAPE, bool)
+            held[place] = False
+            source = np.where(held, (before == 1) * np.int64(1 << 24), unary[0])
+            sink = np.where(held, (before != 1) * np.int64(1 << 24), unary[1])
+            cold = gridcut.max_flow(source, sink, session._answers._view.edges(), device="cpu")
+            np.testing.assert_array_equal(session.labels, cold.labels)
+            if k % 3 == 2:
+                session.undo() if k % 2 else session.stroke([(1, 1)], 1, 0, slice=0)
+                session.wait()
+                np.testing.assert_array_equal(session.labels, cold_volume(session))
+                assert session.result().certified
+
+
+def test_a_brush_is_round_in_the_unit_of_spacing():
+    canvas = Canvas(SHAPE, SHAPE, np.array([4.0, 1.0, 1.0]))
+    canvas.change_to([make_stroke([(12, 7)], 4, 1, SHAPE, 1, 10)])
+    marks = canvas.marks_in_slice(1, 10) == 1
+    assert marks.any(axis=0).sum() == 6
+    assert marks.any(axis=1).sum() == 2
+    assert (canvas.all_marks() == 1).sum() == marks.sum()
+    y, x = np.mgrid[:14, :24] + 0.5
+    np.testing.assert_array_equal(marks, near_polyline(x, 4 * y, np.array([(12, 28)]), 4))
+
+
+def test_several_objects_and_undo(session):
+    before = session.labels
+    session.stroke([(12, 10)], 1, 2, slice=4)
+    assert (session.labels[4, 9:11, 11:13] == 2).all()
+    session.wait()
+    assert session.result().values == (0, 1, 2)
+    session.undo()
+    session.wait()
+    np.testing.assert_array_equal(session.labels, before)
+
+
+def test_one_kind_of_stroke():
+    volume, _ = ball()
+    with Session(volume, device="cpu") as session:
+        session.stroke([(12, 10)], 1, slice=7)
+        assert session.mask.all()
+        assert session.state["message"] == "mark the background"
+        session.wait()
+        assert not session.result().certified
+        session.undo()
+        assert not session.mask.any()
+
+
+def test_stored_and_exported(session, tmp_path):
+    volume, _ = ball()
+    session.save(tmp_path / "a.json", "ball.npy")
+    with Session.load(tmp_path / "a.json", volume, device="cpu") as loaded:
+        loaded.wait()
+        np.testing.assert_array_equal(loaded.labels, session.labels)
+    for other, message in ((volume[1:], "14 voxels|24x20x13"), (volume + 1, "another volume, 'ball.npy'")):
+        with pytest.raises(InputError, match=message):
+            Session.load(tmp_path / "a.json", other, device="cpu")
+    with pytest.raises(InputError, match="a.json"):
+        Session.load(tmp_path / "a.json", np.zeros((20, 24), np.uint8), device="cpu")
+    for suffix in (".npy", ".tif"):
+        session.export(tmp_path / f"labels{suffix}", "labels")
+        np.testing.assert_array_equal(read_volume(tmp_path / f"labels{suffix}").values, session.labels)
+    with pytest.raises(InputError, match="no suffix of a volume"):
+        session.export(tmp_path / "labels.png", "labels")
+    with pytest.raises(InputError, match="kind must be one of mask, labels"):
+        session.export(tmp_path / "labels.npy", "coco")
+
+
+@pytest.mark.parametrize("suffix", [".nii.gz", ".nrrd", ".mha"])
+def test_the_format_and_geometry_of_a_volume_file(session, tmp_path, suffix):
+    pytest.importorskip("SimpleITK")
+    volume, _ = ball()
+    with Session(volume, (3.0, 1.5, 0.5), device="cpu") as given:
+        for stroke in session._records:
+            given.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
+        given.export(tmp_path / f"mask{suffix}", "mask")
+    stored = read_volume(tmp_path / f"mask{suffix}")
+    assert stored.geometry.spacing == pytest.approx((3.0, 1.5, 0.5))
+    assert set(np.unique(stored.values)) == {0, 255}
+    with Session(stored, device="cpu") as again:
+        again.stroke([(12, 10)], 1, slice=7)
+        again.stroke([(2, 2)], 1, 0, slice=7)
+        again.export(tmp_path / f"again{suffix}", "mask")
+        np.testing.assert_array_equal(read_volume(tmp_path / f"again{suffix}").values, stored.values)
+        assert read_volume(tmp_path / f"again{suffix}").geometry.spacing == pytest.approx((3.0, 1.5, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [((None, None), "slice is missing"), ((3, 0), "axis must be"), ((1, 20), "slice must be"), ((0, -1), "slice must")],
+)
+def test_bad_slices(session, place, message):
+    with pytest.raises(InputError, match=message):
+        session.stroke([(1, 1)], 1, 1, *place)
+
+
+def test_what_volumes_do_not_have(session):
+    with pytest.raises(InputError, match="box needs an image"):
+        session.box((1, 1, 5, 5))
+    with pytest.raises(InputError, match="start_from needs an image"):
+        session.start_from(np.zeros(SHAPE))
