@@ -9,7 +9,8 @@
   cutmatch match         match points between two images of a scene, and find their geometry
   cutmatch track         track points or particles over many frames
   cutmatch matching      find a maximum matching of the rows and columns of a sparse matrix
-  cutmatch info          show versions, devices, threads and cache folders
+  cutmatch warmup        compile all kernels now, so that no later run waits for it
+  cutmatch info          show versions, devices, threads and compiled kernels
 
 `cutmatch NAME --help` lists the options of each command.
 
@@ -26,6 +27,7 @@ from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
 COMMANDS = {
     "demo": "apps.demo",
     "segment": "apps.segment.segment_command",
+    "app": "apps.app.app_command",
     "superpixels": "apps.superpixels.superpixels_command",
     "denoise": "apps.denoise.denoise_command",
     "stereo": "apps.stereo.stereo_command",
@@ -33,6 +35,7 @@ COMMANDS = {
     "match": "apps.match.match_command",
     "track": "apps.track.track_command",
     "matching": "apps.matching",
+    "warmup": "apps.warmup.warmup_command",
     "info": "apps.info",
 }
 

@@ -60,8 +60,8 @@ def max_flow(kind: str, size: int) -> dict:
 def segment(kind: str, size: int) -> dict:
     from argparse import Namespace
 
-    from apps.segment import label_jobs as jobs
     from apps.segment import multilabel as objects
+    from apps.segment import volume_jobs as jobs
 
     held = []
     find = objects.segment_volume
@@ -75,9 +75,12 @@ def segment(kind: str, size: int) -> dict:
         files = [Path(folder) / name for name in ("scan.npy", "seeds.npy")]
         for path, array in zip(files, balls(size), strict=True):
             np.save(path, array)
-        chosen = Namespace(out=folder, connectivity=6, spacing=(1.0, 1.0, 1.0), keep=None, device="cpu")
+        job = jobs.VolumeJob(files[0], (), files[1], None, None, None)
+        chosen = Namespace(
+            out=folder, connectivity=6, spacing=None, keep=None, device="cpu", volume=False, labels=str(files[1])
+        )
         start = time.perf_counter()
-        jobs.label(jobs.Job(*files, None, True), chosen)
+        jobs.segment_volume_files(job, chosen)
         seconds = time.perf_counter() - start
     return _proved(held[0].solved, seconds, resident("VmHWM"))
 

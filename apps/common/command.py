@@ -9,12 +9,18 @@ import sys
 from pathlib import Path
 
 from apps.common.errors import InputError, is_closed
+from apps.common.number_lists import joined
 
-SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name an output file, and its suffix
+# Options that name an output file, and its suffix.
+SUFFIX_OF = {"json": ".json", "csv": ".csv", "report": ".html", "save_session": ".json"}
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser that explains how to pass a value that starts with a hyphen."""
+    """Argument parser for options with several numbers; it explains how to pass a value that starts with a hyphen."""
+
+    def parse_args(self, args=None, namespace=None):
+        metavars = {option: str(action.metavar) for action in self._actions for option in action.option_strings}
+        return super().parse_args(joined(sys.argv[1:] if args is None else args, metavars), namespace)
 
     def error(self, message):
         if message.startswith("argument --") and message.endswith("expected one argument"):
@@ -46,7 +52,7 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
             continue
         if Path(value).suffix.lower() != suffix:
             hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
-            raise InputError(f"--{name}: {value!r} must end in {suffix}{hint}")
+            raise InputError(f"--{name.replace('_', '-')}: {value!r} must end in {suffix}{hint}")
     return chosen
 
 
@@ -73,8 +79,18 @@ def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
     options.add_argument("--quiet", action="store_true", help="print errors only")
 
 
+def add_record_option(options: argparse.ArgumentParser, command: str) -> None:
+    """Add --no-record to a command that writes a record of each result."""
+    options.add_argument(
+        "--no-record",
+        dest="record",
+        action="store_false",
+        help=f"write no NAME-{command}.json: versions, options, inputs, energy and seconds of each result",
+    )
+
+
 def add_batch_options(options: argparse.ArgumentParser) -> None:
-    """Add the options of commands that accept many inputs: --workers, --scheduler, --resume."""
+    """Add the options of commands that accept many inputs: --workers, --scheduler, --resume, --report."""
     batch = options.add_argument_group("many inputs")
     batch.add_argument("--workers", type=int, metavar="N", help="number of processes, each with one input at a time")
     batch.add_argument(
@@ -82,6 +98,9 @@ def add_batch_options(options: argparse.ArgumentParser) -> None:
     )
     batch.add_argument(
         "--resume", action="store_true", help="skip inputs that an earlier run finished with the same options"
+    )
+    batch.add_argument(
+        "--report", metavar="FILE", help="write a page, FILE.html, that shows all results with their scores and times"
     )
 
 
@@ -149,7 +168,7 @@ def write_json(target: str, content) -> None:
     """Write JSON to a file, or to standard output for "-"; numbers that are not finite become null."""
     from apps.common.writing import write_bytes
 
-    text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(finite(content), indent=2, allow_nan=False) + "\n"
     if target != "-":
         write_bytes(target, text.encode(), "--json")
     elif is_closed("stdout"):
@@ -159,11 +178,12 @@ def write_json(target: str, content) -> None:
         sys.stdout.flush()
 
 
-def _finite(value):
+def finite(value):
+    """A copy of lists and dicts in which numbers that are not finite, which JSON cannot represent, are None."""
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
+        return [finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -23,6 +23,7 @@ PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
 DEFLATE_RATIO = 1032  # maximum number of bytes per byte of deflated data
 MAX_PACKED = 10_000  # the same for any compression of a TIFF, approximately
+MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
 # In these formats, Pillow also counts thumbnails, layers and reduced pages as frames.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
 INDEXED = ("P", "PA")
@@ -217,7 +218,9 @@ def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
 
     with page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
-            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single images")
+            height, width = file.pages[0].shape[:2]
+            bands = f" of {width}x{height} pixels, perhaps {width} bands of one image" if width <= MAX_BANDS else ""
+            raise Unsuitable(f"holds {len(file.pages)} pages{bands}; split it into single images")
         if warnings:
             raise Unreadable(f"truncated: {warnings[0]}")
         page = file.pages[0]

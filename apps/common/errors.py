@@ -23,6 +23,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 DISK_FULL_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
+ESCAPED = {code: repr(chr(code))[1:-1] for code in (*range(32), 127, 0x85, 0x2028, 0x2029)}
 ROOT = Path(__file__).resolve().parents[2]
 
 _closed = set()  # names of the standard streams that were closed at the start of the process
@@ -90,7 +91,12 @@ def finish(name: str, call, *arguments) -> int:
 def print_error(line: str) -> None:
     """Print a line on standard error, if possible."""
     with contextlib.suppress(OSError, ValueError):
-        print(line, file=sys.stderr)
+        print(one_line(line), file=sys.stderr)
+
+
+def one_line(text: str) -> str:
+    """The text with line breaks and other control characters, as file names may contain, in escaped form."""
+    return text.translate(ESCAPED)
 
 
 def print_lines(*lines: str) -> None:

@@ -1,8 +1,9 @@
 """Read and write images of any common kind.
 
 Images are read as float32 RGB in [0, 1], shape (H, W, 3), from any file: 8 or 16 bits; grey, palette, RGB or RGBA; PNG,
-JPEG, TIFF or BMP.  They are rotated upright by their EXIF orientation (see apps.common.decoding).  Transparent pixels
-keep their stored colour, because alpha describes what to display, not what was photographed.
+JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM.  They are rotated upright by their EXIF orientation (see
+apps.common.decoding).  Transparent pixels keep their stored colour, because alpha describes what to display, not what
+was photographed.
 
 `apps.common.writing` writes images.
 """
@@ -14,11 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from apps.common.clock import timed
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
+from apps.common.image_metadata import Metadata
+from apps.common.metadata_reading import metadata_of
 from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
-READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
+READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".avif", ".ppm", ".pgm", ".gif")
+FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF requires Pillow 11.3 or later
 
 
 def by_number(path: Path) -> list:
@@ -26,6 +31,7 @@ def by_number(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
+@timed("read")
 def read_bytes(path, name: str = "image") -> bytes:
     """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""
     with open_file(path, name) as file:
@@ -59,6 +65,7 @@ def open_file(path, name: str = "image"):
     return file
 
 
+@timed("read")
 def read_image(path, name: str = "image") -> np.ndarray:
     """Read an image as float32 RGB in [0, 1], shape (H, W, 3), upright.
 
@@ -67,6 +74,14 @@ def read_image(path, name: str = "image") -> np.ndarray:
     return to_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
 
 
+@timed("read")
+def read_photograph(path, name: str = "image") -> tuple[np.ndarray, Metadata]:
+    """Read an image as `read_image` does, and the colour profile and resolution that its results keep."""
+    data = read_bytes(path, name)
+    return to_rgb(_decoded(data, path, name), f"{name}: {str(path)!r}"), metadata_of(data)
+
+
+@timed("read")
 def read_codes(path, name: str = "scribbles") -> np.ndarray:
     """Read a label image: integers (H, W) as stored, including palette indices, or uint8 colours (H, W, 3).
 
@@ -91,15 +106,16 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
 
     Palette images are returned as RGB, or as palette indices if `indices`.  Raises InputError as `read_image` does.
     """
-    data = read_bytes(path, name)
+    return _decoded(read_bytes(path, name), path, name, indices)
+
+
+def _decoded(data: bytes, path, name: str, indices: bool = False) -> np.ndarray:
     try:
         return decode(data, indices)
     except Unsuitable as error:
         raise InputError(f"{name}: {str(path)!r} {error}") from None
     except Unreadable as error:
-        raise InputError(
-            f"{name}: cannot read {str(path)!r} ({error}); pass a complete PNG, JPEG, TIFF or BMP file"
-        ) from None
+        raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete {FORMATS} file") from None
 
 
 def as_integers(values: np.ndarray, name: str) -> np.ndarray:

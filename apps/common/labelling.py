@@ -41,7 +41,9 @@ def is_metric(distance: np.ndarray) -> bool:
     return all((distance <= distance[:, [k]] + distance[[k], :]).all() for k in range(len(distance)))
 
 
-def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=None, device: str = "auto"):
+def labelling(
+    unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=None, allowed=None, device: str = "auto"
+):
     """Minimise a multi-label energy until no expansion move (no swap move, if not a metric) lowers it.
 
     Parameters
@@ -53,6 +55,8 @@ def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=N
     distance : ndarray of int64, (labels, labels)
     start : ndarray, the grid's shape, optional
         Initial labels; by default the cheapest label of each pixel.
+    allowed : ndarray of bool, (labels, *grid), optional
+        Labels that each pixel may take; for a metric distance, on the CPU.  Default: all.
     device : {"auto", "cpu", "cuda"}
         Where the cuts are solved.
 
@@ -61,6 +65,8 @@ def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=N
     gridcut.Labelling
         With `labels`, `energy`, `device`, `stats` and `check()`.
     """
-    minimise = gridcut.alpha_expansion if is_metric(distance) else gridcut.alpha_beta_swap
     # Restarts would at least double the time and lower the energy by only 0.01 to 0.3 %.
-    return minimise(unary, weights, distance, start=start, restarts=0, device=device)
+    options = {"start": start, "restarts": 0, "device": device}
+    if not is_metric(distance):
+        return gridcut.alpha_beta_swap(unary, weights, distance, **options)
+    return gridcut.alpha_expansion(unary, weights, distance, allowed=allowed, **options)

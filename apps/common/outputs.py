@@ -5,7 +5,7 @@ spellings of a path count), against each other, and against existing files, whic
 A ledger lists the files that a command created in a folder:
 
     FOLDER/.cutmatch/COMMAND/NAME.made   {"source": name of the input, "files": names of the results}
-    FOLDER/.cutmatch/COMMAND.made        the same for files named by options: --table, --csv, --video
+    FOLDER/.cutmatch/COMMAND.made        the same for files named by options: --table, --report, ...
 
 A report of --json is recognised by its content.  If --out is a folder of inputs, the ledgers distinguish results from
 inputs.
@@ -26,8 +26,10 @@ from apps.common.errors import InputError, OutputError
 from apps.common.writing import is_special, reported, target_of, write_bytes
 
 FOLDER = ".cutmatch"
-NAMED = ("json", "csv", "table", "video")  # options that name an output file
+NAMED = ("json", "csv", "table", "video", "report", "save_session")  # options that name an output file
+CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
 REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has at least one of them
+FOLDER_SUFFIXES = (".zarr",)  # results that are folders
 MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
 MAX_KEY_BYTES = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
@@ -52,7 +54,7 @@ class Outputs:
         for option in NAMED:
             value = getattr(chosen, option, None)
             if value and value != "-":
-                self.named[f"--{option}"] = Path(value)
+                self.named[f"--{option.replace('_', '-')}"] = Path(value)
 
     def check(self, items: Iterable) -> None:
         """Raise InputError unless this run may write the files named by its options and the results of the items.
@@ -124,7 +126,7 @@ class Outputs:
         if not ours and not getattr(self.chosen, "overwrite", False):
             raise InputError(
                 f"{option}: {str(path)!r} already exists and was not written by cutmatch {self.command}; "
-                "choose another name, or pass --overwrite to replace it"
+                f"choose another {_place(option)}, or pass --overwrite to replace it"
             )
 
     def _reserve(self, path: Path, option: str, shown: str) -> None:
@@ -158,6 +160,8 @@ class Outputs:
     def _check_not_input(self, path: Path, option: str, ours: bool) -> None:
         """Raise InputError if `path` is an input: named by an option, or in a named folder and not `ours`."""
         identity = _identity(path)
+        if (continued := getattr(self.chosen, CONTINUED.get(option, ""), None)) and identity == _identity(continued):
+            return
         if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
             raise _overwrites_input(path, option)
 
@@ -207,7 +211,7 @@ def check_own_files(chosen, command: str, name: str, source, files: Iterable[Pat
         return
     made_from, ours = made(Path(chosen.out), command, name, {path.name for path in there})
     for path, info in there.items():
-        if path.name not in ours or not stat.S_ISREG(info.st_mode):
+        if path.name not in ours or not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
             why = f"was not created by an earlier run of cutmatch {command}"
         elif made_from and made_from != _source(source):
             why = f"was created from {made_from!r}"
@@ -290,13 +294,17 @@ def check_regular_files(job) -> None:
 
 
 def _overwrites_input(path: Path, option: str) -> InputError:
-    where = "folder" if option == "--out" else "name"
     why = "is an input of this run and would be overwritten"
-    return InputError(f"{option}: {str(path)!r} {why}; choose another {where}")
+    return InputError(f"{option}: {str(path)!r} {why}; choose another {_place(option)}")
+
+
+def _place(option: str) -> str:
+    """What the option chooses: the name of a file, or the folder of results with given names."""
+    return "name" if option.removeprefix("--").replace("-", "_") in NAMED else "folder"
 
 
 def _stat_of(path: Path, option: str):
-    """Status of a file or of a link itself; None if it does not exist, InputError for a folder."""
+    """Status of a file or of a link itself; None if it does not exist, InputError for a folder of another kind."""
     try:
         info = os.lstat(path)
     except FileNotFoundError:
@@ -307,7 +315,7 @@ def _stat_of(path: Path, option: str):
     except OSError:
         with reported(path, option):
             raise
-    if stat.S_ISDIR(info.st_mode):
+    if stat.S_ISDIR(info.st_mode) and path.suffix not in FOLDER_SUFFIXES:
         raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
     return info
 

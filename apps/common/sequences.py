@@ -57,9 +57,9 @@ class Sequence:
 def open_sequence(path, name: str = "input") -> Sequence:
     """Open a sequence; raise InputError if the path does not exist, is unusable, or has fewer than two frames."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         return _folder(path, name)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{name}: no file or folder {str(path)!r}; check the path")
     suffix = path.suffix.lower()
     if suffix == ".npy":
@@ -73,11 +73,17 @@ def open_sequence(path, name: str = "input") -> Sequence:
     return _video(path, name)
 
 
+def frames_in(folder: Path) -> list[Path]:
+    """The files of the frames of a folder, in order."""
+    files = [p for p in folder.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
+    return sorted(files, key=by_number)
+
+
 def is_single_image(path) -> bool:
     """Return whether a file has the suffix of an image and contains a single frame, as far as can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not path.is_file():
+    if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not os.path.isfile(path):
         return False
     if suffix not in ANIMATED:
         return True
@@ -92,8 +98,7 @@ def is_single_image(path) -> bool:
 
 def _folder(path: Path, name: str) -> Sequence:
     """Open the images or .npy frames of a folder, sorted by the numbers in their names: frame2 before frame10."""
-    files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
-    files.sort(key=by_number)
+    files = frames_in(path)
     if len(files) < 2:
         raise InputError(f"{name}: folder {str(path)!r} contains {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}

@@ -19,7 +19,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from apps.common.clock import timed
 from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
+from apps.common.image_metadata import NO_METADATA, Metadata
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
 FIFO_TIMEOUT = 10.0  # seconds to wait for the reader of a FIFO
@@ -27,18 +29,26 @@ MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def write_image(path, pixels, option: str = "--out") -> Path:
+@timed("write")
+def write_image(path, pixels, option: str = "--out", metadata: Metadata = NO_METADATA) -> Path:
     """Write grey, RGB or RGBA pixels atomically; the suffix determines the format."""
+    path = Path(path)
+    return write_bytes(path, encoded_image(pixels, path.suffix, metadata), option)
+
+
+def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **options) -> bytes:
+    """Content of an image file of 8 bits, or 16 bits grey; `options` are those of Pillow's `save`."""
     from PIL import Image
 
-    path = Path(path)
     buffer = io.BytesIO()
-    kind = Image.registered_extensions().get(path.suffix.lower(), "PNG")
+    kind = Image.registered_extensions().get(suffix.lower(), "PNG")
     # Level 1 is three times as fast as Pillow's default, and a tenth larger.
-    Image.fromarray(pixels).save(buffer, format=kind, **({"compress_level": 1} if kind == "PNG" else {}))
-    return write_bytes(path, buffer.getvalue(), option)
+    options |= {"compress_level": 1} if kind == "PNG" else {}
+    Image.fromarray(pixels).save(buffer, format=kind, **options, **metadata.options(pixels))
+    return buffer.getvalue()
 
 
+@timed("write")
 def write_bytes(path, data: bytes, option: str = "--out") -> Path:
     """Write a file atomically; OutputError, naming the option, if that fails."""
     path = Path(path)
@@ -87,6 +97,33 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
                 _write_in_place(target, unfinished.read_bytes())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def written_folder(path, option: str = "--out") -> Iterator[Path]:
+    """For results that are folders: yield a temporary folder next to `path`, renamed to it at the end.
+
+    A folder of that name is replaced.  The temporary folder is removed if the block raises.  Raises OutputError, naming
+    the option, if the folder cannot be written.
+    """
+    path = Path(path)
+    with reported(path, option):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished, replaced = (path.with_name(_unfinished_name()) for _ in range(2))
+        unfinished.mkdir()
+        try:
+            yield unfinished
+            if path.is_dir():
+                path.rename(replaced)
+            try:
+                unfinished.rename(path)
+            except OSError:
+                if replaced.is_dir():
+                    replaced.rename(path)
+                raise
+        finally:
+            for folder in (unfinished, replaced):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_unfinished(folder: Path, process: int) -> None:

@@ -1,6 +1,11 @@
-"""Restore noisy and damaged images: `denoise`."""
+"""Restore noisy and damaged images: `denoise`.
+
+The package itself can be called: `apps.denoise(...)` is `denoise(...)`.
+"""
 
 import lazy_loader as _lazy
+
+from apps.common.callable_module import make_callable as _make_callable
 
 # Choices and defaults of the library and of the command, which does not load the library for its help.
 DATA = ("quadratic", "linear")
@@ -8,3 +13,4 @@ SMOOTHNESS_TERM = "linear"
 LEVELS = 64  # grey levels of truncated energies
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+_make_callable(__name__, "denoise")

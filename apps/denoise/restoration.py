@@ -4,7 +4,7 @@
 
 The three kinds of energy:
 
-  binary      D, V = [differ]: one cut, exact [1]
+  binary      D, V = [differ]: one cut, exact [1]; D of a page is relative to its paper (pages.py)
   convex      D = square or absolute value, V = |x_p - x_q|: total variation, exact, one cut per bit [2]
   truncated   D or V truncated, or V a square: alpha-expansion or swap moves over `levels` grey levels
 
@@ -21,31 +21,36 @@ the nearest seen value decides.
 [3] Immerkaer. "Fast noise variance estimation." Computer Vision and Image Understanding 64(2), 1996.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.images import InputError, check_same_size, to_rgb
+from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
+from apps.denoise.pages import preference
 from gridcut.device import DeviceName
-from gridcut.multilabel.total_variation import total_variation
+from gridcut.device.result import GridResult
+from gridcut.multilabel.total_variation import DataTerm, total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
 NOISE_FACTOR = 1.05  # smoothness for squared data / standard deviation of the noise
 IMPULSE_SMOOTHNESS = 0.5  # for absolute data, a ratio
-BINARY_SMOOTHNESS = 0.8  # for binary images, a ratio
+BINARY_SMOOTHNESS = 0.8  # for silhouettes, a ratio
+PAGE_SMOOTHNESS = 0.2  # for pages, a ratio: a stroke of one pixel of clear ink is kept
+MAX_VANISHED = 0.001  # share of a value in the result below which nearly all of it is gone ...
+MIN_WISHED = 0.005  # ... if more than this share of the pixels preferred it
+STRIP = 256  # rows
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
 
 
-@dataclass(frozen=True, slots=True)
-class Restoration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Restoration(GridResult):
     """Result of `denoise`: a restored image.
 
     Attributes
@@ -62,6 +67,8 @@ class Restoration:
         Number of values of a pixel, per channel.
     seconds : dict
         Seconds by stage.
+    warning : str or None
+        For binary images: that nearly all of black or of white is gone, and the remedy.
     """
 
     image: np.ndarray
@@ -70,6 +77,11 @@ class Restoration:
     noise: float
     levels: int
     seconds: dict
+    warning: str | None = None
+
+    def _picture(self):
+        shown = to_bytes(self.image)
+        return shown if shown.ndim == 3 else np.repeat(shown[..., None], 3, axis=2)
 
 
 def denoise(
@@ -84,6 +96,7 @@ def denoise(
     truncate: int | None = None,
     levels: int = LEVELS,
     device: DeviceName = "auto",
+    callback: Callable[[dict], None] | None = None,
 ) -> Restoration:
     """Restore a noisy or damaged image, or fill its holes.
 
@@ -94,10 +107,11 @@ def denoise(
     mask : array_like, shape (H, W), optional
         Nonzero where a pixel is missing and is to be filled.
     binary : bool, optional
-        If True, restore black and white.  By default only images with at most two grey values are binary.
+        If True, restore black and white.  By default an image is binary if black and white are its only values.
     smoothness : float, optional
         Weight of the smoothness term: in grey levels for quadratic data, a ratio otherwise.  The default is 1.05 times
-        the estimated standard deviation of the noise for quadratic data, 0.5 for linear data, 0.8 for binary images.
+        the estimated standard deviation of the noise for quadratic data, 0.5 for linear data, 0.8 for binary images and
+        0.2 for pages.
     data : {"quadratic", "linear"}, default "quadratic"
         Data term: the squared change of a pixel (Gaussian noise), or its absolute value (outliers).
     truncate_data : float, optional
@@ -110,6 +124,8 @@ def denoise(
         Number of grey levels, 2 to 256, for energies that are not minimised exactly.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
+    callback : callable, optional
+        Called with {"phase": "cuts", "done": share, "of": 1} as the work proceeds.
 
     Returns
     -------
@@ -124,7 +140,8 @@ def denoise(
 
     Notes
     -----
-    The exact energies take 8 cuts of the image's size for 8 bits of grey, 27 for colour, 16 and 51 for 16 bits.
+    The exact energies take at most 8 cuts for 8 bits of grey, 27 for colour, 16 and 51 for 16 bits; fewer if the levels
+    do not reach from 0 to 255.  They are solved in windows, channel after channel.
 
     Examples
     --------
@@ -139,107 +156,184 @@ def denoise(
     clock = Clock()
     rgb = to_rgb(image)
     _check(smoothness, data, truncate_data, smoothness_term, truncate, levels)
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function of one dict, got {type(callback).__name__}")
     missing = _missing(mask, rgb.shape[:2])
-    is_grey = bool((rgb == rgb[..., :1]).all())
-    channels = np.float64(255) * (rgb[..., :1] if is_grey else rgb)
-    noise = float(np.mean([noise_of(channels[..., c]) for c in range(channels.shape[2])]))
+    is_grey = all((rows == rows[..., :1]).all() for rows in _strips(rgb))
+    channels = rgb[..., :1] if is_grey else rgb
+    noise = float(np.mean([noise_of(channels[..., c], 255) for c in range(channels.shape[2])]))
     convex = smoothness_term == "linear" and truncate is None and truncate_data is None
     if binary is None:
-        binary = is_grey and len(np.unique(channels)) <= 2 and convex
+        binary = is_grey and convex and _is_black_and_white(channels)
     kind = "binary" if binary else "convex" if convex else "truncated"
-    if binary:
-        channels = channels.mean(axis=2, keepdims=True)
-    if smoothness is None:
-        smoothness = BINARY_SMOOTHNESS if binary else IMPULSE_SMOOTHNESS if data == "linear" else NOISE_FACTOR * noise
-    deep = 256 if bool((np.abs(channels - np.rint(channels)) > 1e-3).any()) else 1
+    is_deep = kind == "convex" and any(_has_fractions(rows) for rows in _strips(channels))
+    scale = 256 if is_deep else 1
     coupled = kind == "convex" and data == "quadratic" and not is_grey
-    if coupled:
-        channels = channels @ OPPONENT.T + [0, 256, 256]
-    bound = 512 if coupled else 256
+    mixing = OPPONENT if coupled else np.eye(channels.shape[2])
+    if binary:
+        mixing = np.full((1, channels.shape[2]), 1 / channels.shape[2])
+    is_page = False
+    preferred = None
+    if binary:
+        preferred, is_page = preference(_mixed(channels, mixing[0]), missing)
+    if smoothness is None:
+        smoothness = IMPULSE_SMOOTHNESS if data == "linear" else NOISE_FACTOR * noise
+        if binary:
+            smoothness = PAGE_SMOOTHNESS if is_page else BINARY_SMOOTHNESS
+    nearest = _nearest_places(missing) if kind != "binary" else None
     clock.charge("preparing")
 
-    def one(seen):
+    found = []
+    for done, row in enumerate(mixing):
+
+        def report(state, done=done):
+            callback({**state, "done": (done + state["done"] / state["of"]) / len(mixing), "of": 1})
+
+        progress = None if callback is None else report
         if kind == "binary":
-            return _binary(seen, missing, smoothness, device)
-        if kind == "convex":
-            return _convex(seen, missing, smoothness, data, bound, deep, device)
-        return _truncated(seen, missing, smoothness, (data, truncate_data), (smoothness_term, truncate), levels, device)
-
-    with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels release the interpreter lock
-        found: np.ndarray = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
+            found.append(_binary(preferred, smoothness, device))
+        elif kind == "convex":
+            found.append(_convex(channels, row, missing, nearest, smoothness, data, scale, device, progress))
+        else:
+            seen = _mixed(channels, row)
+            terms = (data, truncate_data), (smoothness_term, truncate)
+            found.append(_truncated(seen, missing, nearest, smoothness, *terms, levels, device))
+        if progress is not None:
+            progress({"phase": "cuts", "done": 1, "of": 1})
     clock.charge("cuts")
-    if coupled:
-        found = (found - [0, 256, 256]) @ OPPONENT
-    values = np.clip(found / 255, 0, 1).astype(np.float32)
-    count = {"binary": 2, "convex": bound * deep, "truncated": levels}[kind]
+    values = np.empty((*rgb.shape[:2], len(found)), np.float32)
+    for rows in _row_ranges(values.shape[0]):
+        levels_found = np.stack([channel[rows] for channel in found], axis=-1) / np.float64(scale)
+        values[rows] = np.clip((levels_found @ OPPONENT if coupled else levels_found) / 255, 0, 1)
+    count = {"binary": 2, "convex": (512 if coupled else 256) * scale, "truncated": levels}[kind]
     values = values[..., 0] if values.shape[2] == 1 else values
-    return Restoration(values, kind, float(smoothness), noise, count, clock.total())
+    warning = _vanished(preferred, found[0] > 0) if binary else None
+    return Restoration(values, kind, float(smoothness), noise, count, clock.total(), warning)
 
 
-def noise_of(channel: np.ndarray) -> float:
-    """Standard deviation of the noise of a channel (H, W); robust to edges, 0 for sides below 3 pixels."""
+def noise_of(channel: np.ndarray, scale: float = 1) -> float:
+    """Standard deviation of the noise of scale * channel (H, W); robust to edges, 0 for sides below 3 pixels."""
     if min(channel.shape) < 3:
         return 0.0
-    twice = channel[:, 2:] - 2 * channel[:, 1:-1] + channel[:, :-2]
-    second = twice[2:] - 2 * twice[1:-1] + twice[:-2]
-    return float(np.median(np.abs(second)) / (6 * 0.6745))
+    height, width = channel.shape
+    second = np.empty((height - 2, width - 2), np.float32)
+    for rows in _row_ranges(height - 2):
+        part = np.float64(scale) * channel[rows.start : rows.stop + 2]
+        twice = part[:, 2:] - 2 * part[:, 1:-1] + part[:, :-2]
+        second[rows] = np.abs(twice[2:] - 2 * twice[1:-1] + twice[:-2])
+    return float(np.median(second, overwrite_input=True) / (6 * 0.6745))
 
 
-def smooth_weights(shape, smoothness: float) -> dict:
-    """Weights int32 of the 8 neighbours, in 1 / UNIT; they approximate the length of a boundary."""
-    return {o: np.full(shape, round(UNIT * smoothness * share), np.int32) for o, share in NEIGHBOURS.items()}
+def _row_ranges(height):
+    return [slice(begin, min(begin + STRIP, height)) for begin in range(0, height, STRIP)]
 
 
-def _binary(seen, missing, smoothness, device):
-    """Restore to 0 or 255; the preference of a grey value is proportional to its distance from the middle."""
-    lean = np.rint(UNIT * (2 * seen / 255 - 1)).astype(np.int32)
-    lean[missing] = 0
-    weights = smooth_weights(seen.shape, smoothness)
-    cut = gridcut.max_flow(np.maximum(lean, 0), np.maximum(-lean, 0), weights, device=device)
-    return 255.0 * cut.labels
+def _strips(array):
+    """The array in strips of STRIP rows, so that intermediate results stay small."""
+    return (array[rows] for rows in _row_ranges(array.shape[0]))
 
 
-def _convex(seen, missing, smoothness, data, bound, deep, device):
-    seen = seen * deep
-    nearest = _nearest(seen, missing)
-
-    def rise_at(t):
-        if data == "quadratic":
-            rise = np.int32(np.rint(UNIT * (2 * (t - seen) - 1)))
-        else:
-            rise = np.where(t > seen, np.int32(UNIT), np.int32(-UNIT))
-        return np.where(missing, np.where(t > nearest, np.int32(1), np.int32(-1)), rise)
-
-    weights = smooth_weights(seen.shape, smoothness * (deep if data == "quadratic" else 1))
-    found, _ = total_variation(rise_at, seen.shape, bound * deep, weights, device)
-    return found / deep
+def _mixed(channels, row, dtype=np.float64, change=None):
+    """The weighted sum of the channels in grey levels, after `change` of each strip."""
+    mixed = np.empty(channels.shape[:2], dtype)
+    for rows in _row_ranges(mixed.shape[0]):
+        levels = (np.float64(255) * channels[rows]) @ row
+        mixed[rows] = levels if change is None else change(levels)
+    return mixed
 
 
-def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device):
+def _has_fractions(channels):
+    levels = np.float64(255) * channels
+    return bool((np.abs(levels - np.rint(levels)) > 1e-3).any())
+
+
+def _is_black_and_white(channels):
+    """Whether black and white both occur, and nothing else.  Other values would be lost."""
+    black = white = False
+    for rows in _strips(channels):
+        is_black, is_white = rows == 0, rows == 1
+        if not (is_black | is_white).all():
+            return False
+        black, white = black or is_black.any(), white or is_white.any()
+    return bool(black and white)
+
+
+def _vanished(preferred, is_white):
+    """The warning that nearly all of one value is gone, or None."""
+    for name, wished, left in (("black", preferred < 0, ~is_white), ("white", preferred > 0, is_white)):
+        if left.mean() < MAX_VANISHED and wished.mean() > MIN_WISHED:
+            return (
+                f"{100 * wished.mean():.1f} % of the pixels were nearer to {name}, but {100 * left.mean():.2g} % are "
+                f"{name} in the result; use a smaller --smoothness to keep details"
+            )
+    return None
+
+
+def smooth_weights(smoothness: float) -> dict:
+    """Weights of the 8 neighbours, in 1 / UNIT; they approximate the length of a boundary."""
+    return {o: round(UNIT * smoothness * share) for o, share in NEIGHBOURS.items()}
+
+
+def _binary(preferred, smoothness, device):
+    """Restore to 0 or 255: total variation of two levels."""
+    lean = np.rint(UNIT * preferred).astype(np.int16)
+    term = DataTerm(lean + np.int16(UNIT), True, UNIT)  # D(1) - D(0) = -lean
+    return np.uint8(255) * total_variation(term, 2, smooth_weights(smoothness), device).astype(np.uint8)
+
+
+def _convex(channels, row, missing, nearest, smoothness, data, scale, device, callback):
+    """The channel of weights `row`, in 1 / scale of a grey level; int16 or int32."""
+    is_quadratic = data == "quadratic"
+    per_level = 2 * UNIT if is_quadratic else 1
+    steps = per_level * scale  # per grey level
+    dtype = (
+        np.int16 if 512 * steps <= 2**15 else np.int32
+    )  # sums of channels are at most 255 * sqrt(3), differences less
+    seen = _mixed(channels, row, dtype, lambda levels: np.rint(steps * levels))
+    # No pixel of a minimum is below all seen levels, or above them.
+    first = int(seen.min()) // per_level
+    last = -(-int(seen.max()) // per_level)
+    seen -= dtype(first * per_level)
+    if nearest is not None:
+        seen[missing] = seen[nearest] // per_level
+    term = DataTerm(seen, is_quadratic, UNIT, None if nearest is None else missing)
+    weights = smooth_weights(smoothness * (scale if is_quadratic else 1))
+    found = total_variation(term, 1 << (last - first).bit_length(), weights, device, callback)
+    if max(last, -first) >= 2**15:
+        found = found.astype(np.int32)
+    found += found.dtype.type(first)
+    return found
+
+
+def _truncated(seen, missing, nearest, smoothness, data, smoothness_term, levels, device):
     kind, most = data
     values = np.linspace(0, 255, levels)
     off = np.abs(values[:, None, None] - seen)
     cost = off**2 if kind == "quadratic" else off
     unary = np.int32(np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)))
-    unary[:, missing] = np.abs(values[:, None] - _nearest(seen, missing)[missing]) > 255 / levels
+    start = np.array(seen)
+    if nearest is not None:
+        start[missing] = seen[nearest]
+    unary[:, missing] = np.abs(values[:, None] - start[missing]) > 255 / levels
     kind, most = smoothness_term
     apart = label_distances(levels, kind, levels**2 if most is None else most)
     # grey levels between adjacent labels
     step = 255 / (levels - 1)
     strength = smoothness * {"linear": step, "quadratic": step**2, "potts": 1.0}[kind]
-    start = np.abs(values[:, None, None] - _nearest(seen, missing)).argmin(axis=0)
-    found = labelling(unary, smooth_weights(seen.shape, strength), apart, start=start, device=device)
+    nearest_level = np.abs(values[:, None, None] - start).argmin(axis=0)
+    weights = {o: np.full(seen.shape, w, np.int32) for o, w in smooth_weights(strength).items()}
+    found = labelling(unary, weights, apart, start=nearest_level, device=device)
     return values[found.labels]
 
 
-def _nearest(seen, missing):
-    """The image with each missing pixel replaced by the nearest one that is not missing."""
+def _nearest_places(missing):
+    """For each missing pixel, in raster order, the indices of the nearest one that is not missing; None: none is."""
     if not missing.any():
-        return seen
+        return None
     from scipy.ndimage import distance_transform_edt
 
-    place = distance_transform_edt(missing, return_distances=False, return_indices=True)
-    return seen[tuple(place)]
+    places = distance_transform_edt(missing, return_distances=False, return_indices=True)
+    return tuple(place[missing] for place in places)
 
 
 def _missing(mask, shape):

@@ -21,6 +21,7 @@ from apps.common.images import InputError, to_bytes, to_rgb
 from apps.flow import LINKERS
 from apps.motion.matches import Matches, check_matches
 from gridcut.device import DeviceName
+from gridcut.device.result import GridResult
 
 MIN_SIDE = 16
 FUSION_LEVEL = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
@@ -30,8 +31,8 @@ INITIAL_NEIGHBOURS = 8  # neighbours per match in the fill from which propagatio
 MIN_MATCHES = 3  # below this, propagation starts without a fill
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Flow:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Flow(GridResult):
     """Dense flow from a first frame to a second.
 
     Attributes
@@ -51,6 +52,11 @@ class Flow:
     valid: np.ndarray
     matches: Matches
     seconds: dict = field(default_factory=dict)
+
+    def _picture(self):
+        from apps.flow.flow_figures import flow_figure
+
+        return flow_figure(self.flow, self.valid)
 
 
 def flow(

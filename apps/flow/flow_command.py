@@ -4,6 +4,7 @@
   cutmatch flow frames/                                a folder of frames, in the order of the numbers in their names
   cutmatch flow clip.avi                               a video, animation, multi-page TIFF, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and an error figure
+  cutmatch flow clip.avi --video flow.mp4              also a video: the frame, and its flow in colours
 
 Points of both frames are matched one-to-one by an exact assignment.  Their motion is interpolated without crossing
 image edges, refined from coarse to fine, and fused with the unrefined motion by an exact minimum cut.  With --linker
@@ -24,10 +25,11 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
+from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
 from apps.common.outputs import claim
 from apps.flow import LINKERS
-from apps.many.inputs import Item, check_unique_names, companion_of, images_in
+from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.many.program import Program, Work
 
 INPUTS = ("frames", "truth", "matches")
@@ -62,14 +64,29 @@ def _add_options(options) -> None:
     options.add_argument(
         "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
     )
+    options.add_argument(
+        "--video", metavar="FILE", help="every frame of a sequence beside its flow in colours, as .mp4, .avi or .gif"
+    )
 
 
 def _plan(chosen) -> Work:
     if chosen.max_motion is not None and not chosen.max_motion > 0:
         raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
+    if chosen.video is not None:
+        _check_video(chosen)
     items, many, total = _pairs(chosen)
     finish = partial(_finish, chosen)
     return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=None, finish=finish)
+
+
+def _check_video(chosen) -> None:
+    """Raise InputError for --video of two frames, of another suffix, or among the frames."""
+    from apps.common.video_files import check_video
+
+    if len(chosen.frames) == 2:
+        raise InputError("--video needs a sequence, got two frames; pass a folder, video or stack, or omit --video")
+    path = check_video(chosen.video)
+    check_out_is_not_input(map(Path, chosen.frames), path.parent, "frames", "--video")
 
 
 def _pairs(chosen):
@@ -85,8 +102,7 @@ def _pairs(chosen):
         return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], False, 1
     path = Path(names[0])
     if os.path.isdir(path):
-        files = images_in(path, "frames", chosen.out, 2)
-        files.sort(key=by_number)
+        files = _frames_in(path, chosen)
         check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, True, len(items)
@@ -98,12 +114,22 @@ def _pairs(chosen):
     return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
 
 
+def _frames_in(folder: Path, chosen) -> list[Path]:
+    return sorted(images_in(folder, "frames", chosen.out, 2), key=by_number)
+
+
+def _name_in(sequence, number: int) -> str:
+    """Return the name of the results of a frame and the next one."""
+    return f"{sequence.name}-{number:05d}"
+
+
 def _of_sequence(sequence, path, chosen):
     last = None
     for number, frame in enumerate(sequence):
         if last is not None:
-            name = f"{sequence.name}-{number - 1:05d}"
-            yield _item(name, f"{path}: frame {number - 1} -> {number}", last, frame, chosen, path)
+            yield _item(
+                _name_in(sequence, number - 1), f"{path}: frame {number - 1} -> {number}", last, frame, chosen, path
+            )
         last = frame
 
 
@@ -139,6 +165,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     from apps.flow.flow_scores import score_flow
     from apps.motion.matches import Matches
 
+    charge("import")
     first, second = (read_image(f, "frames") if isinstance(f, Path) else f for f in (pair.first, pair.second))
     truth = known = matches = None
     if pair.truth is not None:
@@ -146,8 +173,10 @@ def _flow_one(pair: Pair, chosen) -> dict:
         check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
     if pair.matches is not None:
         matches = Matches.read(pair.matches)
+    charge("read")
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
     scores = None if truth is None else score_flow(result.flow, truth, known)
+    charge("scores")
 
     figures = {
         "arrows": flow_figures.arrows(first, result.flow, result.valid),
@@ -157,6 +186,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         figures["colour"] = flow_figures.flow_figure(result.flow, max_motion=chosen.max_motion)
     if truth is not None:
         figures["error"] = flow_figures.error_figure(result.flow, truth, known)
+    charge("figures")
     planned = _files(pair.name, chosen)
     data = encoded_flow(planned["flow"], result.flow)
     claim(chosen, "flow", pair.name, pair.source, planned.values())
@@ -165,6 +195,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])
+    charge("write")
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     report = {
         "pair": pair.shown,
@@ -183,11 +214,43 @@ def _flow_one(pair: Pair, chosen) -> dict:
 
 
 def _finish(chosen, reports) -> dict:
-    """Draw the colours of a sequence and return its average scores for the JSON report."""
+    """Draw the colours of a sequence, and its video; return its average scores and the video for the JSON report."""
     if _defers_colours(chosen):
         _colour_all(reports)
     scores = _averages(reports)
-    return {"truth": scores} if scores else {}
+    content = {"truth": scores} if scores else {}
+    if chosen.video is not None and reports:
+        content["video"] = str(_write_video(chosen, reports))
+    return content
+
+
+def _write_video(chosen, reports) -> Path:
+    """Write every frame beside its flow; frames whose flow failed are left out."""
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_bytes
+    from apps.common.sequences import DEFAULT_RATE, open_sequence
+    from apps.common.video_files import write_video
+
+    path, rate = Path(chosen.frames[0]), DEFAULT_RATE
+    if os.path.isdir(path):
+        files = _frames_in(path, chosen)
+        frames = ((file.stem, read_image(file, "frames")) for file in files)
+    else:
+        sequence = open_sequence(path, "frames")
+        rate = sequence.rate
+        frames = ((_name_in(sequence, number), frame) for number, frame in enumerate(sequence))
+    colours = {_name_of(report): Path(report["files"]["colour"]) for report in reports}
+
+    def figures():
+        shape = None
+        for name, frame in frames:
+            if name in colours:
+                figure = side_by_side(to_bytes(frame), to_bytes(read_image(colours[name])))
+                shape = shape or figure.shape
+                check_same_size(figure, shape, f"--video: the figure of frame {name!r}", "that of the first is")
+                yield figure
+
+    return write_video(chosen.video, figures(), rate)
 
 
 def _averages(reports) -> dict:
@@ -215,16 +278,20 @@ def _colour_all(reports) -> None:
     for report in reports:
         files = report["files"]
         field, _ = read_flow(files["flow"])
-        arrows = Path(files["arrows"])
-        path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
+        path = Path(files["arrows"]).with_name(f"{_name_of(report)}-colour.png")
         files["colour"] = str(write_image(path, flow_figure(field, max_motion=largest)))
+
+
+def _name_of(report) -> str:
+    """Return the name of a pair's results."""
+    return Path(report["files"]["arrows"]).name.removesuffix("-arrows.png")
 
 
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
         f"{report['mean_motion']:.2f} px on average, {report['max_motion']:.1f} px at most, "
-        f"{report['valid_percent']:.1f} % valid, {report['seconds']['total']:.2f} s -> {report['files']['flow']}"
+        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> {report['files']['flow']}"
     )
     if "truth" in report:
         text += f"; EPE {report['truth']['epe']:.3f} px, Fl {report['truth']['fl']:.2f} %"

@@ -107,7 +107,10 @@ def median_kernel(lab, flow, confidence, mask, low, high, spatial_weight, first,
                     similarity = max(np.float32(1.0) - (dl * dl + da * da + db * db) * per_square, np.float32(0.0))
                     location_weight = spatial_weight[j - y + R, left + i - x + R] * confidence[j, left + i]
                     weight[row + i] = np.int32(similarity * similarity * location_weight)
-            half = weight[:n].sum() // 2
+            whole = np.int64(0)
+            for k in range(n):
+                whole += weight[k]
+            half = whole // 2
             for c in range(2):
                 for j in range(top, bottom, ROW_STEP):
                     row = (j - top) // ROW_STEP * columns

@@ -13,7 +13,7 @@ not rotated; their distance is the sum of absolute differences.
 
 import numpy as np
 
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 
 MAX_SCALE = 0.5  # size of the finest level, as a share of the frame
 MAX_PIXELS = 700_000  # of the finest level; a descriptor takes 128 bytes per pixel
@@ -132,7 +132,7 @@ def describe_kernel(maps, margin, descriptors):
                 descriptors[y, x, n] = np.uint8(min(values[n] * factor, np.float32(255.0)))
 
 
-@kernel
+@inner_kernel
 def cost_kernel(one, two):
     total = np.int32(0)
     for k in range(one.size):
@@ -140,7 +140,7 @@ def cost_kernel(one, two):
     return total
 
 
-@kernel
+@inner_kernel
 def try_kernel(one, two, x, y, u, v, best):
     """Return the smaller of `best` and the cost of a motion; `best` if the motion leaves the frame."""
     H, W, _ = two.shape
@@ -153,17 +153,20 @@ def try_kernel(one, two, x, y, u, v, best):
 def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, motion):
     """Improve `motion` (rows, columns, 2), int32, in place, by `sweeps` raster sweeps."""
     rows, columns, _ = motion.shape
-    infinite_cost = np.int32(2**30)
+    infinite_cost = np.int64(2**30)  # all are int64 here, so that `try_kernel` is compiled once
     cost = np.empty((rows, columns), np.int32)
     random = np.uint64(88172645 + seed)  # only the low 32 bits are used
     for r in range(rows):
         for c in range(columns):
             x, y = at_x[c], at_y[r]
-            cost[r, c] = try_kernel(one, two, x, y, motion[r, c, 0], motion[r, c, 1], infinite_cost)
-            trial = try_kernel(one, two, x, y, guess[r, c, 0], guess[r, c, 1], cost[r, c])
-            if trial < cost[r, c]:
-                cost[r, c] = trial
-                motion[r, c] = guess[r, c]
+            u, v = np.int64(motion[r, c, 0]), np.int64(motion[r, c, 1])
+            best = try_kernel(one, two, x, y, u, v, infinite_cost)
+            u, v = np.int64(guess[r, c, 0]), np.int64(guess[r, c, 1])
+            trial = try_kernel(one, two, x, y, u, v, best)
+            if trial < best:
+                best = trial
+                motion[r, c, 0], motion[r, c, 1] = u, v
+            cost[r, c] = best
     for sweep in range(sweeps):
         step = 1 if sweep % 2 == 0 else -1
         for i in range(rows):
@@ -171,13 +174,13 @@ def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, moti
             for j in range(columns):
                 c = j if step > 0 else columns - 1 - j
                 x, y = at_x[c], at_y[r]
-                u, v, best = motion[r, c, 0], motion[r, c, 1], cost[r, c]
+                u, v, best = np.int64(motion[r, c, 0]), np.int64(motion[r, c, 1]), np.int64(cost[r, c])
                 for k in range(4):
                     nr = r if k == 0 else r - step
                     nc = c - step if k == 0 else c - 2 + k
                     if nr < 0 or nr >= rows or nc < 0 or nc >= columns:
                         continue
-                    nu, nv = motion[nr, nc, 0], motion[nr, nc, 1]
+                    nu, nv = np.int64(motion[nr, nc, 0]), np.int64(motion[nr, nc, 1])
                     if nu == u and nv == v:
                         continue
                     trial = try_kernel(one, two, x, y, nu, nv, best)
@@ -190,8 +193,8 @@ def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, moti
                     random ^= random >> np.uint64(17)
                     random ^= (random << np.uint64(5)) & np.uint64(0xFFFFFFFF)
                     width = np.uint64(2 * radius + 1)
-                    nu = u + np.int32(random % width) - np.int32(radius)
-                    nv = v + np.int32((random >> np.uint64(12)) % width) - np.int32(radius)
+                    nu = u + np.int64(random % width) - radius
+                    nv = v + np.int64((random >> np.uint64(12)) % width) - radius
                     trial = try_kernel(one, two, x, y, nu, nv, best)
                     if trial < best:
                         best, u, v = trial, nu, nv

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.outputs import files_in, same_folder
+from apps.common.outputs import FOLDER_SUFFIXES, files_in, same_folder
+from apps.common.stems import stem_of
 
 
 class Item(NamedTuple):
@@ -53,19 +54,27 @@ def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
 
 def image_items(images: Iterable[Path], job, files, family=lambda path: "") -> list[Item]:
     """One item per image, with the functions job(path), files(path) and family(path) of its parts."""
-    return [Item(path.stem, str(path), partial(job, path), tuple(files(path)), path, family(path)) for path in images]
+    return [
+        Item(stem_of(path), str(path), partial(job, path), tuple(files(path)), path, family(path)) for path in images
+    ]
 
 
-def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1) -> list[Path]:
-    """The images of a folder in order of name, without the results of earlier runs if it is `out`.
+def is_image_name(path: Path) -> bool:
+    """Whether the suffix of a file is one of an image."""
+    return path.suffix.lower() in READABLE
 
+
+def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1, accepts=is_image_name) -> list[Path]:
+    """The images of a folder, or the paths for which `accepts(path)`, in order of name.
+
+    The results of earlier runs are left out if the folder is `out`.
     Raises InputError if there are fewer than `minimum`.
     """
     entries = files_in(folder, None if out is None else Path(out), argument)
-    inside = [path for path in entries if path.suffix.lower() in READABLE and not path.name.startswith(".")]
+    inside = [path for path in entries if accepts(path) and not path.name.startswith(".")]
     if len(inside) >= minimum:
         return inside
-    every = images_in(folder, argument, None, 0)
+    every = images_in(folder, argument, None, 0, accepts)
     if len(every) > len(inside):
         held, hint = "results of earlier runs", "; pass the images by name, or another --out"
         raise InputError(f"{argument}: folder {str(folder)!r} holds only {held}{hint}")
@@ -120,7 +129,7 @@ def check_unique_names(inputs, argument: str) -> None:
 
     `inputs` are paths, whose results are named after their stems, or the names of the results.
     """
-    stems = [one if isinstance(one, str) else one.stem for one in inputs]
+    stems = [one if isinstance(one, str) else stem_of(one) for one in inputs]
     for stem, count in Counter(stems).items():
         if count > 1:
             raise InputError(
@@ -148,9 +157,13 @@ def companion_of(given, stem: str, option: str) -> Path | None:
     return find_by_stem(given, stem, option)
 
 
+def _is_input(path: Path) -> bool:
+    return path.is_file() or path.suffix in FOLDER_SUFFIXES
+
+
 def find_by_stem(folder, stem: str, name: str) -> Path:
     """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
-    found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
+    found = sorted(p for p in Path(folder).glob("*") if stem in (p.stem, stem_of(p)) and _is_input(p))
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"
         raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")

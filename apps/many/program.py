@@ -4,19 +4,30 @@ A command's module defines a `Program`: its options, and a function that finds t
 here: a single item, or a batch that continues when an item fails.
 """
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from apps.common import command
-from apps.common.clock import elapsed_display
+from apps.common.clock import START, Clock, charge, command_age, elapsed_display, whole_clock
 from apps.common.command import check_threads, limited_threads, write_json
-from apps.common.errors import DEFECT, SOME_FAILED, InputError, finish, is_defect, print_error, print_lines, reason_of
+from apps.common.errors import (
+    DEFECT,
+    SOME_FAILED,
+    InputError,
+    finish,
+    is_defect,
+    one_line,
+    print_error,
+    print_lines,
+    reason_of,
+)
 from apps.common.outputs import Outputs, check_regular_files
 from apps.many.inputs import Item
+from apps.many.progress import Progress
 
 
 class Work(NamedTuple):
@@ -31,6 +42,7 @@ class Work(NamedTuple):
     threads_per_item   threads that one item uses; None: all
     finish     reports -> further entries of the JSON of a batch; called once with all reports
     one_only   {option: error message}, for options that apply to a single item
+    named      {option: file of a whole batch that it requests}, which `finish` writes
     """
 
     items: Iterable[Item]
@@ -42,6 +54,7 @@ class Work(NamedTuple):
     threads_per_item: int | None = 1
     finish: Callable[[list[dict]], dict] = lambda reports: {}
     one_only: Mapping[str, str] = {}
+    named: Mapping[str, Path] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +84,18 @@ class Program:
 
     def run(self, argv: list[str] | None) -> int:
         """Run the command and return its exit status; raises an error that ends the run."""
-        chosen = command.parsed(self.parser(), argv)
-        check_threads(chosen.threads)
-        command.check_device(chosen.device)
-        work = self.plan(chosen)
-        if not (self.has_batches and command.in_batch(work.many, chosen)):
-            return run_one(self, work, chosen)
-        for option, message in work.one_only.items():
-            if getattr(chosen, option):
-                raise InputError(message)
-        return run_many(self, work, chosen)
+        with whole_clock(command_age(argv)) as clock:
+            chosen = command.parsed(self.parser(), argv)
+            options = dict(vars(chosen))
+            check_threads(chosen.threads)
+            command.check_device(chosen.device)
+            work = self.plan(chosen)
+            if not (self.has_batches and command.in_batch(work.many, chosen)):
+                return run_one(self, work, chosen, options, clock)
+            for option, message in work.one_only.items():
+                if getattr(chosen, option):
+                    raise InputError(message)
+            return run_many(self, work, chosen, options, clock)
 
     def parser(self) -> ArgumentParser:
         """Parser of the options."""
@@ -89,6 +104,7 @@ class Program:
         if self.has_batches:
             command.add_batch_options(options)
         command.add_shared_options(options, "out")
+        command.add_record_option(options, self.name)
         return options
 
 
@@ -98,46 +114,64 @@ def mean_scores(reports: list[dict], *names: str) -> list[float]:
     return [sum(scores[name] for scores in scored) / len(scored) for name in names] if scored else []
 
 
-def run_one(program: Program, work: Work, chosen: Namespace) -> int:
-    """Process a single item, write its JSON and print its line; raises the item's error."""
-    item = work.items[0]
+def run_one(program: Program, work: Work, chosen: Namespace, options: dict, clock: Clock) -> int:
+    """Process a single item, write its JSON and print its line; raises the item's error.
+
+    options   as they were parsed
+    clock     began with the command
+    """
+    from apps.many.result_record import complete, given, with_record
+    from apps.many.task import Task
+
+    item = with_record(work.items[0], program.name, chosen)
     outputs = Outputs(program.name, chosen, program.inputs)
     outputs.check([item])
     job = item.job()
     check_regular_files(job)
     outputs.check_job(item, job)
+    task = Task(0, item.name, item.shown, program.name, work.process, job, chosen, program.inputs, item.source, options)
     limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
     try:
         with elapsed_display(chosen.quiet), outputs.writing_named(), limit:
+            charge(START)
+            inputs = given(task)
             report = work.process(job, chosen)
+            complete(task, report, inputs, clock)
+            content = {f"{program.noun}s": [{**report, program.noun: item.shown}], "failures": []}
+            _write_page(program, work, chosen, options, content, clock)
     except MemoryError as error:
         raise MemoryError(f"{item.shown}: {reason_of(error)}") from None
     if chosen.json:
         write_json(chosen.json, report)
     if not chosen.quiet and chosen.json != "-":
-        print_lines(work.line(report))
+        print_lines(one_line(f"{work.line(report)}; {clock.total()['total']:.2f} s in all"))
     return 0
 
 
-def run_many(program: Program, work: Work, chosen: Namespace) -> int:
-    """Process all items and return the exit status; a failed item is reported and does not stop the others."""
-    from tqdm import tqdm
+def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clock: Clock) -> int:
+    """Process all items and return the exit status; a failed item is reported and does not stop the others.
 
+    options   as they were parsed
+    clock     began with the command
+    """
+    from apps.many.result_record import with_record
     from apps.many.task import FAILED, SKIPPED, Task
 
     outputs, noun = Outputs(program.name, chosen, program.inputs), program.noun
     known = isinstance(work.items, list)
-    outputs.check(work.items if known else ())
+    outputs.named |= work.named
+    outputs.check([with_record(item, program.name, chosen) for item in work.items] if known else ())
     outcomes, failures, defects = [], {}, []
 
     def fail(number, shown, reason):
         failures[number] = {noun: shown, "error": reason}
-        bar.update()
+        progress.update()
 
     def tasks():
         number = -1
         try:
             for number, item in enumerate(work.items):
+                item = with_record(item, program.name, chosen)
                 try:
                     if not known:
                         outputs.check_item(item)
@@ -149,15 +183,15 @@ def run_many(program: Program, work: Work, chosen: Namespace) -> int:
                     defects.append(is_defect(error))
                     fail(number, item.shown, reason_of(error))
                     continue
-                yield Task(number, item.name, item.shown, program.name, work.process, job, chosen, program.inputs)
+                named = number, item.name, item.shown, program.name
+                yield Task(*named, work.process, job, chosen, program.inputs, item.source, options)
         except Exception as error:  # such as a truncated video
             defects.append(is_defect(error))
             fail(number + 1, f"{noun} {number + 2} and all after it", reason_of(error))
 
     with ExitStack() as stack:
-        bar = stack.enter_context(
-            tqdm(total=len(work.items) if known else work.total, unit=noun, disable=chosen.quiet, file=sys.stderr)
-        )
+        total = len(work.items) if known else work.total
+        progress = stack.enter_context(Progress(program.name, noun, total, chosen.quiet))
         for outcome in stack.enter_context(closing(_engine(tasks(), chosen, work.threads_per_item))):
             if outcome.status == FAILED:
                 defects.append(outcome.defect)
@@ -166,25 +200,31 @@ def run_many(program: Program, work: Work, chosen: Namespace) -> int:
             else:
                 outcome.report[noun] = outcome.shown  # a record may be from a run in another folder
                 outcomes.append(outcome)
-                bar.update()
+                progress.update()
     outcomes.sort(key=lambda outcome: outcome.number)
     reports = [outcome.report for outcome in outcomes]
     skipped = [outcome.shown for outcome in outcomes if outcome.status == SKIPPED]
     content = {f"{noun}s": reports, "failures": [failures[number] for number in sorted(failures)]}
     content |= {"skipped": skipped} if chosen.resume else {}
     problem = None
-    try:
-        with outputs.writing_named():
-            content |= work.finish(reports)
-    except (InputError, OSError) as error:  # the finished items are reported nevertheless
-        problem = error
+    with outputs.writing_named():
+        for end in (
+            lambda: content.update(work.finish(reports)),
+            lambda: _write_page(program, work, chosen, options, content, clock),
+        ):
+            try:
+                end()
+            except (InputError, OSError) as error:  # the finished items are reported nevertheless
+                problem = problem or error
+    content["elapsed"] = round(clock.total()["total"], 4)
     if chosen.json and chosen.json != "-":
         write_json(chosen.json, content)
     if not chosen.quiet and chosen.json != "-":
         lines = [work.line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
         lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{work.summary(reports)}")
-        print_lines(*lines)
+        lines[-1] += f"; {clock.total()['total']:.2f} s in all"
+        print_lines(*map(one_line, lines))
     for failure in content["failures"]:
         print_error(f"cutmatch {program.name}: {failure[noun]}: {failure['error']}")
     if chosen.json == "-":
@@ -192,6 +232,15 @@ def run_many(program: Program, work: Work, chosen: Namespace) -> int:
     if problem is not None:
         raise problem
     return DEFECT if any(defects) else SOME_FAILED if failures else 0
+
+
+def _write_page(program: Program, work: Work, chosen: Namespace, options: dict, content: dict, clock: Clock) -> None:
+    """Write the page of --report, if requested, from the content of the JSON of a batch."""
+    if getattr(chosen, "report", None):
+        from apps.many.html_report import write_page
+
+        summary = work.summary(content[f"{program.noun}s"]).lstrip("; ")
+        write_page(chosen.report, program.name, program.noun, content, options, summary, clock.total()["total"])
 
 
 def _engine(tasks, chosen, threads_per_item: int | None):

@@ -5,11 +5,13 @@
 
 An item is finished if all three digests equal those of the present run and every output exists unchanged.  A record is
 written atomically after its outputs, so an interrupted run never leaves a record of incomplete outputs.  Digests cover
-contents, not times or paths, so copied and renamed folders are recognised.
+contents, not times or paths, so copied and renamed folders are recognised.  The record beside each result
+(`apps.many.result_record`) is one of the outputs; it states the times of the run that wrote it.
 """
 
 import hashlib
 import json
+import os
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -19,10 +21,24 @@ import numpy as np
 from apps.common import writing
 from apps.common.outputs import FOLDER, is_plain_name, key_of
 from apps.common.writing import write_bytes
+from apps.volumes.ome_zarr import is_zarr
 
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
 NOT_OF_RESULTS = frozenset(
-    ("csv", "json", "many", "out", "overwrite", "quiet", "resume", "scheduler", "threads", "workers")
+    (
+        "csv",
+        "json",
+        "many",
+        "out",
+        "overwrite",
+        "quiet",
+        "record",
+        "report",
+        "resume",
+        "scheduler",
+        "threads",
+        "workers",
+    )
 )
 
 
@@ -48,7 +64,7 @@ def verified(task, known: dict) -> dict | None:
         out, outputs = Path(task.chosen.out), record["outputs"]
         # Results are stored in --out itself.  A record with other paths was not written by `write`.
         if not all(map(is_plain_name, outputs)) or any(
-            _digest(out / name) != digest for name, digest in outputs.items()
+            digest_of(out / name) != digest for name, digest in outputs.items()
         ):
             return None
         report = record["report"]
@@ -57,6 +73,8 @@ def verified(task, known: dict) -> dict | None:
             if not outputs.keys() >= set(names.values()):
                 return None
             files.update({kind: str(out / name) for kind, name in names.items()})
+        if getattr(task.chosen, "record", False) and not str(report.get("files", {}).get("record", "")):
+            return None  # finished with --no-record
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # missing, or not written by this program
         return None
     return report
@@ -68,7 +86,7 @@ def write(task, known: dict, report: dict) -> None:
     outputs = {}
     for files in _files(report):
         for path in map(Path, files.values()):
-            outputs[path.relative_to(out).as_posix()] = _digest(path)
+            outputs[path.relative_to(out).as_posix()] = digest_of(path)
     record = {**known, "outputs": outputs, "out": str(out), "report": report}
     write_bytes(_path(task), json.dumps(record, indent=1).encode())
 
@@ -93,7 +111,12 @@ def _files(report):
                 yield from _files(inner)
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file's contents, or of all files of a folder, in hexadecimal digits."""
+    if os.path.isdir(path):
+        total = hashlib.sha256()
+        _feed(total, path)
+        return total.hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -113,12 +136,14 @@ def _program() -> str:
 def _feed(total, value) -> None:
     """Add a value to a digest: files by their contents, each value with its kind and size."""
     if isinstance(value, Path):
-        if value.is_dir():
-            inside = sorted(path for path in value.iterdir() if path.is_file())
-            _feed(total, [part for path in inside for part in (path.name, path)])
+        if os.path.isdir(value):
+            # Not below other folders, where the results of this run may be.
+            entries = value.rglob("*") if is_zarr(value) else value.iterdir()
+            inside = sorted(path for path in entries if os.path.isfile(path))
+            _feed(total, [part for path in inside for part in (path.relative_to(value).as_posix(), path)])
             return
         try:
-            total.update(b"file " + _digest(value).encode())
+            total.update(b"file " + digest_of(value).encode())
         except OSError:  # reading it will report the error
             total.update(b"no file ")
     elif is_dataclass(value):

@@ -7,7 +7,9 @@ is returned as text, because not all exceptions of other libraries can be pickle
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from apps.common.clock import charge, whole_clock
 from apps.common.errors import InputError, is_defect, reason_of
 from apps.common.outputs import check_regular_files
 
@@ -20,7 +22,8 @@ class Task:
     """`function(job, chosen)` reads, computes and writes an item, and returns its report.
 
     `function` is defined in a module, so that other processes can import it.  `job` contains the item's paths, numbers
-    and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.
+    and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.  For
+    the record, `source` is the input that the results are named after, and `options` are the options as parsed.
     """
 
     number: int
@@ -31,6 +34,8 @@ class Task:
     job: object
     chosen: Namespace
     inputs: tuple[str, ...]
+    source: Path | None = None
+    options: dict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +54,20 @@ class Outcome:
 
 def attempt(task: Task) -> Outcome:
     """Run a task, unless `--resume` finds its record up to date; errors become an outcome."""
-    from apps.many import records
+    from apps.many import records, result_record
 
     try:
         check_regular_files(task.job)
-        known = records.fingerprint(task)
-        if task.chosen.resume:
-            report = records.verified(task, known)
-            if report is not None:
-                return Outcome(task.number, task.shown, SKIPPED, report)
-        report = task.function(task.job, task.chosen)
+        with whole_clock() as clock:
+            known = records.fingerprint(task)
+            charge("digest")
+            if task.chosen.resume:
+                report = records.verified(task, known)
+                if report is not None:
+                    return Outcome(task.number, task.shown, SKIPPED, report)
+            inputs = result_record.given(task)
+            report = task.function(task.job, task.chosen)
+            result_record.complete(task, report, inputs, clock)
         records.write(task, known, report)
     except InputError as error:  # another attempt would reject the same input
         return Outcome(task.number, task.shown, FAILED, reason=str(error))

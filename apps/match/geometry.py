@@ -13,6 +13,8 @@ from math import lgamma
 import cv2
 import numpy as np
 
+from gridcut.device.result import Result
+
 NOISE = 1.5  # pixels: localisation noise of SIFT points matched across viewpoints
 REFIT_NOISE = 1.0  # the same for points found in the warped second image
 MAX_TRIALS = 20000
@@ -24,8 +26,8 @@ DEPTH_SHARE = 0.67  # in between: share of off-plane matches near their epipolar
 MINIMAL_SAMPLE = {"homography": 4, "fundamental": 7}  # matches that determine the model
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Geometry:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Geometry(Result):
     """A geometric model of the matches, and its inliers.
 
     Attributes

@@ -10,20 +10,24 @@ fundamental matrix is estimated robustly, and a second assignment matches the po
 the same candidate pairs: cardinality a maximum matching, bottleneck a maximum matching under the smallest possible cost
 threshold, and greedy, mutual and nearest the usual heuristics.
 
-Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence),
+Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence, residual in pixels,
+inlier), FIRST-SECOND-matrix.txt, the homography or fundamental matrix, which numpy.loadtxt and --truth read,
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, a checkerboard of the first image and the warped
-second image.
+second image.  inlier is 1 for a residual of at most --inlier-threshold; large images, whose threshold is that of their
+reduced copies, also have matches with 0.
 
 Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
 common scene, 70 a defect in cutmatch.
 """
 
+import io
 import sys
 import time
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_image
+from apps.common.clock import charge, shown_seconds
+from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
 from apps.common.outputs import claim
 from apps.many.inputs import Pair, pair_items
 from apps.many.program import Program, Work
@@ -32,6 +36,10 @@ from apps.motion import LINKERS
 
 TABLES = (".csv", ".json")
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
+MATRIX_NOTES = {
+    "homography": "homography: maps (x, y, 1) of the first image to the second, up to scale",
+    "fundamental": "fundamental matrix F: second^T F first = 0 for matching points (x, y, 1)",
+}
 MIN_STRETCH_RATIO = 1e-15  # minimum ratio of singular values of a --truth homography
 INPUTS = ("first", "second", "truth")
 
@@ -75,7 +83,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
     """Return the possible output files of a pair, by kind; "over" is written for a homography only."""
     folder = Path(chosen.out)
     files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
-    files["figure"] = folder / f"{name}-matches.png"
+    files |= {"matrix": folder / f"{name}-matrix.txt", "figure": folder / f"{name}-matches.png"}
     return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
 
 
@@ -86,6 +94,7 @@ def _match_one(pair: Pair, chosen) -> dict:
     from apps.match.match_figures import matches_figure, overlay_figure
     from apps.match.wide_baseline import match_wide
 
+    charge("import")
     start = time.perf_counter()
     found = match_wide(
         to_bytes(first),
@@ -101,19 +110,41 @@ def _match_one(pair: Pair, chosen) -> dict:
     figures = {"figure": matches_figure(first, second, found.matches, plane)}
     if plane is not None:
         figures["over"] = overlay_figure(first, second, plane)
-    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in figures}
+    charge("figures")
+    kinds = ("table", "matrix", *figures)
+    files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
     claim(chosen, "match", name, pair.first, files.values())
     option = "--table" if chosen.table else "--out"
-    files = {"table": found.matches.write(chosen.table or files["table"], option)} | files
+    measured = {"residual": found.residual, "inlier": (found.residual <= chosen.inlier_threshold).astype(int)}
+    files = {"table": found.matches.write(chosen.table or files["table"], option, measured)} | files
+    _write_matrix(files["matrix"], found)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
-    report = _report(pair, found, first.shape, seconds, files)
+    report = _report(pair, found, first.shape, seconds, files, chosen.inlier_threshold)
     if truth is not None:
         report["truth"] = _scores(found, truth, first.shape)
+        charge("scores")
     return report
 
 
-def _report(pair, found, shape, seconds: float, files) -> dict:
+def _write_matrix(path: Path, found) -> None:
+    """Write the matrix with 17 significant digits, which numpy.loadtxt reads without loss."""
+    import numpy as np
+
+    text = io.StringIO()
+    np.savetxt(text, _scaled(found), fmt="%.17g", header=MATRIX_NOTES[found.model])
+    write_bytes(path, text.getvalue().encode())
+
+
+def _scaled(found):
+    """The matrix, which has no scale, with 1 at the lower right of a homography, or a fundamental matrix of norm 1."""
+    import numpy as np
+
+    by_corner = found.model == "homography" and found.matrix[2, 2] != 0
+    return found.matrix / (found.matrix[2, 2] if by_corner else np.linalg.norm(found.matrix))
+
+
+def _report(pair, found, shape, seconds: float, files, threshold: float) -> dict:
     import numpy as np
 
     first, inliers = found.counts["first"], found.counts["inliers"]
@@ -121,9 +152,7 @@ def _report(pair, found, shape, seconds: float, files) -> dict:
         "first": str(pair.first),
         "second": str(pair.second),
         "model": found.model,
-        "matrix": (found.matrix / np.linalg.norm(found.matrix)).tolist()
-        if found.model == "fundamental"
-        else (found.matrix / found.matrix[2, 2]).tolist(),
+        "matrix": _scaled(found).tolist(),
         "points": found.counts["points"],
         "first_matches": first,
         "first_inliers": inliers,
@@ -131,7 +160,9 @@ def _report(pair, found, shape, seconds: float, files) -> dict:
         "matches": len(found.matches),
         "residual_median": round(float(np.median(found.residual)), 4),
         "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
+        "inliers": int((found.residual <= threshold).sum()),
         "coverage_percent": round(_coverage(found.matches.first, shape), 2),
+        "device": "cpu",  # sparse assignments are solved on the CPU on every device
         "seconds": {"total": round(seconds, 4)} | {stage: round(s, 4) for stage, s in found.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
@@ -169,7 +200,7 @@ def _scores(found, truth, shape) -> dict:
 
 
 def _read_truth(path):
-    """Read nine numbers from a text file, or the first 3 x 3 matrix of a file written by OpenCV."""
+    """Read nine numbers from a text file, which may have comments, or the first 3 x 3 matrix written by OpenCV."""
     import re
 
     import numpy as np
@@ -178,6 +209,7 @@ def _read_truth(path):
     if "opencv" in text or text.startswith("%YAML"):
         data = re.search(r"<data>(.*?)</data>|data:\s*\[(.*?)\]", text, re.DOTALL)
         text = (data[1] or data[2]) if data else ""
+    text = re.sub(r"#.*", "", text)
     try:
         values = np.array([float(word) for word in re.sub(r"[\[\],;]", " ", text).split()])
     except ValueError:
@@ -197,7 +229,7 @@ def _line(report) -> str:
     text = (
         f"{report['first']} {report['second']}: {report['matches']} matches, {report['model']}, "
         f"{report['first_inliers']} of {report['first_matches']} first matches are inliers, "
-        f"residual {report['residual_median']:.2f} px, {report['seconds']['total']:.2f} s -> {report['files']['table']}"
+        f"residual {report['residual_median']:.2f} px, {shown_seconds(report['seconds'])} -> {report['files']['table']}"
     )
     if "truth" in report:
         truth = report["truth"]

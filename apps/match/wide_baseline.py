@@ -12,6 +12,7 @@ Large images are reduced for matching, and the results are scaled back.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -27,6 +28,7 @@ from apps.match.views import image_points, tilted_points
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, grey_frame
 from gridcut.device import DeviceName
+from gridcut.device.result import Result
 
 MAX_SIDE = 1600  # pixels; larger images are reduced to this side for matching
 MAX_LOG10_NFA = -3.0  # maximum log10 of the number of false alarms
@@ -34,8 +36,8 @@ MIN_INLIERS = 16  # with fewer inliers, simulated views are matched as well
 MIN_MATCHES = 10  # of a result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WideMatches:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WideMatches(Result):
     """Matches of two images and their geometry.
 
     Attributes
@@ -59,6 +61,14 @@ class WideMatches:
     matrix: np.ndarray
     counts: dict
     seconds: dict
+
+    def to_pandas(self) -> Any:
+        """The matches as a pandas.DataFrame, with their residuals; ImportError without pandas."""
+        return self.matches.to_pandas().assign(residual=self.residual)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a line from each point to its match, as `Matches.plot`."""
+        return self.matches.plot(ax)
 
 
 def match_wide(

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from apps.motion.local_fit import local_fit_kernel
+from apps.motion.local_fit import BUFFERS, local_fit_kernel
+from gridcut.device import run_threads, thread_count
 
 NEIGHBOURS = 16
 MIN_SUPPORT = 3  # neighbours with a similar motion that support a match
 REWEIGHTINGS = 4
+MIN_FITS_PER_THREAD = 128
 RIDGE = 0.005  # on the linear part, relative to the total weight of the neighbours
 
 
@@ -77,22 +79,21 @@ class LocalMotion:
 
     def at(self, points: np.ndarray, others: bool = False) -> "ExpectedMotion":
         """Return the expected motion at points (Q, 2); `others` excludes the match at each point from its fit."""
+        points = np.asarray(points, np.float64)
         distance, index = self.neighbours(points, NEIGHBOURS, others)
         count = len(points)
         fit, linear, spread = np.empty((count, 2)), np.empty((count, 2, 2)), np.empty(count)
-        local_fit_kernel(
-            np.ascontiguousarray(points, np.float64),
-            np.ascontiguousarray(index),
-            np.ascontiguousarray(distance),
-            self.first,
-            self.motion,
-            self.weight,
-            RIDGE,
-            REWEIGHTINGS,
-            fit,
-            linear,
-            spread,
-        )
+        points, index, distance = (np.ascontiguousarray(array) for array in (points, index, distance))
+        threads = min(thread_count(), 1 + count // MIN_FITS_PER_THREAD)
+
+        def fit_some(thread):
+            begin, end = count * thread // threads, count * (thread + 1) // threads
+            matches = self.first, self.motion, self.weight
+            buffers = tuple(np.empty((BUFFERS, index.shape[1])))
+            fits = fit, linear, spread
+            local_fit_kernel(begin, end, points, index, distance, *matches, RIDGE, REWEIGHTINGS, buffers, *fits)
+
+        run_threads(fit_some, threads)
         return ExpectedMotion(fit, linear, spread, self.motion[index])
 
     def dense(self, shape: tuple[int, int], step: int = 8) -> np.ndarray:

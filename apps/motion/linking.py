@@ -29,10 +29,11 @@ import matching
 from apps.motion import LINKERS
 from assign.sparse.margins import exact_margins
 from gridcut.device import DeviceName, resolve
+from gridcut.device.result import Result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Links(Result):
     """Pairs selected from the candidates.
 
     Attributes

@@ -1,12 +1,13 @@
 """Kernel of `apps.motion.agreement`: a robust affine fit to the motion of the neighbours of each query point."""
 
 import numpy as np
-from numba import prange
 
-from gridcut.device import kernel, parallel_kernel
+from gridcut.device import inner_kernel, kernel
+
+BUFFERS = 5  # arrays (K,) of a thread
 
 
-@kernel
+@inner_kernel
 def median_of(values, buffer):
     """Return the median of a few values, by insertion sort into `buffer`, an array of the same size."""
     count = len(values)
@@ -19,17 +20,18 @@ def median_of(values, buffer):
     return 0.5 * (buffer[(count - 1) // 2] + buffer[count // 2])
 
 
-@parallel_kernel
-def local_fit_kernel(points, index, distance, first, motion, confidence, ridge, reweightings, fit, linear, spread):
-    """Fill fit (Q, 2), linear (Q, 2, 2) and spread (Q,) from the neighbours index (Q, K) of points (Q, 2).
+@kernel
+def local_fit_kernel(
+    begin, end, points, index, distance, first, motion, confidence, ridge, reweightings, buffers, fit, linear, spread
+):
+    """Fill begin..end of fit (Q, 2), linear (Q, 2, 2), spread (Q,) from the neighbours index (Q, K) of points (Q, 2).
 
     Weighted least squares for m(x) = t + A (x - x0), `reweightings` times, with Geman-McClure weights of the distances
     from the previous fit; the first distances are those from the median motion.
     """
-    queries, count = index.shape
-    for q in prange(queries):
-        dx, dy = np.empty(count), np.empty(count)
-        base_weight, residual, buffer = np.empty(count), np.empty(count), np.empty(count)
+    count = index.shape[1]
+    dx, dy, base_weight, residual, buffer = buffers
+    for q in range(begin, end):
         scale = 0.0
         for k in range(count):
             scale += distance[q, k]

@@ -2,19 +2,24 @@
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from apps.common.images import InputError, write_bytes
+from apps.motion.plots import plot_lines
+from gridcut.device.result import Result
+from gridcut.device.tables import data_frame
 
 COLUMNS = ("x0", "y0", "x1", "y1", "cost", "margin", "confidence")
 SUFFIXES = (".csv", ".json")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matches:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Matches(Result):
     """N pairs of points, one-to-one.
 
     Attributes
@@ -47,21 +52,38 @@ class Matches:
         """Return the matches selected by a boolean mask (N,) or an array of indices."""
         return Matches(self.first[mask], self.second[mask], self.cost[mask], self.margin[mask], self.confidence[mask])
 
-    def write(self, path, option: str = "--out") -> Path:
+    def to_pandas(self) -> Any:
+        """The matches as a pandas.DataFrame with the columns of `write`; ImportError without pandas."""
+        return data_frame(self._columns())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a line from each point to its match with matplotlib, on `ax` or the current axes, which are returned.
+
+        Raises ImportError if `ax` is None and matplotlib is not installed.
+        """
+        return plot_lines(ax, self.first, self.second, np.arange(len(self)))
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        parts = (*self.first.T, *self.second.T, self.cost, self.margin, self.confidence)
+        return dict(zip(COLUMNS, parts, strict=True))
+
+    def write(self, path, option: str = "--out", more: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write a table with the columns x0, y0, x1, y1, cost, margin, confidence; the suffix selects CSV or JSON.
 
-        The file is written atomically.  Raises InputError for another suffix, or, with `option` in its message, for a
-        folder that is not writable.
+        `more` are further columns by name, (N,) numbers; `read` ignores them.  The file is written atomically.  Raises
+        InputError for another suffix, or, with `option` in its message, for a folder that is not writable.
         """
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
             raise InputError(f"matches: cannot write {str(path)!r}; use the suffix {' or '.join(SUFFIXES)}")
-        table = np.column_stack([self.first, self.second, self.cost, self.margin, self.confidence])
+        columns = {**self._columns(), **(more or {})}
         if suffix == ".json":
-            text = json.dumps({name: table[:, i].tolist() for i, name in enumerate(COLUMNS)})
+            text = json.dumps({name: values.tolist() for name, values in columns.items()})
         else:
             buffer = io.StringIO()
-            np.savetxt(buffer, table, fmt="%.6g", delimiter=",", header=",".join(COLUMNS), comments="")
+            formats = ["%d" if values.dtype.kind in "biu" else "%.9g" for values in columns.values()]
+            table = np.column_stack([*columns.values()])
+            np.savetxt(buffer, table, fmt=formats, delimiter=",", header=",".join(columns), comments="")
             text = buffer.getvalue()
         return write_bytes(path, text.encode(), option)
 
@@ -77,10 +99,11 @@ class Matches:
                 table = np.array([content[name] for name in COLUMNS], np.float64).reshape(len(COLUMNS), -1).T
             else:
                 head, *lines = data.decode().split("\n")
-                if head.strip().split(",") != list(COLUMNS):
+                names = head.strip().split(",")
+                if names[: len(COLUMNS)] != list(COLUMNS):
                     raise ValueError("another header")
                 rows = [line.split(",") for line in lines if line.strip()]
-                table = np.array(rows, np.float64).reshape(-1, len(COLUMNS))
+                table = np.array(rows, np.float64).reshape(-1, len(names))[:, : len(COLUMNS)]
             if not np.isfinite(table).all():
                 raise ValueError("NaN or infinity")
             if not ((table[:, 6] >= 0) & (table[:, 6] <= 1)).all():

@@ -19,6 +19,7 @@ import cv2
 import numpy as np
 
 from apps.common.images import InputError
+from gridcut.device.result import Result
 
 MIN_SIDE = 16  # pixels, required by pyramids and windows
 MIN_POINTS = 4
@@ -31,8 +32,8 @@ MAX_REMAP_ROWS = 32000  # cv2.remap accepts fewer than 32768
 KINDS = ("sift", "orb")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Points:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Points(Result):
     """N points and their descriptors.
 
     Attributes

@@ -25,6 +25,7 @@ from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
 from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
 from gridcut.device import DeviceName
+from gridcut.device.result import Result
 
 PIXELS_PER_POINT = 80  # default density of points
 MIN_BUDGET, MAX_BUDGET = 1000, 20000  # limits of the default number of points
@@ -40,8 +41,8 @@ MAX_TRACKER_DISTANCE = 0.5  # pixels
 MIN_CORRELATION = 0.8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stages:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stages(Result):
     """Results of the stages of `match_stages`.
 
     Attributes

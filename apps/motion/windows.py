@@ -26,6 +26,7 @@ from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
 from assign.sparse.margins import exact_margins
 from gridcut.device import DeviceName
+from gridcut.device.result import Result
 
 MAX_POINTS = 30  # per window and frame
 WINDOW_SIDE = 48  # pixels
@@ -35,8 +36,8 @@ UNMATCHED_COST = 550
 SHIFTS = (0.0, 0.5)  # of the windows of each batch, in window sides
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowMatches:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WindowMatches(Result):
     """Matches computed window by window.
 
     Attributes

@@ -1,15 +1,23 @@
 from .multilabel import Objects, segment_labels, segment_volume
 from .segmentation import Segmentation, segment, segment_marked
+from .video import VideoFrame, segment_video
+from .volume_object import VolumeObject, refine_mask, segment_object
 
 KEEP: tuple[str, ...]
 CONNECTIVITIES: tuple[int, ...]
 SPACING: tuple[float, ...]
+BAND: float
 
 __all__ = [
     "Objects",
     "Segmentation",
+    "VideoFrame",
+    "VolumeObject",
+    "refine_mask",
     "segment",
     "segment_labels",
     "segment_marked",
+    "segment_object",
+    "segment_video",
     "segment_volume",
 ]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 
 COMPONENTS = 5  # of the object and of the background, as in GrabCut
 IMAGE_COMPONENTS = 10  # of the whole image
@@ -65,7 +65,7 @@ class Mixture(NamedTuple):
         return peak, np.linalg.inv(self.covariance)
 
 
-@kernel
+@inner_kernel
 def log_part(r, g, b, mean, peak, form, k):
     """Log of weight times density of component k at a colour."""
     x, y, z = r - mean[k, 0], g - mean[k, 1], b - mean[k, 2]
@@ -210,8 +210,12 @@ def log_densities(palette: Palette, object_weight, background_weight, whole: np.
 
 def log_density(palette: Palette, weight: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """-log p(colour | model) at every entry of the palette, in nats, the model fitted to `weight` per entry."""
-    model = fit_mixture(palette.colour, weight, COMPONENTS).density(palette.colour)
-    return -np.log((1 - OUTLIERS) * model + OUTLIERS * whole + TINY)
+    return mixed_cost(fit_mixture(palette.colour, weight, COMPONENTS).density(palette.colour), whole)
+
+
+def mixed_cost(density: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """-log of a model's density mixed with a small share of the whole image's, in nats."""
+    return -np.log((1 - OUTLIERS) * density + OUTLIERS * whole + TINY)
 
 
 def whole_density(palette: Palette) -> np.ndarray:

@@ -1,12 +1,14 @@
-"""Figures of several objects, with outlines and colours over the image, and label images."""
+"""Figures of several objects, with outlines and colours over the image; label images, their legend, and annotations."""
 
-import io
-from pathlib import Path
+from collections.abc import Iterable
 
 import numpy as np
 
+from apps.common.annotations import Annotation
 from apps.common.figures import dimmed_grey, outline
-from apps.common.images import to_bytes, write_bytes
+from apps.common.image_metadata import NO_METADATA, Metadata
+from apps.common.images import to_bytes
+from apps.common.writing import encoded_image
 from apps.segment.label_values import label_values
 
 TINT = 0.35  # opacity of an object's colour over the image
@@ -14,11 +16,6 @@ TINT = 0.35  # opacity of an object's colour over the image
 FIRST_COLOURS = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
 GAP = 4  # pixels between slices
 MAX_SIDE = 8192  # pixels of the longer side of a drawn slice
-
-
-def palette(count: int) -> np.ndarray:
-    """Colours of the labels 0 .. count - 1, uint8 (count, 3)."""
-    return np.array([colour_of(value) for value in range(count)], np.uint8)
 
 
 def colour_of(value: int) -> tuple:
@@ -51,8 +48,10 @@ def label_strokes_figure(rgb: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
-def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0)) -> np.ndarray:
-    """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, next to each other; uint8 RGB.
+def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0), places=None) -> np.ndarray:
+    """Three slices of a volume (D, H, W) with its labels, across z, y and x, next to each other; uint8 RGB.
+
+    They are the middle ones, unless `places` contains the number of a slice per axis.
 
     Slices are stretched to the voxel shape given by `spacing`, up to MAX_SIDE pixels.
     """
@@ -61,7 +60,7 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
     low, high = (float(v) for v in np.percentile(volume[:: max(1, len(volume) // 32)], (0.5, 99.5)))
     parts = []
     for axis in range(3):
-        middle = volume.shape[axis] // 2
+        middle = volume.shape[axis] // 2 if places is None else places[axis]
         grey = np.take(volume, middle, axis=axis).astype(np.float32)
         grey = np.clip((grey - low) / max(high - low, 1e-12), 0, 1)
         sizes = [s / min(spacing) for k, s in enumerate(spacing) if k != axis]
@@ -82,19 +81,34 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
     return sheet
 
 
-def write_label_image(path: Path, labels: np.ndarray) -> Path:
-    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits for values above 255.
+def encoded_labels(labels: np.ndarray, metadata: Metadata = NO_METADATA) -> bytes:
+    """Content of a grey PNG whose values are the labels (H, W): 8 bits, or 16 bits for values above 255.
 
+    There is no palette, because most programs would read its colours.  `legend` and the overlay contain the colours.
     Raises InputError for values that do not fit into 16 bits.
     """
-    from PIL import Image
+    return encoded_image(label_values(labels, "labels"), ".png", metadata.without_profile())
 
-    labels = label_values(labels, "labels")
-    buffer = io.BytesIO()
-    if labels.max() > 255:
-        Image.fromarray(labels.astype(np.uint16)).save(buffer, format="PNG")
-    else:
-        indexed = Image.fromarray(labels.astype(np.uint8))
-        indexed.putpalette(palette(256).ravel().tolist())
-        indexed.save(buffer, format="PNG")
-    return write_bytes(path, buffer.getvalue())
+
+def legend(labels: np.ndarray, values: Iterable[int]) -> dict:
+    """Names, colours and numbers of pixels of the values of a label map (H, W), for a JSON file beside it."""
+    height, width = labels.shape
+    entries = {
+        str(value): {
+            "name": name_of(value),
+            "colour": list(colour_of(value)),
+            "pixels": int(np.count_nonzero(labels == value)),
+        }
+        for value in map(int, values)
+    }
+    return {"width": width, "height": height, "labels": entries}
+
+
+def annotations_of(labels: np.ndarray, values: Iterable[int]) -> list[Annotation]:
+    """The objects of a label map (H, W), with the names and colours of the legend."""
+    return [Annotation(name_of(value), value, colour_of(value), labels == value) for value in map(int, values)]
+
+
+def name_of(value: int) -> str:
+    """Name of an object in the names of its files, in legends and in annotations."""
+    return f"object{value}"

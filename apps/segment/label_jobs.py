@@ -1,116 +1,113 @@
-"""Process one input of `cutmatch segment --labels`: an image or volume of several objects, from files to files."""
+"""Process one image of `cutmatch segment --labels`: several objects, from files to files."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.common.images import read_codes, read_image, to_bytes, write_image
+from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.clock import charge, shown_seconds
+from apps.common.image_metadata import Metadata
+from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.outputs import claim
+from apps.common.stems import stem_of
+from apps.common.writing import encoded_image
 from apps.many.program import mean_scores
-from apps.segment.volumes import TIFF
+from apps.segment.result_files import label_files_of
+from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_line, volume_results
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image or volume, its strokes or seeds, and its ground truth if known."""
+    """Paths of an image, its strokes, and its ground truth if known."""
 
     image: Path
     seeds: Path
     truth: Path | None
-    volume: bool
 
 
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
-    """Output files of an input, except the cut-outs; for a TIFF, whose pages are not read yet, of both kinds."""
-    folder, suffix = Path(chosen.out), image.suffix.lower()
-    image_files = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay", "strokes")]
-    kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
-    volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
-    if chosen.volume or suffix == ".npy":
-        return tuple(volume)
-    return tuple(image_files + volume) if suffix in TIFF else tuple(image_files)
+    """Output files of an image or volume, except the cut-outs."""
+    files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image))
+    return volume_results(image, chosen) or tuple(files.values())
 
 
-def family_of(image: Path) -> str:
-    """Prefix of the names of the cut-outs; the object's value follows."""
-    return f"{image.stem}-object"
+def family_of(image: Path, chosen) -> str:
+    """Prefix of the names of the cut-outs; the object's value follows.  Empty if there are none."""
+    return f"{stem_of(image)}-object" if "cutout" in chosen.kinds else ""
 
 
-def label(job: Job, chosen) -> dict:
+def segment(job: Job | VolumeJob, chosen) -> dict:
     """Segment several objects in an image or volume and write the results; return the report."""
-    return (label_volume if job.volume else label_image)(job.image, job.seeds, job.truth, chosen)
+    if isinstance(job, VolumeJob):
+        return segment_volume_files(job, chosen)
+    return label_image(job.image, job.seeds, job.truth, chosen)
 
 
 def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Segment an image; write the label map, the overlay, the strokes and a cut-out per object; return the report."""
-    from apps.segment.label_figures import label_strokes_figure, labels_overlay, write_label_image
+    """Segment an image; write the files of `chosen.kinds`, with a cut-out per object; return the report."""
     from apps.segment.label_values import label_values
     from apps.segment.mask_scores import check_label_truth, label_score
-    from apps.segment.matte import cut_out
     from apps.segment.multilabel import segment_labels
     from apps.segment.strokes import read_labels
 
-    rgb = read_image(image)
+    charge("import")
+    rgb, metadata = read_photograph(image)
     seeds = read_labels(seeds_file, to_bytes(rgb))
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")
         truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
         check_label_truth(truth, rgb.shape[:2])
+    charge("strokes")
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
-    folder = Path(chosen.out)
-    figures = {"overlay": labels_overlay(rgb, result.labels), "strokes": label_strokes_figure(rgb, seeds)}
-    for value in result.values:
-        figures[f"object{value}"] = cut_out(rgb, result.labels == value)
-    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *figures)}
-    claim(chosen, "segment", image.stem, image, files.values())
-    write_label_image(files["labels"], result.labels)
-    for kind, pixels in figures.items():
-        write_image(files[kind], pixels)
+    files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
+    contents = _contents(image, rgb, metadata, seeds, result, files)
+    charge("figures")
+    claim(chosen, "segment", stem_of(image), image, files.values())
+    for kind, content in contents.items():
+        write_bytes(files[kind], content)
     report = _report(image, result, files)
     if truth is not None:
         report["truth"] = label_score(result.labels, truth, seeds)
     return report
 
 
-def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Segment a volume; write the label volume and a figure of its middle slices; return the report."""
-    from apps.segment.label_figures import middle_slices
-    from apps.segment.mask_scores import check_label_truth, label_score
-    from apps.segment.multilabel import segment_volume
-    from apps.segment.volumes import read_seeds, read_volume, write_volume
+def _contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path]) -> dict[str, bytes]:
+    """Contents of the files of an image with several objects, by kind."""
+    from apps.common.annotation_files import encoded_annotations
+    from apps.segment.label_figures import annotations_of, encoded_labels, label_strokes_figure, labels_overlay, legend
+    from apps.segment.matte import cut_out
 
-    volume, seeds = read_volume(image), read_seeds(seeds_file)
-    truth = None
-    if truth_file is not None:
-        truth = read_seeds(truth_file, "--truth")
-        check_label_truth(truth, volume.shape)
-    result = segment_volume(
-        volume,
-        seeds,
-        connectivity=chosen.connectivity,
-        spacing=chosen.spacing,
-        keep=chosen.keep or "touching",
-        device=chosen.device,
-    )
-    folder = Path(chosen.out)
-    sheet = middle_slices(volume, result.labels, chosen.spacing)
-    suffix = ".npy" if image.suffix.lower() == ".npy" else ".tif"
-    files = {"labels": folder / f"{image.stem}-labels{suffix}", "slices": folder / f"{image.stem}-slices.png"}
-    claim(chosen, "segment", image.stem, image, files.values())
-    write_volume(files["labels"], result.labels)
-    write_image(files["slices"], sheet)
-    report = _report(image, result, files)
-    if truth is not None:
-        report["truth"] = label_score(result.labels, truth, seeds)
-    return report
+    labels = result.labels
+    objects = annotations_of(labels, result.values) if set(files) & set(ANNOTATIONS) else []
+    contents = {}
+    for kind, path in files.items():
+        if kind == "labels":
+            contents[kind] = encoded_labels(labels, metadata)
+        elif kind == "legend":
+            content = {"image": image.name, **legend(labels, result.values)}
+            contents[kind] = json.dumps(content, indent=2).encode() + b"\n"
+        elif kind in ANNOTATIONS:
+            contents[kind] = encoded_annotations(kind, path, image, labels.shape, objects)
+        else:
+            if kind == "overlay":
+                figure = labels_overlay(rgb, labels)
+            elif kind == "strokes":
+                figure = label_strokes_figure(rgb, seeds)
+            else:
+                figure = cut_out(rgb, labels == int(kind.removeprefix("object")))
+            contents[kind] = encoded_image(figure, ".png", metadata)
+    return contents
 
 
 def line(report) -> str:
     """Summary line of a report."""
-    size = "x".join(str(report[side]) for side in ("width", "height", "depth") if side in report)
+    if "depth" in report:
+        return volume_line(report)
+    size = f"{report['width']}x{report['height']}"
     text = (
         f"{report['image']}: {size}, {len(report['pixels'])} labels, {report['rounds']} rounds, energy "
-        f"{report['energies'][-1]:.0f}, {report['seconds']['total']:.2f} s -> {report['files']['labels']}"
+        f"{report['energies'][-1]:.0f}, {shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
     )
     return text + summary([report])
 
@@ -125,7 +122,7 @@ def _report(image, result, files) -> dict:
     shape = result.labels.shape
     return {
         "image": str(image),
-        **dict(zip(("width", "height", "depth"), shape[::-1], strict=False)),
+        **dict(zip(("width", "height"), shape[::-1], strict=True)),
         "pixels": {value: int((result.labels == value).sum()) for value in result.values},
         "energies": [round(energy, 3) for energy in result.energies],
         "rounds": len(result.energies),

@@ -13,6 +13,7 @@ object side of the band is used instead.
 
 import numpy as np
 
+from apps.common.clock import timed
 from apps.common.images import to_bytes
 
 BAND = 2.0  # pixels on either side of the outline
@@ -20,6 +21,7 @@ AVERAGING_SIGMA = 4.0  # standard deviation of the averaging window for colours,
 MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], below which alpha relies on the mask
 
 
+@timed("matte")
 def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """uint8 RGBA (H, W, 4) of the object; `rgb` float32 in [0, 1] (H, W, 3), `mask` bool (H, W)."""
     alpha, foreground = matte(rgb, mask)

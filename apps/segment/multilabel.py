@@ -32,8 +32,10 @@ from apps.common.labelling import label_distances, labelling
 from apps.segment import CONNECTIVITIES, SPACING
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
+from apps.segment.surface_measure import direction_factors
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.device import DeviceName
+from gridcut.device.result import GridResult
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
 ROUNDS = 5
@@ -42,8 +44,8 @@ BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in b
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Objects(GridResult):
     """Result of `segment_labels` and `segment_volume`: several objects in an image or volume.
 
     Attributes
@@ -119,7 +121,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
         energies.append(energy / UNIT)
         if has_converged:
             break
-        lost = _parts_without_seed(labels, marks, len(values)) if keep == "touching" else np.zeros(labels.shape, bool)
+        lost = parts_without_seed(labels, marks, len(values)) if keep == "touching" else np.zeros(labels.shape, bool)
         counts = []
         for label, stroke in enumerate(strokes):
             labelled = palette.counts((labels == label) & ~lost)
@@ -149,7 +151,7 @@ def segment_volume(
     seeds : array_like of int, shape (D, H, W)
         0 without a seed; each other value marks an object.  At least two values.
     connectivity : {6, 26}, default 6
-        Number of neighbours of a voxel.
+        Number of neighbours of a voxel.  26 measure areas of oblique surfaces more evenly.
     spacing : sequence of three float, default (1, 1, 1)
         Size of a voxel along z, y and x, in any unit.  Weights decrease with the distance between two voxels.
     keep, device
@@ -177,23 +179,15 @@ def segment_volume(
         raise InputError("volume holds NaN or infinity; every voxel must be finite")
     if connectivity not in CONNECTIVITIES:
         raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
-    try:
-        size = np.asarray(spacing, float)
-    except (TypeError, ValueError):
-        raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
-    if size.shape != (3,) or not (np.isfinite(size).all() and (size > 0).all()):
-        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
-    if size.max() / MAX_ANISOTROPY > size.min():
-        raise InputError(
-            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
-        )
+    size = relative_spacing(spacing)
     values, marks = check_seeds(seeds, volume.shape, keep)
     grey = levels_of(volume)
-    edges = gridcut.contrast_edges(
-        grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=size / size.min(), dtype=np.int32
-    )
+    edges = gridcut.contrast_edges(grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=size, dtype=np.int32)
+    if connectivity != 6:  # the factors of 6 neighbours are 1
+        for (offset, weight), factor in zip(edges.items(), direction_factors(list(edges), size), strict=True):
+            edges[offset] = np.rint(weight * np.float32(factor)).astype(np.int32)
     clock.charge("edges")
-    nats = [_histogram_cost(grey, marks == label) for label in range(len(values))]
+    nats = [histogram_cost(np.bincount(grey[marks == label], minlength=BINS)) for label in range(len(values))]
     unary = _with_seed_costs(np.rint(np.stack(nats) * UNIT).astype(np.int32)[:, grey], marks)
     clock.charge("models")
     labels, energy, solved = _minimise(unary, edges, device, None)
@@ -232,7 +226,7 @@ def reassign_parts_without_seed(labels, solved, unary, edges, marks, device):
     A part may switch to another label that it does not touch either, so there are up to L passes.
     """
     for _ in range(len(unary)):
-        lost = _parts_without_seed(labels, marks, len(unary))
+        lost = parts_without_seed(labels, marks, len(unary))
         if not lost.any():
             break
         for label in range(len(unary)):
@@ -258,7 +252,7 @@ def _minimise(unary, edges, device, start):
     return result.labels, int(result.energy), result
 
 
-def _parts_without_seed(labels, marks, count):
+def parts_without_seed(labels, marks, count):
     """Mask of the connected parts that touch no seed of their label."""
     from scipy import ndimage
 
@@ -292,9 +286,11 @@ def geodesic_excess(lab, marks, count) -> np.ndarray:
 
 
 def levels_of(volume: np.ndarray) -> np.ndarray:
-    """Quantise a volume to BINS levels between its 0.1th and 99.9th percentiles, uint8."""
+    """Quantise a volume to BINS levels between its 0.1th and 99.9th percentiles, or its extremes if those agree."""
     sample = volume.reshape(-1)[:: max(1, volume.size // 1_000_000)]
     low, high = (float(v) for v in np.percentile(sample, (0.1, 99.9)))
+    if low == high:  # all but a few voxels are equal
+        low, high = float(volume.min()), float(volume.max())
     scale = (BINS - 1) / (high - low) if high > low else 0.0
     grey = np.empty(volume.shape, np.uint8)
     for out, plane in zip(grey, volume, strict=True):  # slice by slice, to save memory
@@ -302,13 +298,31 @@ def levels_of(volume: np.ndarray) -> np.ndarray:
     return grey
 
 
-def _histogram_cost(grey, where):
-    """-log p(level) of a smoothed histogram mixed with a small uniform share; (BINS,) in nats."""
+def histogram_cost(count: np.ndarray) -> np.ndarray:
+    """-log p(level) of a smoothed histogram mixed with a small uniform share, of the voxels per level; (BINS,) nats."""
     from scipy.ndimage import gaussian_filter1d
 
-    count = gaussian_filter1d(np.bincount(grey[where], minlength=BINS).astype(float), BLUR, mode="nearest")
-    return -np.log((1 - OUTLIERS) * count / count.sum() + OUTLIERS / BINS + TINY)
+    smooth = gaussian_filter1d(count.astype(float), BLUR, mode="nearest")
+    return -np.log((1 - OUTLIERS) * smooth / smooth.sum() + OUTLIERS / BINS + TINY)
 
 
 def _size(shape) -> str:
     return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
+
+
+def relative_spacing(spacing: Sequence[float]) -> np.ndarray:
+    """The sizes of a voxel along z, y and x, divided by the smallest; InputError unless they are three sizes above 0.
+
+    Sizes may differ by a factor of MAX_ANISOTROPY at most.
+    """
+    try:
+        size = np.asarray(spacing, float)
+    except (TypeError, ValueError):
+        raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
+    if size.shape != (3,) or not (np.isfinite(size).all() and (size > 0).all()):
+        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
+    if size.max() / MAX_ANISOTROPY > size.min():
+        raise InputError(
+            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
+        )
+    return size / size.min()

@@ -25,6 +25,10 @@ MIN_GROUND = 0.5  # share of the pixels that the ground must explain
 MIN_EXPLAINED = 0.5  # share of the painted pixels that the colours of the strokes must explain
 MIN_EXPLAINED_ON_GREY = 0.9  # the same without a ground that explains most of the image
 MIN_COLOUR = 0.02  # share of the painted pixels that makes a colour of its own
+MIN_SMALL = 16  # pixels of a colour below that share: a dot beside large areas
+TIGHT = 12  # maximum difference of a channel from a colour, as JPEG leaves it inside a stroke
+MIN_TIGHT = 0.5  # share of a small colour's pixels that are so close, unlike those of compression noise
+MAX_REJECTED = 8  # small colours that are noise, after which no others are looked for
 MAX_COLOURS = 12
 MIN_SPECK = 4  # fewer adjacent painted pixels on a photograph are compression noise
 MAX_PALETTE = 256  # distinct colours of a file with a palette
@@ -104,7 +108,8 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
         raise InputError(f"{name} has no coloured stroke: {what}; {REMEDY}")
     if ground == "the image":
         painted = _without_specks(painted)
-    colours = _colours(colour, painted, plain if ground.startswith("#") else None)
+    paper = plain if ground.startswith("#") else None
+    colours = _colours(colour, painted, paper, paper is not None or ground == "transparency")
     found = Painting(ground, colours, int(np.count_nonzero(painted)))
     if found.explained < (MIN_EXPLAINED if ground != "grey" else MIN_EXPLAINED_ON_GREY) * found.painted:
         if ground == "grey":
@@ -233,18 +238,19 @@ def _without_specks(painted) -> np.ndarray:
     return (stats[:, cv2.CC_STAT_AREA] >= MIN_SPECK)[parts] & painted
 
 
-def _colours(colour, painted, paper) -> list[Colour]:
-    """The colours of the painted pixels, by decreasing number."""
+def _colours(colour, painted, paper, is_plain: bool) -> list[Colour]:
+    """The colours of the painted pixels, by decreasing number; `paper` is the colour of a plain ground, or None."""
     values = colour[painted]
     left = np.ones(len(values), bool)
     centres: list[np.ndarray] = []
-    while len(centres) < MAX_COLOURS and left.any():
+    rejected = 0
+    while len(centres) < MAX_COLOURS and rejected < MAX_REJECTED and left.any():
         centre = _most_frequent(values[left])
         near = left & (_difference(values, centre) <= COMPACT)
-        if np.count_nonzero(near) < max(1, MIN_COLOUR * len(values)):
-            break
         left &= ~near
-        if not any(_is_blend(centre, paper, other) for other in centres):
+        if np.count_nonzero(near) < MIN_COLOUR * len(values) and not _is_dot(values[near], centre, is_plain):
+            rejected += 1
+        elif not any(_is_blend(centre, paper, other) for other in centres):
             centres.append(centre)
     if not centres:
         return []
@@ -257,6 +263,13 @@ def _colours(colour, painted, paper) -> list[Colour]:
         rgb = tuple(int(v) for v in centre)
         found.append(Colour(hue_name(rgb), rgb, pixels))
     return _without_rims(sorted(found, key=lambda c: -np.count_nonzero(c.pixels)))
+
+
+def _is_dot(values, centre, is_plain: bool) -> bool:
+    """Whether few pixels are a colour of their own: of a hue and, unless the ground is plain, not spread like noise."""
+    if len(values) < MIN_SMALL or hue_name(centre) == "grey":
+        return False
+    return is_plain or np.count_nonzero(_difference(values, centre) <= TIGHT) >= MIN_TIGHT * len(values)
 
 
 def _without_rims(colours: list[Colour]) -> list[Colour]:

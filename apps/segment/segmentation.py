@@ -1,4 +1,4 @@
-"""Cut an object out of an image, from strokes, a trimap or a box.
+"""Cut an object out of an image, from strokes, a trimap, a box or a start mask.
 
 The energy of a labelling x (True: object) is
 
@@ -19,6 +19,11 @@ For a box, all pixels outside are background.  The pixels inside with the larges
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
 tried, and the result of minimum energy is returned.
 
+With strokes as well, both kinds of costs by location add up, the initial models contain the colours of the strokes, and
+the strokes alone are a further initialisation.
+
+A start mask adds costs by location (see apps.segment.start_mask), and the first colour models are fitted to it.
+
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
 cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.
 
@@ -30,6 +35,7 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 [4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,10 +50,13 @@ from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
 from apps.segment.geodesic import depth_in_box
+from apps.segment.hints import combine, remarks_on
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
+from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
 from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
 from gridcut.device import DeviceName
+from gridcut.device.result import GridResult
 
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
 ROUNDS = 10  # at most; most images converge after 3 or 4
@@ -59,8 +68,8 @@ LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced siz
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
-@dataclass(frozen=True, slots=True)
-class Segmentation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Segmentation(GridResult):
     """Result of `segment`: an object cut out of an image.
 
     Attributes
@@ -84,6 +93,9 @@ class Segmentation:
     device: str
     method: str
 
+    def _picture(self):
+        return self.mask
+
 
 def segment(
     image: ArrayLike,
@@ -91,6 +103,7 @@ def segment(
     scribbles: ArrayLike | None = None,
     trimap: ArrayLike | None = None,
     box: Sequence[int] | None = None,
+    start: ArrayLike | None = None,
     keep: str | None = None,
     fill_holes: bool = False,
     min_area: int = 0,
@@ -98,7 +111,7 @@ def segment(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Cut an object out of an image, given exactly one of `scribbles`, `trimap` and `box`.
+    """Cut an object out of an image, given scribbles or a trimap, a box, a start mask, or several of them.
 
     Parameters
     ----------
@@ -109,10 +122,14 @@ def segment(
     trimap : array_like, shape (H, W), optional
         0 background, 255 object, 128 unknown.
     box : tuple of int (x0, y0, x1, y1), optional
-        Box around the object in pixels, half open.
+        Box around the object in pixels, half open; all outside is background, except for object strokes.  A box that
+        exceeds the image is clipped, with a UserWarning.
+    start : array_like, shape (H, W), optional
+        A rough mask, which is refined: bool, 0 and another value, grey levels, or probabilities in [0, 1].  It is a
+        hint, whereas strokes are constraints; a full rectangle is treated as a box.
     keep : {"touching", "all", "largest"}, optional
-        Parts of the object to keep: those that touch an object stroke (default if there are any), all (default for a
-        box), or only the largest.
+        Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all
+        (default with a box or a start mask), or only the largest.
     fill_holes : bool, default False
         Assign holes without a background stroke to the object.
     min_area : int, default 0
@@ -132,8 +149,13 @@ def segment(
     Raises
     ------
     InputError
-        A ValueError with a one-line message: none or several of `scribbles`, `trimap` and `box`, sizes that differ, a
-        box without background, or strokes of only one kind.
+        A ValueError with a one-line message: nothing that locates the object, both `scribbles` and `trimap`, sizes
+        that differ, a box outside the image or without background, or strokes of only one kind and nothing else.
+
+    Warns
+    -----
+    UserWarning
+        The object found is empty or covers nearly the whole image, or the box was clipped.
 
     See Also
     --------
@@ -151,22 +173,34 @@ def segment(
     100
     """
     rgb = to_rgb(image)
-    return segment_marked(
+    strokes, name = _strokes(rgb, scribbles, trimap)
+    if strokes is None and box is None and start is None:
+        raise InputError("pass scribbles, a trimap, a box or a start mask, got none")
+    hints = combine(rgb.shape[:2], strokes, box, None if start is None else mask_of(start), name)
+    result = segment_marked(
         rgb,
-        _marks(rgb, scribbles, trimap, box),
-        keep=keep,
+        hints.marks,
+        start=hints.start,
+        boxed=hints.boxed,
+        keep=keep or hints.default_keep,
         fill_holes=fill_holes,
         min_area=min_area,
         soft_strokes=soft_strokes,
         rounds=rounds,
         device=device,
     )
+    for note in (*hints.notes, *remarks_on(result.mask)):
+        warnings.warn(note, stacklevel=2)
+    return result
 
 
 def segment_marked(
     rgb: NDArray[np.float32],
     marks: NDArray[np.int8],
     *,
+    start: NDArray[np.bool_] | None = None,
+    boxed: bool = False,
+    labelling: NDArray[np.bool_] | None = None,
     keep: str | None = None,
     fill_holes: bool = False,
     min_area: int = 0,
@@ -174,7 +208,12 @@ def segment_marked(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes."""
+    """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes.
+
+    start       mask (H, W) that is a hint, as in `segment`
+    boxed       whether the background marks contain the outside of a box; it matters if there are object strokes too
+    labelling   an earlier result (H, W); the first colour models are fitted to it, and it has no other influence
+    """
     clock = Clock()
     check_number(rounds, "rounds", integer=True)
     if rounds < 1:
@@ -186,8 +225,8 @@ def segment_marked(
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
-        raise InputError("--keep touching needs object strokes, but a box has none; use all or largest")
-    terms, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
+        raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
+    terms, mask, energies, cut = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
     if fill_holes:
         mask = fill_holes_of(mask, terms.is_background)
     if min_area > 1:
@@ -196,25 +235,33 @@ def segment_marked(
     return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
 
 
-def _find(rgb, marks, keep, soft, rounds, device, clock):
+def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock):
     """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first."""
     if marks.size > LARGE_PIXELS:
-        small_rgb, small_marks = reduced(rgb, marks)
-        if not _mark_vanished(marks, small_marks):
-            small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
+        smaller = reduced(rgb, marks, start, labelling)
+        if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
+            small = _find(*smaller, boxed, keep, soft, rounds, device, clock)[1]
             guess = _enlarged(small, marks)
-            if guess.any() and not guess.all():
-                return _refined(rgb, marks, guess, keep, soft, device, clock)
-    terms = EnergyTerms(rgb, marks, soft, device, clock)
-    if not terms.is_box:
+            if _has_both(guess):
+                return _refined(rgb, marks, start, guess, keep, soft, device, clock)
+    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
+    counts = terms.palette.counts
+    if start is not None:
+        starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
+    elif not (terms.is_box or boxed):
         starts = [(terms.stroke_object, terms.stroke_background)]
     else:
         depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
-        terms.set_location_costs((BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
-        counts = terms.palette.counts
+        terms.set_location_costs(terms.preference + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
         starts = [(counts(depth > 1 - deep), counts(depth < shallow)) for deep, shallow in STARTS]
         clock.charge("distances")
-    found = [_fit_and_cut(terms, keep, rounds, clock, *start) for start in starts]
+    if labelling is not None and _has_both(labelling):
+        starts = [(counts(labelling), counts(~labelling))]
+    if not terms.is_box and (start is not None or labelling is not None or boxed):
+        starts = [(blend(one, terms.stroke_object), blend(other, terms.stroke_background)) for one, other in starts]
+        if labelling is None and start is None:
+            starts.append((terms.stroke_object, terms.stroke_background))
+    found = [_fit_and_cut(terms, keep, rounds, clock, *counts) for counts in starts]
     return terms, *min(found, key=lambda one: one[1][-1])
 
 
@@ -226,13 +273,13 @@ def _enlarged(small, marks):
     return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
 
 
-def _refined(rgb, marks, mask, keep, soft, device, clock):
+def _refined(rgb, marks, start, mask, keep, soft, device, clock):
     """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
-    terms = EnergyTerms(rgb, marks, soft, device, clock)
+    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
     if terms.is_box:
         terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
-    object_count = _blend(terms.palette.counts(mask), terms.stroke_object)
-    background_count = _blend(terms.palette.counts(~mask), terms.stroke_background)
+    object_count = blend(terms.palette.counts(mask), terms.stroke_object)
+    background_count = blend(terms.palette.counts(~mask), terms.stroke_background)
     clock.charge("models")
     costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
     clock.charge("models")
@@ -267,6 +314,10 @@ def _mark_vanished(marks, small):
     return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
 
 
+def _has_both(mask):
+    return mask.any() and not mask.all()
+
+
 def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
     """Alternate model fits and cuts until convergence; return the last labelling, the energies and the last cut."""
     palette = terms.palette
@@ -292,25 +343,23 @@ def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
         energies.append(energy)
         if has_converged or not mask.any() or mask.all():
             break
-        object_count = _blend(palette.counts(mask), terms.stroke_object)
-        background_count = _blend(palette.counts(~mask), terms.stroke_background)
+        object_count = blend(palette.counts(mask), terms.stroke_object)
+        background_count = blend(palette.counts(~mask), terms.stroke_background)
         clock.charge("models")
     return mask, energies, cut
 
 
-def _blend(labelled, strokes):
-    """Counts of a labelling plus the strokes, whose total weight is STROKE_SHARE of the labelling's."""
+def blend(labelled, strokes):
+    """Counts of a labelling plus those of strokes, whose total weight is STROKE_SHARE of the labelling's."""
     total = strokes.sum()
     return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 
 
-def _marks(rgb, scribbles, trimap, box):
-    shape = rgb.shape[:2]
-    given = [name for name, value in (("scribbles", scribbles), ("trimap", trimap), ("box", box)) if value is not None]
-    if len(given) != 1:
-        raise InputError(f"pass exactly one of scribbles, trimap and box, got {' and '.join(given) or 'none'}")
-    if box is not None:
-        return marks_of_box(box, shape)
-    name = given[0]
-    codes = np.asarray(scribbles if trimap is None else trimap)
-    return check_marks(marks_of(codes, "auto" if trimap is None else "grey", name, to_bytes(rgb)), shape, name)
+def _strokes(rgb, scribbles, trimap):
+    """Marks of the scribbles or the trimap, None if there are none, and the argument's name."""
+    if scribbles is not None and trimap is not None:
+        raise InputError("pass scribbles or trimap, got both; paint the strokes into the trimap")
+    if scribbles is None and trimap is None:
+        return None, "scribbles"
+    name, codes, encoding = ("scribbles", scribbles, "auto") if trimap is None else ("trimap", trimap, "grey")
+    return marks_of(np.asarray(codes), encoding, name, to_bytes(rgb)), name

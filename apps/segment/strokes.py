@@ -107,6 +107,14 @@ def marks_of(
     return marks
 
 
+def marks_of_values(values: np.ndarray, encoding: str, name: str) -> np.ndarray:
+    """Marks of integers of any shape, such as a volume's; see the table above.  Raises InputError as `marks_of`."""
+    marks = _from_codes(values, encoding, name)
+    if not (marks != OPEN).any():
+        raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
+    return marks
+
+
 def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
     """Marks of indices or grey values: by the palette's colours if these are red and blue, else by the values."""
     if colours is None or encoding not in ("auto", "colour"):

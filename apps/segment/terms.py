@@ -9,6 +9,7 @@ import gridcut
 from apps.common.figures import outline
 from apps.segment.colour_models import COMPONENTS, TINY, fit_mixture, lab_image, make_palette, whole_density
 from apps.segment.geodesic import UNREACHED, geodesic_preference
+from apps.segment.start_mask import SEEDS, cores_of, costs_of, trusted_depth
 from apps.segment.strokes import BACKGROUND, OBJECT
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
@@ -24,16 +25,16 @@ FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel
 
 
 class EnergyTerms:
-    """Terms that do not change between rounds: colours, marks, edges, geodesic preference."""
+    """Terms that do not change between rounds: colours, marks, edges, geodesic preference, start mask."""
 
-    def __init__(self, rgb, marks, soft, device, clock):
+    def __init__(self, rgb, marks, soft, device, clock, start=None):
         self.marks, self.device, self.soft = marks, device, soft
         self.is_object, self.is_background = marks == OBJECT, marks == BACKGROUND
         lab = lab_image(rgb)
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
         clock.charge("colours")
-        self.is_box = not self.is_object.any()
+        self.is_box = start is None and not self.is_object.any()
         smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
             lab,
@@ -44,16 +45,26 @@ class EnergyTerms:
         )
         clock.charge("edges")
         self.lab = lab
+        self.preference = np.float32(0)
         self.stroke_object = self.palette.counts(self.is_object)
         self.stroke_background = self.palette.counts(self.is_background)
         if not self.is_box:
-            self.set_location_costs(
-                (GEODESIC_WEIGHT * UNIT) * geodesic_preference(lab, self.is_object, self.is_background)
-            )
+            near_object, near_background, costs = self.is_object, self.is_background, 0
+            if start is not None:
+                depth = trusted_depth(start, marks)
+                inside, outside = cores_of(depth, SEEDS)
+                near_object, near_background = (
+                    near_object | (inside & ~near_background),
+                    near_background | (outside & ~near_object),
+                )
+                costs = UNIT * costs_of(depth)
+            preference = geodesic_preference(lab, near_object, near_background)
+            self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + costs)
         clock.charge("distances")
 
     def set_location_costs(self, preference):
         """Set costs by location: `preference` (H, W) in 1 / UNIT nats, positive against the label object."""
+        self.preference = preference
         preference = np.int32(preference)
         self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
 
@@ -105,8 +116,11 @@ class EnergyTerms:
         return total / UNIT + common
 
 
-def reduced(rgb, marks):
-    """Image and marks at REDUCED_PIXELS pixels; a mark is kept unless the other kind covers more of its cell."""
+def reduced(rgb, marks, *masks):
+    """Image, marks and masks (None remains None) at REDUCED_PIXELS pixels.
+
+    A mark is kept unless the other kind covers more of its cell.
+    """
     import cv2
 
     scale = (REDUCED_PIXELS / marks.size) ** 0.5
@@ -120,7 +134,11 @@ def reduced(rgb, marks):
     # An object may touch the edge of the box, so only cells completely outside a box are background.
     small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
     small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
-    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small
+    fewer = (
+        None if mask is None else cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA) >= 0.5
+        for mask in masks
+    )
+    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small, *fewer
 
 
 def mean_squared_step(lab):

@@ -1,109 +1,126 @@
-"""Read and write volumes: a TIFF with many pages, a .npy with three axes, or a folder of slices.
+"""Seeds, scribbles, masks and ground truths of a volume: read from files, and checked to be on the volume's grid.
 
-Axes are z, y, x; slices of a folder are ordered by the numbers in their names.  Values are unchanged.
+A folder of images marks single slices.  With as many images as slices, they are all slices in order of the numbers in
+their names.  With fewer, an image marks the slice of the same name if the volume is a folder of slices, and otherwise
+the slice of the last number in its name, counted from 0.
 """
 
-import io
+import os
+import re
 from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, check_claim, decoding_errors, load_array, page_warnings
-from apps.common.images import READABLE, InputError, by_number, read_bytes, read_pixels, write_bytes
+from apps.common.images import InputError, read_pixels
 from apps.segment.label_values import label_values
-
-TIFF = (".tif", ".tiff")
-
-
-def is_volume(path: Path, folder: bool) -> bool:
-    """Whether a path is a volume: a .npy, a TIFF with several pages, or, if `folder`, a folder of slices."""
-    if path.is_dir():
-        return folder
-    if path.suffix.lower() == ".npy":
-        return True
-    if path.suffix.lower() not in TIFF or not path.is_file():
-        return False
-    import tifffile
-
-    try:
-        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
-            return len(file.pages) > 1 or bool(warnings)
-    except Unreadable:
-        return False  # reading it as an image will report the error
+from apps.segment.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_scribbles
+from apps.volumes.volume_files import kind_of, read_volume, slice_files
+from apps.volumes.voxel_geometry import Volume, is_same_grid
 
 
-def read_volume(path, name: str = "image") -> np.ndarray:
-    """Read a volume (D, H, W) of finite numbers.
+def read_seeds(path, name: str = "--labels", volume: Volume | None = None, image: Path | None = None) -> np.ndarray:
+    """Read a label volume as uint8 or uint16, 0 for none.
 
-    Raises InputError, naming the argument, if it is missing, broken, or not a volume of grey values.
+    Raises InputError as `read_volume` and `label_values` do, and if the labels are not on the grid of the volume.
     """
     path = Path(path)
-    if path.is_dir():
-        volume = _read_slices(path, name)
+    if _is_slices(path):
+        return _in_slices(path, name, volume, image, read_labels)
+    return label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
+
+
+def read_volume_marks(path, encoding: str, volume: Volume, image: Path, both: bool = True) -> np.ndarray:
+    """Read the strokes in a volume as marks of `apps.segment.strokes`, int8.
+
+    Raises InputError as `read_seeds` does, without strokes, and if `both` without strokes of both kinds.
+    """
+    name = "--scribbles"
+    path = Path(path)
+    if _is_slices(path):
+        marks = _in_slices(path, name, volume, image, lambda one: read_scribbles(one, encoding))
     else:
-        data = read_bytes(path, name)
-        try:
-            volume = _decode(data, path.suffix.lower())
-        except Unreadable as error:
-            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete TIFF or .npy") from None
-    if volume.ndim != 3 or volume.dtype.kind not in "buif" or 0 in volume.shape:
+        values = label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
+        marks = marks_of_values(values, encoding, f"{name}: {str(path)!r}")
+    return check_marks(marks.astype(np.int8), marks.shape, name) if both else marks.astype(np.int8)
+
+
+def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
+    """Read the ground truth of one object: 0 background, 1 or 255 object, values around 128 undecided.
+
+    Returns labels, uint8: 1 object, 2 background, 0 undecided.  Raises InputError as `read_seeds` does.
+    """
+    values = read_seeds(path, "--truth", volume, image)
+    levels = np.uint8(255) * values if values.max() <= 1 else grey_levels(values, f"--truth: {str(path)!r}")
+    return np.where(levels > 192, np.uint8(1), np.where(levels < 64, np.uint8(2), np.uint8(0)))
+
+
+def read_start(path, volume: Volume, name: str = "--start") -> np.ndarray:
+    """Read a rough mask of a volume, bool: every value above 0 is the object.
+
+    Raises InputError as `read_seeds` does, and if the mask is empty or full.
+    """
+    mask = label_values(_on_grid(Path(path), name, volume), f"{name}: {str(path)!r}") > 0
+    if mask.all() or not mask.any():
+        held = "only the object" if mask.all() else "no object: all its values are 0"
+        raise InputError(f"{name}: {str(path)!r} holds {held}; pass a mask with values above 0 on the object only")
+    return mask
+
+
+def _is_slices(path: Path) -> bool:
+    return os.path.isdir(path) and kind_of(path) is None
+
+
+def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
+    """Values of a volume in a file; InputError unless it has the size and the geometry of another volume."""
+    given = read_volume(path, name)
+    if volume is None:
+        return given.values
+    if given.values.shape != volume.values.shape:
+        sizes = ["x".join(map(str, one.values.shape)) for one in (given, volume)]
+        raise InputError(f"{name} is {sizes[0]} voxels, but the image is {sizes[1]} voxels; make them the same size")
+    if not is_same_grid(volume.geometry, given.geometry, volume.values.shape):
         raise InputError(
-            f"{name}: {str(path)!r} holds {volume.dtype} of shape {volume.shape}; a volume has three axes z, y, x of "
-            "grey values"
+            f"{name}: {str(path)!r} has {given.geometry}, but the image has {volume.geometry}; resample it onto the "
+            "image's grid"
         )
-    if volume.dtype.kind == "f" and not np.isfinite(volume).all():
-        raise InputError(f"{name}: {str(path)!r} holds NaN or infinity; every voxel must be finite")
-    return volume.view(np.uint8) if volume.dtype == bool else volume
+    return given.values
 
 
-def read_seeds(path, name: str = "--labels") -> np.ndarray:
-    """Read a label volume as uint8 or uint16, 0 for none; InputError as for `read_volume` and `label_values`."""
-    return label_values(read_volume(path, name), f"{name}: {str(path)!r}")
-
-
-def write_volume(path: Path, labels: np.ndarray) -> Path:
-    """Write labels (D, H, W), uint8 or uint16, as .npy or deflated TIFF; the suffix determines the format."""
-    buffer = io.BytesIO()
-    if path.suffix == ".npy":
-        np.save(buffer, labels)
-    else:
-        import tifffile
-
-        tifffile.imwrite(buffer, labels, compression="zlib", photometric="minisblack", metadata={"axes": "ZYX"})
-    return write_bytes(path, buffer.getvalue())
-
-
-def _decode(data, suffix):
-    if suffix == ".npy":
-        return load_array(data)
-    import tifffile
-
-    with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
-        if not file.series:
-            raise Unreadable("no page")
-        check_claim(file.series[0].nbytes, data)
-        volume = file.series[0].asarray()
-        if warnings:
-            raise Unreadable(warnings[0])
-    return volume
-
-
-def _read_slices(folder, name):
-    files = [p for p in folder.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
-    if len(files) < 2:
-        held = "one image" if files else "no image"
-        raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
-    files.sort(key=by_number)
-    slices = [read_pixels(path, name) for path in files]
-    for path, codes in zip(files, slices, strict=True):
-        if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:
+def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read) -> np.ndarray:
+    """Marks of the slices in a folder, read by the function `read`, in a volume of zeros."""
+    files = slice_files(folder)
+    if not files:
+        raise InputError(f"{name}: folder {str(folder)!r} holds no image; pass marked slices, or a volume")
+    depth, *size = volume.values.shape
+    if len(files) > depth:
+        raise InputError(f"{name}: folder {str(folder)!r} holds {len(files)} slices, but the image has {depth}")
+    places = range(depth) if len(files) == depth else _places(files, name, volume, image)
+    marks = np.zeros(volume.values.shape, np.uint16)
+    for file, place in zip(files, places, strict=True):
+        stored = read_pixels(file, name)
+        if stored.shape[:2] != tuple(size):
             raise InputError(
-                f"{name}: {str(path)!r} is {codes.dtype} of shape {codes.shape}, but {files[0].name!r} is "
-                f"{slices[0].dtype} of shape {slices[0].shape}; all slices must have the same dtype and shape"
+                f"{name}: {str(file)!r} is {stored.shape[1]}x{stored.shape[0]} pixels, but the slices of the image are "
+                f"{size[1]}x{size[0]}; make them the same size"
             )
-    stack = np.stack(slices)
-    if stack.ndim == 4:  # grey images stored as colour
-        if (stack != stack[..., :1]).any():
-            raise InputError(f"{name}: the slices of {str(folder)!r} are coloured; pass grey ones")
-        stack = stack[..., 0]
-    return stack
+        if stored.min() != stored.max():
+            marks[place] = read(file)
+    return marks if marks.max() > 255 else marks.astype(np.uint8)
+
+
+def _places(files, name: str, volume: Volume, image: Path) -> list[int]:
+    """Numbers of the slices that some images mark, each once."""
+    stems = {file.stem: place for place, file in enumerate(slice_files(image))} if volume.kind == "slices" else None
+    places, depth = [], len(volume.values)
+    for file in files:
+        if stems is not None:
+            place, hint = stems.get(file.stem), f"name it like a slice of {str(image)!r}"
+        else:
+            number = re.findall(r"\d+", file.stem)
+            place = int(number[-1]) if number and int(number[-1]) < depth else None
+            hint = f"end its name in the number of a slice, 0 to {depth - 1}"
+        if place is None or place in places:
+            why = "belongs to no slice" if place is None else "is the second one of its slice"
+            raise InputError(f"{name}: {str(file)!r} {why}; {hint}")
+        places.append(place)
+    return places

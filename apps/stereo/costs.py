@@ -18,6 +18,7 @@ x - d is outside the right image, the last valid cost of the row is repeated.
 import numpy as np
 
 from apps.stereo import COSTS
+from apps.stereo.halves import in_halves
 from gridcut.device import kernel
 
 UNIT = 16  # integer costs per grey level
@@ -33,9 +34,10 @@ def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarra
     limit = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
     out = np.empty((labels, *of_left.shape[:2]), np.int32)
     if kind == "absolute":
-        cost_kernel(of_left, of_left, of_left, of_right, of_right, of_right, limit, UNIT, out)
+        channels = (of_left, of_left, of_left, of_right, of_right, of_right)
     else:
-        cost_kernel(of_left, *_ranges(of_left), of_right, *_ranges(of_right), limit, UNIT, out)
+        channels = (of_left, *_ranges(of_left), of_right, *_ranges(of_right))
+    in_halves(out.shape[1], lambda first, last: cost_kernel(*channels, limit, UNIT, first, last, out))
     return out
 
 
@@ -70,11 +72,11 @@ def _ranges(channels):
 
 
 @kernel
-def cost_kernel(left, left_low, left_high, right, right_low, right_high, limit, unit, out):
-    """Write the cost of every disparity at every pixel."""
-    L, H, W = out.shape
+def cost_kernel(left, left_low, left_high, right, right_low, right_high, limit, unit, first, last, out):
+    """Write the cost of every disparity at every pixel of the lines first..last."""
+    L, _, W = out.shape
     C = left.shape[2]
-    for y in range(H):
+    for y in range(first, last):
         for d in range(L):
             for x in range(W):
                 if x < d:

@@ -7,7 +7,8 @@ The energy of a labelling d of the left image is
 
 with C from apps.stereo.costs and V a distance of apps.common.labelling, over 4 neighbours.  The contrast weight
 decreases from 1 across image edges [1, 2].  The right image is labelled in the same way, from the same costs read along
-the other diagonal.  Pixels where the two labellings disagree are hidden or wrong, and are filled
+the other diagonal.  On the CPU, each pixel may take the labels near those of a first labelling in its surroundings
+(apps.stereo.disparity_bands).  Pixels where the two labellings disagree are hidden or wrong, and are filled
 (apps.stereo.stereo_occlusion).
 
 Sub-pixel values are the minimum of a parabola through the `absolute` costs of each label and its two neighbours,
@@ -32,9 +33,11 @@ from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
 from apps.stereo.costs import UNIT, disparity_costs, mirrored_costs
+from apps.stereo.disparity_bands import band, first_labels
 from apps.stereo.disparity_range import guess_max_disparity
 from apps.stereo.stereo_occlusion import filled, is_consistent
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, resolve
+from gridcut.device.result import GridResult
 
 MIN_WEIGHT_SHARE = 0.2  # share of the weight at the strongest contrast
 MIN_SIDE = 8  # pixels
@@ -45,8 +48,8 @@ BILATERAL_DIAMETER, BILATERAL_SIGMA = (
 )  # pixels, and pixels of disparity: filter of the sub-pixel values
 
 
-@dataclass(frozen=True, slots=True)
-class Disparity:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Disparity(GridResult):
     """Disparities of the left image of a pair.
 
     Attributes
@@ -69,6 +72,12 @@ class Disparity:
     max_disparity: int
     solved: tuple
     seconds: dict
+
+    def _picture(self):
+        from apps.stereo.disparity_figures import disparity_figure
+
+        figure = disparity_figure(self.disparity, max(self.max_disparity, 1))
+        return figure[: self.disparity.shape[0]]  # without the scale
 
 
 def stereo(
@@ -148,9 +157,17 @@ def stereo(
     differences = label_distances(max_disparity + 1, smoothness_term, truncate)
     clock.charge("costs")
 
+    # A GPU expands every label everywhere; truncated squares take swap moves, for which no band is supported.
+    takes_bands = resolve(device) == "cpu" and smoothness_term != "quadratic"
+
     def label(view):
         colours, unary = view
-        return labelling(unary, contrast_weights(colours, smoothness), differences, device=device)
+        weights = contrast_weights(colours, smoothness)
+        first = near = None
+        if takes_bands:
+            first = first_labels(unary, weights, int(differences.max()))
+            near = band(first, unary)
+        return labelling(unary, weights, differences, start=first, allowed=near, device=device)
 
     if consistency_check:
         with ThreadPoolExecutor(2) as pool:  # the kernels release the GIL

@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 from apps import cli
+from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
@@ -99,6 +100,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     from apps.stereo.disparity_files import check_png, encoded, read_disparity
     from apps.stereo.disparity_scores import check_truth, score_disparity
 
+    charge("import")
     left, right = read_image(pair.first, "left"), read_image(pair.second, "right")
     truth = known = None
     if pair.truth is not None:
@@ -126,7 +128,9 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     }
     if truth is not None:
         figures["error"] = error_figure(result.disparity, truth, known)
+    charge("figures")
     data = encoded(result.disparity, chosen.format)
+    charge("write")
     files = _files(pair.first.stem, chosen)
     claim(chosen, "stereo", pair.first.stem, pair.first, files.values())
     write_bytes(files["disparity"], data)
@@ -151,7 +155,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, disparities up to {report['max_disparity']}, "
-        f"{report['valid_percent']:.1f} % valid, {report['seconds']['total']:.2f} s -> {report['files']['disparity']}"
+        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> {report['files']['disparity']}"
     )
     return text + _scores([report])
 

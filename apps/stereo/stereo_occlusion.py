@@ -12,7 +12,8 @@ streaks, at the filled pixels only.
 
 import numpy as np
 
-from gridcut.device import kernel
+from apps.stereo.halves import in_halves
+from gridcut.device import inner_kernel, kernel
 
 TOLERANCE = 1.0  # pixels
 MEDIAN_RADIUS = 9  # pixels
@@ -40,7 +41,8 @@ def filled(disparity: np.ndarray, valid: np.ndarray, rgb: np.ndarray) -> np.ndar
     nearest = np.flatnonzero(rows)[np.abs(np.subtract.outer(np.arange(len(rows)), np.flatnonzero(rows))).argmin(axis=1)]
     background = np.where(valid, values, background[nearest])
     out = background.copy()
-    median_kernel(background, ~valid, rgb, MEDIAN_RADIUS, SPATIAL_SIGMA, COLOUR_SIGMA, out)
+    settings = MEDIAN_RADIUS, SPATIAL_SIGMA, COLOUR_SIGMA
+    in_halves(len(out), lambda first, last: median_kernel(background, ~valid, rgb, *settings, first, last, out))
     return out
 
 
@@ -52,13 +54,29 @@ def _last_valid(values, valid):
     return np.where(last >= 0, found, np.float32(np.inf))
 
 
+@inner_kernel
+def sort_pairs(value, weight, count):
+    """Sort the first `count` values, and their weights with them (Shell's method, quick to compile)."""
+    one = np.uint64(1)
+    gap = np.uint64(count) >> one  # unsigned, so that no index is tested for a negative sign
+    while gap > 0:
+        for i in range(gap, np.uint64(count)):
+            moved, moved_weight = value[i], weight[i]
+            k = i
+            while k >= gap and value[k - gap] > moved:
+                value[k], weight[k] = value[k - gap], weight[k - gap]
+                k -= gap
+            value[k], weight[k] = moved, moved_weight
+        gap >>= one
+
+
 @kernel
-def median_kernel(values, chosen, rgb, radius, spatial_sigma, colour_sigma, out):
-    """Write the weighted median of the neighbourhood of each chosen pixel."""
+def median_kernel(values, chosen, rgb, radius, spatial_sigma, colour_sigma, first, last, out):
+    """Write the weighted median of the neighbourhood of each chosen pixel of the lines first..last."""
     H, W = values.shape
     weight = np.empty((2 * radius + 1) ** 2, np.float32)
     value = np.empty((2 * radius + 1) ** 2, np.float32)
-    for y in range(H):
+    for y in range(first, last):
         for x in range(W):
             if not chosen[y, x]:
                 continue
@@ -74,9 +92,9 @@ def median_kernel(values, chosen, rgb, radius, spatial_sigma, colour_sigma, out)
                     value[n] = values[v, u]
                     total += weight[n]
                     n += 1
-            order = np.argsort(value[:n])
+            sort_pairs(value, weight, n)
             passed = np.float32(0.0)
-            for i in order:
+            for i in range(n):
                 passed += weight[i]
                 if 2 * passed >= total:
                     out[y, x] = value[i]

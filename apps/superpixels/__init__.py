@@ -1,9 +1,15 @@
-"""Divide images into connected regions of nearly one colour: `superpixels`."""
+"""Divide images into connected regions of nearly one colour: `superpixels`.
+
+The package itself can be called: `apps.superpixels(...)` is `superpixels(...)`.
+"""
 
 import lazy_loader as _lazy
+
+from apps.common.callable_module import make_callable as _make_callable
 
 # Choices and defaults of the library and of the command, which does not load the library for its help.
 REGIONS = 500
 REGULARITY = 4.5  # colour difference in CIELAB
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+_make_callable(__name__, "superpixels")

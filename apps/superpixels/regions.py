@@ -20,7 +20,6 @@ break into tiny ones.  Without the last factor, single deviating pixels remain r
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
-import time
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
@@ -28,22 +27,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import matching
+from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.superpixels import REGIONS, REGULARITY
 from gridcut.device import DeviceName, kernel
+from gridcut.device.result import GridResult
 
 SPECK_PIXELS = 32.0  # pixels; merges of regions below twice this area are cheaper
 DOMINANCE = 0.8  # a merge is postponed if 0.8 of its cost exceeds the minimum of either region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Superpixels:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Superpixels(GridResult):
     """Result of `superpixels`: the regions of an image, and the hierarchy that contains them.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (H, W)
         Region of each pixel, 0 to regions - 1 in raster order of the regions' first pixels.  Regions are 4-connected.
+        They are indices into arrays with one entry per region: `means[labels]`, `numpy.bincount(labels.ravel())`.
+        `skimage.measure.regionprops` leaves out the label 0; pass `labels + 1`, as the command's files store them.
     regions : int
         Number of regions.
     seconds : dict
@@ -195,7 +198,7 @@ def superpixels(
     """
     import cv2
 
-    begin = time.perf_counter()
+    clock = Clock()
     rgb = to_rgb(image)
     height, width = rgb.shape[:2]
     check_regions(regions, (height, width))
@@ -210,14 +213,13 @@ def superpixels(
     rating = _Rating(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB), float(regularity) ** 2)
     ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
     grid_kernel(height, width, ptr, adj)
-    start = time.perf_counter()
+    clock.charge("colours")
     found = matching.hierarchy(
         (ptr, adj, (n, n)), rating=rating, dominance=DOMINANCE, join=True, graphs=False, threads=threads, device=device
     )
-    middle = time.perf_counter()
+    clock.charge("hierarchy")
     labels = found.labels_at(regions).reshape(height, width)
-    seconds = {"colours": start - begin, "hierarchy": middle - start, "total": time.perf_counter() - begin}
-    return Superpixels(labels, int(regions), seconds, found)
+    return Superpixels(labels, int(regions), clock.total(), found)
 
 
 def check_regions(regions, shape) -> None:

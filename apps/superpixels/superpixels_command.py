@@ -7,9 +7,10 @@
 Neighbouring regions of the most similar colours are merged repeatedly, in pairs found by greedy matching.  The number
 of regions is exactly the number requested.
 
-Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 0; or another --format),
+Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 1; or another --format),
 NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
-NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
+NAME-2000-labels.png and so on.  The labels look black in image viewers, because their values are small; the other two
+are for viewing.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
 Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
@@ -21,14 +22,18 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, read_image, write_bytes, write_image
+from apps.common.clock import charge, shown_seconds
+from apps.common.image_metadata import Metadata
+from apps.common.images import InputError, read_photograph, write_bytes, write_image
 from apps.common.outputs import claim
+from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items, images_of
 from apps.many.program import Program, Work, mean_scores
 from apps.superpixels import REGIONS, REGULARITY
 
 FORMATS = ("png", "tiff", "npy")
-MAX_IN_PNG = 1 << 16  # maximum number of regions in 16 bits
+MAX_IN_PNG = 65535  # maximum number of regions in 16 bits
+FIRST_LABEL = 1  # in files, because skimage.measure.regionprops leaves out 0; the library's labels are indices from 0
 CSV_COLUMNS = (
     "image",
     "width",
@@ -82,8 +87,8 @@ def _plan(chosen) -> Work:
     images, many = images_of(chosen)
     items = image_items(
         images,
-        lambda path: Job(path, companion_of(chosen.truth, path.stem, "--truth")),
-        lambda path: [file for files in _files(path.stem, chosen) for file in files.values()],
+        lambda path: Job(path, companion_of(chosen.truth, stem_of(path), "--truth")),
+        lambda path: [file for files in _files(stem_of(path), chosen) for file in files.values()],
     )
     return Work(items, many, _divide_one, _line, _summary, finish=partial(_write_csv, chosen.csv))
 
@@ -120,29 +125,39 @@ def _divide_one(job: Job, chosen) -> dict:
     from apps.superpixels.region_scores import read_segments, score_regions
     from apps.superpixels.regions import mean_figure, outline_figure, superpixels
 
+    charge("import")
     path = job.image
-    rgb = read_image(path)
+    rgb, metadata = read_photograph(path)
     truth = None if job.truth is None else read_segments(job.truth)
+    charge("read")
     # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=chosen.regularity, device=chosen.device)
     levels, pending = [], []
-    planned = _files(path.stem, chosen)
+    planned = _files(stem_of(path), chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
         labels = found.labels_at(count)
+        charge("levels")
         scores = None if truth is None else score_regions(labels, truth)
-        level = {"regions": count, "files": {kind: str(file) for kind, file in files.items()}}
+        charge("scores")
+        level = {
+            "regions": count,
+            "first_label": FIRST_LABEL,
+            "files": {kind: str(file) for kind, file in files.items()},
+        }
         levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
         pending.append((labels, files))
-    claim(chosen, "superpixels", path.stem, path, [file for files in planned for file in files.values()])
+    claim(chosen, "superpixels", stem_of(path), path, [file for files in planned for file in files.values()])
     for labels, files in pending:
-        _write_labels(files["labels"], labels, chosen.format)
+        _write_labels(files["labels"], labels + FIRST_LABEL, chosen.format, metadata.without_profile())
         for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
-            write_image(files[kind], draw(rgb, labels))
+            write_image(files[kind], draw(rgb, labels), metadata=metadata)
+            charge("figures")
     report = {
         "image": str(path),
         "width": rgb.shape[1],
         "height": rgb.shape[0],
         "regularity": chosen.regularity,
+        "device": "cpu" if chosen.device == "auto" else chosen.device,  # as in `superpixels`
         "levels": levels,
         "seconds": {phase: round(seconds, 4) for phase, seconds in found.seconds.items()},
     }
@@ -151,15 +166,15 @@ def _divide_one(job: Job, chosen) -> dict:
     return report
 
 
-def _write_labels(path: Path, labels, kind: str) -> Path:
+def _write_labels(path: Path, labels, kind: str, metadata: Metadata) -> Path:
     """Labels as 16-bit PNG, 16- or 32-bit TIFF, or a .npy array of int32."""
     import io
 
     import numpy as np
 
-    small = int(labels.max()) < MAX_IN_PNG
+    small = int(labels.max()) <= MAX_IN_PNG
     if kind == "png":
-        return write_image(path, labels.astype(np.uint16))
+        return write_image(path, labels.astype(np.uint16), metadata=metadata)
     buffer = io.BytesIO()
     if kind == "tiff":
         import tifffile
@@ -199,7 +214,7 @@ def _line(report) -> str:
     first = report["levels"][0]
     text = (
         f"{report['image']}: {report['width']}x{report['height']}, {counts} regions, "
-        f"{report['seconds']['total']:.2f} s -> {first['files']['labels']}"
+        f"{shown_seconds(report['seconds'])} -> {first['files']['labels']}"
     )
     if "truth" in first:
         recall, error = (first["truth"][f"{name}_percent"] for name in ("boundary_recall", "undersegmentation_error"))

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
+from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
 from apps.common.outputs import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
@@ -98,8 +99,8 @@ def _add_options(options) -> None:
 
 def _plan(chosen) -> Work:
     _check(chosen)
+    from apps.common.video_files import check_video
     from apps.track.track_files import check_table
-    from apps.track.trails import check_video
 
     if chosen.table:
         check_table(chosen.table)
@@ -139,6 +140,7 @@ def _track_one(job: Job, chosen) -> dict:
     from apps.track.track_files import read_detections
     from apps.track.tracking import keep_long, track
 
+    charge("import")
     start = time.perf_counter()
     sequence = finder = last = None
     if job.input.suffix.lower() == ".csv":
@@ -161,6 +163,7 @@ def _track_one(job: Job, chosen) -> dict:
             "try --detect, --size or a lower --threshold"
         )
     detected = time.perf_counter()
+    charge("detect")
     settings = _linking_settings(chosen, detections, finder)
     predict = settings["predict"] == "velocity"
     if settings["predict"] == "image":
@@ -178,6 +181,7 @@ def _track_one(job: Job, chosen) -> dict:
         progress=bar,
     )
     linked = time.perf_counter()
+    charge("link")
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
@@ -196,6 +200,7 @@ def _track_one(job: Job, chosen) -> dict:
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
+        "device": "cpu",  # sparse assignments are solved on the CPU on every device
         "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
     }
@@ -260,11 +265,13 @@ def _detect(sequence, chosen):
 
 
 def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
+    from apps.common.video_files import write_video
     from apps.track.track_files import write_tracks
-    from apps.track.trails import Trails, write_video
+    from apps.track.trails import Trails
 
     trails = Trails(tracks, None if sequence is None else sequence.shape)
     figure = trails.figure(last)
+    charge("figures")
     files = _files(_name(source), chosen)
     claim(chosen, "track", _name(source), source, files.values())
     option = "--table" if chosen.table else "--out"
@@ -278,22 +285,24 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
             trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
         )
         files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
+        charge("video")
     return files
 
 
 def _bar(chosen, what: str, total: int | None = None):
     from tqdm import tqdm
 
-    quiet = chosen.quiet or chosen.many  # several sequences share one progress bar
-    return partial(tqdm, desc=what, total=total, unit="frame", disable=quiet, file=sys.stderr, leave=False)
+    # Several sequences share one progress bar; None disables the bar in a log, which is no terminal.
+    disable = True if chosen.quiet or chosen.many else None
+    return partial(tqdm, desc=what, total=total, unit="frame", disable=disable, file=sys.stderr, leave=False)
 
 
 def _line(report) -> str:
     return (
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
         f"{report['links']} links, mean length {report['mean_length']:.1f}, search range {report['search_range']:.1f}, "
-        f"{report['unlinked_in_range']} unlinked in range, {sum(report['seconds'].values()):.2f} s "
-        f"-> {report['files']['table']}"
+        f"{report['unlinked_in_range']} times a track lost a point in range to another, "
+        f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
     )
 
 

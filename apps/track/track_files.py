@@ -1,6 +1,8 @@
 """Read tables of detections (CSV), and write tables of tracks (CSV, JSON or NumPy's .npz).
 
-A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied.  A
+A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied
+character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
+have as many digits as reading the same numbers again takes.  A
 table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
 link_margin, which is empty for the first detection of a track (see `apps.track.tracking.Tracks`).
 """
@@ -13,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.track.tracking import MAX_COORDINATE, MAX_FRAME, Detections, Tracks
+from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of
 
 SUFFIXES = (".csv", ".json", ".npz")
-ADDED_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
-AXES = ("x", "y", "z")
+TABLE_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
 
 
 def read_detections(path, name: str = "input") -> Detections:
@@ -79,7 +80,7 @@ def read_detections(path, name: str = "input") -> Detections:
             f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length",
         )
     position = np.column_stack([numeric(axis) for axis in axes])
-    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *ADDED_COLUMNS)}
+    extra = {c: np.array(cells[c]) for c in columns if c and c not in ("frame", *axes, *TABLE_COLUMNS)}
     return Detections(frame.astype(np.int64), position, extra)
 
 
@@ -94,12 +95,17 @@ def _lines(text: str, path, name: str) -> list:
         raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
 
 
-def _values(cells) -> np.ndarray:
-    """Return a column as floats if all cells are numbers, otherwise as text."""
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError:
-        return np.array(cells)
+def _numbers(column: np.ndarray) -> np.ndarray:
+    """Return a column of text as integers or floats if all its cells are, otherwise as it is."""
+    cells = column.tolist()
+    if column.dtype.kind != "U" or any("_" in cell for cell in cells):  # Python takes 1_000 for a number
+        return column
+    for kind, dtype in ((int, np.int64), (float, np.float64)):
+        try:
+            return np.array([kind(cell) for cell in cells], dtype)
+        except (ValueError, OverflowError):  # int64 has at most 18 digits
+            continue
+    return column
 
 
 def check_table(path) -> Path:
@@ -114,10 +120,8 @@ def columns_of(tracks: Tracks) -> dict:
     """Return the table as a dict of columns, with rows sorted by track and frame."""
     found = tracks.detections
     order = np.lexsort((found.frame, tracks.track))
-    margin = np.full(len(found), np.nan)
-    margin[tracks.link[:, 1]] = tracks.margin
     axes = dict(zip(AXES, found.position.T, strict=False))
-    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, "link_margin": margin}
+    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, "link_margin": margins_of(tracks)}
     return {name: values[order] for name, values in columns.items()}
 
 
@@ -129,6 +133,8 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
     path = check_table(path)
     columns = columns_of(tracks)
     suffix = path.suffix.lower()
+    if suffix != ".csv":
+        columns = {name: _numbers(values) for name, values in columns.items()}
     if suffix == ".npz":
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **columns)
@@ -139,14 +145,15 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*([_cell(v) for v in values.tolist()] for values in columns.values()), strict=True))
+    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
     return write_bytes(path, text.getvalue().encode(), option)
 
 
-def _cell(value):
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.6g}" if abs(value) >= 1e5 else f"{value:.4f}"
-    return value
+def _cells(values: np.ndarray) -> list:
+    """Return a column as text: floats with the fewest digits that give the same number, NaN as nothing."""
+    if values.dtype.kind != "f":
+        return values.tolist()
+    return ["" if np.isnan(value) else str(value) for value in values]
 
 
 def _json_values(values) -> list:

@@ -14,6 +14,7 @@ new track.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,16 +22,21 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError
 from apps.motion.linking import link
+from apps.motion.plots import plot_lines
 from apps.track import LINKERS
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
 from gridcut.device import DeviceName
+from gridcut.device.result import Result
+from gridcut.device.tables import DataFrame, data_frame, is_data_frame
 
 MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
 MAX_FRAME = 2**53  # up to here float64 represents every integer
+AXES = ("x", "y", "z")
+ADDED_COLUMNS = ("particle", "link_margin")  # columns that `Tracks.to_pandas` adds
 
 
-@dataclass(frozen=True, slots=True)
-class Detections:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Detections(Result):
     """Points found in the frames of a sequence, in any order.
 
     Attributes
@@ -50,8 +56,8 @@ class Detections:
         return len(self.frame)
 
 
-@dataclass(frozen=True, slots=True)
-class Tracks:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tracks(Result):
     """The track of each detection, and the links between detections.
 
     Attributes
@@ -86,9 +92,31 @@ class Tracks:
         """Number of detections of each track."""
         return np.bincount(self.track, minlength=len(self))
 
+    def to_pandas(self) -> Any:
+        """The detections as a pandas.DataFrame with their tracks as `particle`; ImportError without pandas.
+
+        The rows are in the order of the detections.  The columns are x, y (and z), frame, those of
+        `Detections.extra`, particle, and link_margin, which is NaN for the first detection of a track.
+        """
+        found = self.detections
+        axes = {name: found.position[:, i] for i, name in enumerate(AXES[: found.position.shape[1]])}
+        added = {"particle": self.track, "link_margin": margins_of(self)}
+        return data_frame({**axes, "frame": found.frame, **found.extra, **added})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw all links with matplotlib, one colour per track, on `ax` or the current axes, which are returned.
+
+        Raises ImportError if `ax` is None and matplotlib is not installed, InputError for positions with one axis.
+        """
+        position = self.detections.position
+        if position.shape[1] < 2:
+            raise InputError(f"plot() draws x and y, but positions have {position.shape[1]} axis")
+        start, end = self.link.T
+        return plot_lines(ax, position[start, :2], position[end, :2], self.track[start])
+
 
 def track(
-    detections: Detections | Iterable[ArrayLike],
+    detections: Detections | DataFrame | Iterable[ArrayLike],
     *,
     search_range: float,
     memory: int = 0,
@@ -101,7 +129,8 @@ def track(
 
     Parameters
     ----------
-    detections : Detections, or a sequence of arrays (n, d), one per frame
+    detections : Detections, a DataFrame, or a sequence of arrays (n, d), one per frame
+        A DataFrame has the columns frame, x and y, and optionally z, as for trackpy; its other columns are kept.
     search_range : float
         Maximum distance of a link from the predicted position of the track, in pixels.
     memory : int
@@ -134,7 +163,10 @@ def track(
     check_number(memory, "memory", integer=True)
     if memory < 0:
         raise InputError(f"memory must be 0 or more frames, got {memory}")
-    detections = detections if isinstance(detections, Detections) else from_frames(detections)
+    if is_data_frame(detections):
+        detections = from_data_frame(detections)
+    elif not isinstance(detections, Detections):
+        detections = from_frames(detections)
     check_detections(detections)
     order = np.argsort(detections.frame, kind="stable")
     frames, first = np.unique(detections.frame[order], return_index=True)
@@ -166,11 +198,15 @@ def track(
 
 def from_frames(frames) -> Detections:
     """Convert arrays (n, d), one per frame, to Detections."""
+    if isinstance(frames, str | bytes | dict):
+        raise InputError(
+            f"detections must be Detections, a DataFrame or arrays (n, d), one per frame; got {type(frames).__name__}"
+        )
     try:
         arrays = [np.asarray(points, np.float64) for points in frames]
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"detections must be Detections, or arrays (n, d) of numbers, one per frame ({error})"
+            f"detections must be Detections, a DataFrame, or arrays (n, d) of numbers, one per frame ({error})"
         ) from None
     width = {points.shape[1] for points in arrays if points.ndim == 2 and len(points)}
     if len(width) > 1 or any(points.ndim != 2 and points.size for points in arrays):
@@ -181,6 +217,43 @@ def from_frames(frames) -> Detections:
     full = [points if points.size else np.zeros((0, d)) for points in arrays]
     frame = np.repeat(np.arange(len(full)), [len(points) for points in full])
     return Detections(frame, np.concatenate(full) if full else np.zeros((0, d)))
+
+
+def margins_of(tracks: Tracks) -> np.ndarray:
+    """The margin of the link to each detection from the one before, float64 (N,); NaN for the first of a track."""
+    margin = np.full(len(tracks.detections), np.nan)
+    margin[tracks.link[:, 1]] = tracks.margin
+    return margin
+
+
+def from_data_frame(frame: DataFrame) -> Detections:
+    """Convert a DataFrame with the columns frame, x, y (and z) to Detections, with its other columns as extra.
+
+    The columns that `Tracks.to_pandas` adds are ignored, so that its tables can be linked again.  Raises InputError for
+    missing columns, and for values that are not numbers, not finite or, as frame numbers, not integers.
+    """
+    names = list(frame.columns)
+    if missing := [name for name in ("frame", "x", "y") if name not in names]:
+        raise InputError(f"detections: the DataFrame has no column {' and no '.join(missing)}; it needs frame, x and y")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InputError(f"detections: the DataFrame has several columns {twice[0]!r}; rename or drop the others")
+    axes = [name for name in AXES if name in names]
+    columns = {}
+    for name in ("frame", *axes):
+        try:
+            columns[name] = np.asarray(frame[name], np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"detections: the column {name!r} of the DataFrame must hold numbers ({error})") from None
+    number = columns["frame"]
+    is_wrong = ~((number == np.rint(number)) & (np.abs(number) <= MAX_FRAME))
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong)[0])
+        raise InputError(
+            f"detections: row {row} of the DataFrame has frame {number[row]}; frame numbers are integers up to "
+            f"{MAX_FRAME}"
+        )
+    extra = {name: np.asarray(frame[name]) for name in names if name not in ("frame", *axes, *ADDED_COLUMNS)}
+    return Detections(number.astype(np.int64), np.column_stack([columns[name] for name in axes]), extra)
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:

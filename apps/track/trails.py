@@ -1,26 +1,17 @@
-"""Figures and videos of tracks as trails over the frames, in one colour per track.
+"""Figures of tracks as trails over the frames, in one colour per track.
 
 Figures are uint8 RGB.  Small frames are enlarged by an integer factor, so that trails can be distinguished.
 """
 
-import io
-import os
-from pathlib import Path
-
 import numpy as np
 
-from apps.common.errors import SOME_FAILED, InputError, OutputError
 from apps.common.images import to_bytes
-from apps.common.writing import write_bytes, written_by_name
 from apps.track.tracking import Tracks
 
-SUFFIXES = (".mp4", ".avi", ".gif")
-CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
 MIN_LONG_SIDE = 800  # pixels: minimum length of a figure's longer side
 BACKGROUND_BRIGHTNESS = 0.6  # relative brightness of the frame under the trails
 MIN_CONTRAST = 0.5  # frames with a smaller range of values are stretched
 SUBPIXEL_BITS = 3  # of coordinates in OpenCV's drawing functions
-PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 HUE_STEP = 0.618034  # share of the colour circle from one track to the next
 
 
@@ -107,77 +98,3 @@ def colours(count: int) -> np.ndarray:
     hue = np.uint8(np.arange(max(count, 1)) * HUE_STEP % 1.0 * 180)
     hsv = np.stack([hue, np.full_like(hue, 190), np.full_like(hue, 255)], axis=-1)[None]
     return cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)[0][:count]
-
-
-def check_video(path) -> Path:
-    """Return the path; raise InputError if `write_video` does not support its suffix."""
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--video: {str(path)!r} must end in {', '.join(SUFFIXES)}")
-    return path
-
-
-def write_video(path, figures, rate: float) -> Path:
-    """Write uint8 RGB figures of the same size as a video, atomically, at `rate` frames per second."""
-    path = check_video(path)
-    suffix = path.suffix.lower()
-    return _gif(path, figures, rate) if suffix == ".gif" else _encoded(path, figures, rate, CODECS[suffix])
-
-
-def _gif(path: Path, figures, rate: float) -> Path:
-    from PIL import Image
-
-    frames = [Image.fromarray(figure).quantize(128, dither=Image.Dither.NONE) for figure in figures]
-    buffer = io.BytesIO()
-    pause = max(20, round(1000 / rate))  # browsers play shorter pauses more slowly
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=pause, loop=0)
-    return write_bytes(path, buffer.getvalue(), "--video")
-
-
-def _encoded(path: Path, figures, rate: float, codec: str) -> Path:
-    import cv2
-
-    writer, count = None, 0
-    with written_by_name(path, "--video") as unfinished:
-        try:
-            for figure in figures:
-                even = figure[: figure.shape[0] // 2 * 2, : figure.shape[1] // 2 * 2]  # codecs require even sides
-                if writer is None:
-                    writer = cv2.VideoWriter(str(unfinished), cv2.VideoWriter_fourcc(*codec), rate, even.shape[1::-1])
-                    if not writer.isOpened():
-                        _check_space(unfinished.parent)
-                        raise InputError(f"--video: cannot write {str(path)!r}; choose a writable folder, or .gif")
-                writer.write(np.ascontiguousarray(even[..., ::-1]))
-                count += 1
-        finally:
-            if writer is not None:
-                writer.release()
-        _verify(unfinished, path, count)
-    return path
-
-
-def _verify(unfinished: Path, path: Path, count: int) -> None:
-    """Raise OutputError unless all frames can be read back, because OpenCV does not report a full disk."""
-    import cv2
-
-    video, readable = cv2.VideoCapture(str(unfinished)), 0
-    try:
-        while video.isOpened() and video.grab():
-            readable += 1
-    finally:
-        video.release()
-    if readable != count:
-        _check_space(unfinished.parent)
-        raise OutputError(
-            f"--video: cannot write {str(path)!r} ({readable} of {count} frames can be read back); choose another "
-            "folder, or .gif",
-            SOME_FAILED,
-        )
-
-
-def _check_space(folder: Path) -> None:
-    """Raise OSError if the folder has no space for another PROBE_BYTES."""
-    with open(folder / "room", "wb") as file:
-        file.write(bytes(PROBE_BYTES))
-        file.flush()
-        os.fsync(file.fileno())

@@ -17,6 +17,8 @@ import numpy as np
 import tifffile
 from PIL import Image
 
+from tests.apps import hostile_scans as scans
+
 SIDE = 24
 
 
@@ -172,7 +174,7 @@ def _written() -> dict[str, bytes]:
         "other.npz": _npz(a=np.ones(3)),
         ".hidden.png": image(photo, "PNG"),
     }  # fmt: skip
-    return files | _videos()
+    return files | _videos() | scans.written()
 
 
 def _videos() -> dict[str, bytes]:
@@ -208,11 +210,17 @@ def write(folder: Path) -> None:
         (folder / name).mkdir()
         for inner in names:
             (folder / name / inner).write_bytes(files[inner])
+    for name, contents in scans.folders().items():
+        for inner, content in contents.items():
+            path = folder / name / inner
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     for name, target in BROKEN_LINKS.items():
         (folder / name).symlink_to(target)
     (folder / "linked.png").symlink_to("photo.png")
     if sys.platform == "linux":
         os.mkfifo(folder / "pipe.png")
+        os.mkfifo(folder / "pipe.dcm")
         (folder / "zero.link.png").symlink_to("/dev/zero")
         raw = os.fsencode(folder) + b"/latin\xe9.png"
         Path(os.fsdecode(raw)).write_bytes(files["photo.png"])
@@ -241,13 +249,17 @@ def is_readable(path: Path) -> str | None:
     """Why a result does not match its name; None if it does."""
     kind = path.suffix.lower()
     try:
-        if kind == ".json":
+        if kind in (".json", ".geojson"):
             json.loads(path.read_text(), parse_constant=lambda word: 1 / 0)
         elif kind in (".png", ".jpg", ".tif", ".tiff", ".gif"):
             with Image.open(path) as found:
                 found.load()
         elif kind in (".npy", ".npz"):
             np.load(path, allow_pickle=False)
+        elif path.name.endswith((".nii.gz", ".nii", ".nrrd", ".mha")):
+            import SimpleITK
+
+            SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(str(path)))
         elif kind in (".avi", ".mp4"):
             if not cv2.VideoCapture(str(path)).read()[0]:
                 return "no frame can be read"

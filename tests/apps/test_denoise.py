@@ -3,6 +3,8 @@
 import itertools
 import json
 import re
+import subprocess
+import sys
 
 import cv2
 import numpy as np
@@ -10,10 +12,13 @@ import pytest
 import tifffile
 from PIL import Image
 
+import gridcut
 from apps.common.images import InputError, read_image
 from apps.denoise import denoise, denoise_command
 from apps.denoise.restoration import noise_of
-from gridcut.multilabel.total_variation import total_variation
+from gridcut.device import CertificateError
+from gridcut.multilabel import total_variation as tv
+from gridcut.multilabel.total_variation import DataTerm, check_total_variation, total_variation
 
 SHAPE = (2, 3)
 
@@ -28,40 +33,91 @@ def energy(x, data, weights):
     return total
 
 
+def terms(rng, shape, levels, kind):
+    """A random data term, and the function of the test that it stands for."""
+    seen = rng.integers(0, levels, shape).astype(np.int32)
+    weak = rng.random(shape) < 0.2
+    centre = np.where(weak, seen, 2 * 3 * seen).astype(np.int32) if kind == "quadratic" else seen
+
+    def data(p, value):
+        off = abs(int(value) - int(seen[p]))
+        return off if weak[p] else 3 * off**2 if kind == "quadratic" else 3 * off
+
+    return DataTerm(centre, kind == "quadratic", 3, weak), data
+
+
+OFFSETS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", ["quadratic", "linear"])
 def test_total_variation_is_exact(seed, kind, device):
     rng = np.random.default_rng(seed)
-    seen = rng.integers(0, 4, SHAPE).astype(np.int32)
-    weights = {o: rng.integers(0, 5, SHAPE).astype(np.int32) for o in ((0, 1), (1, 0), (1, -1))}
-    if kind == "quadratic":
-        found, cuts = total_variation(lambda t: 2 * (t - seen) - 1, SHAPE, 4, weights, device)
-    else:
-        found, cuts = total_variation(lambda t: np.where(t > seen, 2, -2), SHAPE, 4, weights, device)
-
-    def data(p, value):
-        off = int(value) - int(seen[p])
-        return off**2 if kind == "quadratic" else 2 * abs(off)
-
+    term, data = terms(rng, SHAPE, 4, kind)
+    weights = {o: int(rng.integers(0, 9)) for o in OFFSETS[: 2 + seed % 3]}
+    found = total_variation(term, 4, weights, device)
     every = (np.array(values).reshape(SHAPE) for values in itertools.product(range(4), repeat=6))
-    assert energy(found, data, weights) == min(energy(x, data, weights) for x in every)
-    assert len(cuts) == 2
-    for cut in cuts:
-        cut.check()
+    arrays = {o: np.full(SHAPE, w) for o, w in weights.items()}
+    assert energy(found, data, arrays) == min(energy(x, data, arrays) for x in every)
+    check_total_variation(term, weights, found)
 
 
-def test_thresholds_are_nested():
-    """Eight levels by bisection equal the eight levels cut one by one."""
-    rng = np.random.default_rng(1)
-    seen = rng.integers(0, 8, (6, 7)).astype(np.int32)
-    weights = {(0, 1): np.full((6, 7), 3, np.int32), (1, 0): np.full((6, 7), 2, np.int32)}
-    found, _ = total_variation(lambda t: 2 * (t - seen) - 1, seen.shape, 8, weights)
-    import gridcut
-
-    for t in range(1, 8):
-        rise = 2 * (t - seen) - 1
+def by_thresholds(term, levels, weights):
+    """The highest minimum from one cut of the whole image per threshold: no windows, no intervals."""
+    labels = np.zeros(term.centre.shape, np.int32)
+    for t in range(1, levels):
+        rise = term.rise_at(np.full(labels.shape, t, np.int32))
         cut = gridcut.max_flow(np.maximum(-rise, 0), np.maximum(rise, 0), weights, device="cpu")
-        np.testing.assert_array_equal(found >= t, cut.labels)
+        cut.check()
+        labels += cut.labels
+    return labels
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("side", [(4, 1), (9, 2), (16, 4)], ids=str)
+@pytest.mark.parametrize("weight", [1, 12, 200], ids="weight {}".format)
+def test_windows_equal_cuts_of_the_whole_image(monkeypatch, side, weight, threads):
+    """With a large weight the bounds of the first windows decide little, and larger windows have to."""
+    monkeypatch.setattr(tv, "WINDOW_SIDE", side[0])
+    monkeypatch.setattr(tv, "WINDOW_OVERLAP", side[1])
+    monkeypatch.setattr(tv, "thread_count", lambda: threads)
+    rng = np.random.default_rng(weight + side[0])
+    for shape in ((23, 31), (1, 40), (40, 1), (1, 1), (2, 37)):
+        for kind in ("quadratic", "linear"):
+            term, _ = terms(rng, shape, 16, kind)
+            weights = {o: weight + i for i, o in enumerate(OFFSETS)}
+            found = total_variation(term, 16, weights, "cpu")
+            np.testing.assert_array_equal(found, by_thresholds(term, 16, weights))
+
+
+def test_a_wrong_labelling_is_not_certified():
+    rng = np.random.default_rng(3)
+    term, _ = terms(rng, (12, 15), 8, "quadratic")
+    weights = dict.fromkeys(OFFSETS, 5)
+    found = total_variation(term, 8, weights, "cpu")
+    check_total_variation(term, weights, found)
+    for change in (1, -1):
+        wrong = found.copy()
+        wrong[5, 7] += change
+        with pytest.raises(CertificateError, match="not the highest minimum: [1-9]"):
+            check_total_variation(term, weights, wrong)
+
+
+def test_progress_increases_to_one(clean):
+    states = []
+    denoise(noisy(clean), device="cpu", callback=states.append)
+    done = [state["done"] for state in states]
+    assert done == sorted(done)
+    assert done[-1] == 1
+    assert len(set(done)) > 10
+
+
+def test_a_callback_can_stop_the_work(clean):
+    def stop(state):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        denoise(noisy(clean), device="cpu", callback=stop)
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +188,48 @@ def test_binary(clean, device):
     assert set(np.unique(forced.image)) == {0, 1}
 
 
+def page(noise=12, shape=(280, 420)):
+    """A noisy, unevenly lit page of text, and its ink."""
+    text = np.full(shape, 255, np.uint8)
+    for line, y in enumerate(range(30, shape[0] - 10, 36)):
+        cv2.putText(
+            text, "The quick brown fox"[line:], (12, y), cv2.FONT_HERSHEY_SIMPLEX, 0.8, 0, 1 + line % 2, cv2.LINE_AA
+        )
+    down, right = np.meshgrid(*(np.linspace(0, 1, n) for n in shape), indexing="ij")
+    light = 0.35 + 0.6 * np.exp(-1.5 * ((right - 0.8) ** 2 + (down - 0.2) ** 2))
+    seen = (60 + 180 * (text / 255)) * light + np.random.default_rng(0).normal(0, noise, shape)
+    return np.uint8(np.clip(seen, 0, 255)), text < 128
+
+
+@pytest.mark.parametrize(("noise", "wrong"), [(5, 0.004), (12, 0.006), (25, 0.015)])
+def test_letters_of_a_shaded_page_are_kept(noise, wrong):
+    seen, ink = page(noise)
+    result = denoise(seen, binary=True)
+    assert result.smoothness == 0.2
+    assert result.warning is None
+    assert ((result.image == 0) != ink).mean() < wrong
+    negative = denoise(255 - seen, binary=True)
+    assert ((negative.image == 1) != ink).mean() < 1.2 * wrong
+
+
+def test_silhouettes_are_no_pages():
+    """A dark shape wider than any stroke stays dark inside."""
+    clean = np.full((200, 250), 170.0)
+    cv2.circle(clean, (75, 100), 45, 70, -1)
+    cv2.rectangle(clean, (150, 40), (225, 150), 70, -1)
+    seen = np.uint8(np.clip(clean + np.random.default_rng(0).normal(0, 40, clean.shape), 0, 255))
+    result = denoise(seen, binary=True)
+    assert result.smoothness == 0.8
+    assert ((result.image == 0) != (clean == 70)).mean() < 0.01
+
+
+def test_erased_letters_are_reported():
+    seen, _ = page()
+    result = denoise(seen, binary=True, smoothness=5)
+    assert (result.image == 0).mean() < 0.001
+    assert re.search(r"\d+\.\d % of the pixels were nearer to black, but .* --smoothness", result.warning)
+
+
 def test_binary_against_every_labelling():
     seen = np.random.default_rng(2).integers(0, 2, (3, 3)).astype(np.uint8) * 255
     result = denoise(seen, smoothness=0.6)
@@ -178,6 +276,7 @@ def test_truncated_terms_keep_contrast(clean):
         ({"smoothness_term": "cubic"}, "--smoothness-term must be one of potts, linear, quadratic"),
         ({"truncate_data": 0}, "--truncate-data must be above 0"),
         ({"truncate": 0}, "--truncate must be 1 or more"),
+        ({"callback": 3}, "callback must be a function of one dict, got int"),
         ({"levels": 1}, "--levels must be from 2 to 256"),
         ({"mask": np.ones((2, 2))}, "--mask is 2x2 pixels, but the image is 64x48"),
         ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),
@@ -215,7 +314,8 @@ def run(files, *arguments):
 
 def test_command(files, clean, capsys):
     assert run(files, "noisy.png", "--truth", "clean.png", "--mask", "mask.png", "--json", files / "r.json") == 0
-    assert [p.name for p in (files / "out").glob("[!.]*")] == ["noisy-restored.png"]
+    names = sorted(p.name for p in (files / "out").glob("[!.]*"))
+    assert names == ["noisy-denoise.json", "noisy-restored.png"]
     report = json.loads((files / "r.json").read_text())
     assert report["truth"]["after"]["psnr"] > report["truth"]["before"]["psnr"] + 7
     assert report["truth"]["after"]["ssim"] > report["truth"]["before"]["ssim"]
@@ -234,6 +334,40 @@ def test_folder_of_all_kinds(files, capsys):
     assert cv2.imread(str(files / "out" / "c-restored.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
     assert run(files, "noisy.png", "--format", "tif", "--quiet") == 0
     assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)
+
+
+def test_command_warns_of_erased_letters(tmp_path, capsys):
+    Image.fromarray(page()[0]).save(tmp_path / "page.png")
+    arguments = [str(tmp_path / "page.png"), "--binary", "--out", str(tmp_path / "out")]
+    assert denoise_command.main([*arguments, "--smoothness", "5", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert re.match(r"cutmatch denoise: .*page\.png: warning: .* nearer to black", captured.err)
+    assert "nearer to black" in json.loads(captured.out)["warning"]
+    assert denoise_command.main([*arguments, "--overwrite"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
+def test_memory_per_pixel(tmp_path):
+    """Bytes of the process per pixel beyond those of a small image, whose kernels and libraries are the same."""
+    rng = np.random.default_rng(0)
+    base = np.kron(rng.integers(40, 210, (24, 32, 3)), np.ones((64, 64, 1)))
+    large = np.uint8(np.clip(base + rng.normal(0, 4, base.shape), 0, 255))
+    peaks = []
+    for name, image in (("small", large[:300, :300]), ("large", large)):
+        Image.fromarray(image).save(tmp_path / f"{name}.png", compress_level=1)
+        arguments = [str(tmp_path / f"{name}.png"), "--out", str(tmp_path), "--smoothness", "1"]  # 1: fast
+        code = (
+            "import resource, sys; from apps.denoise import denoise_command as command;"
+            "status = command.main([*sys.argv[1:], '--quiet', '--device', 'cpu']);"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(status)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=600
+        )
+        peaks.append(1024 * int(done.stdout.split()[-1]))
+    extra = (peaks[1] - peaks[0]) / (large.shape[0] * large.shape[1])
+    assert extra < 100
 
 
 def test_an_exact_copy_has_no_psnr(files, capsys):

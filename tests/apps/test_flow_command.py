@@ -47,7 +47,7 @@ def run(files, *arguments):
 def test_writes_everything(files, capsys):
     assert run(files, "one.png", "two.png", "--truth", "truth.flo", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
-    kinds = ["-arrows.png", "-colour.png", "-error.png", "-matches.csv", "-warped.png", ".flo"]
+    kinds = ["-arrows.png", "-colour.png", "-error.png", "-flow.json", "-matches.csv", "-warped.png", ".flo"]
     assert names == sorted(f"one{kind}" for kind in kinds)
     field, _ = read_flow(files / "out" / "one.flo")
     assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
@@ -62,7 +62,7 @@ def test_writes_everything(files, capsys):
     assert report["truth"]["pixels"] == 72 * 96
     assert report["matches"] == len(Matches.read(files / "out" / "one-matches.csv")) > 20
     assert report["valid_percent"] > 70
-    assert set(report["files"]) == {"flow", "matches", "arrows", "colour", "warped", "error"}
+    assert set(report["files"]) == {"flow", "matches", "arrows", "colour", "warped", "error", "record"}
     printed = capsys.readouterr().out
     assert re.search(r"motion 5\.\d+ px on average.* EPE 0\.\d+ px, Fl 0\.\d+ %", printed)
 
@@ -120,7 +120,7 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     assert report["truth"]["pooled"]["pixels"] == 2 * 72 * 96
     captured = capsys.readouterr()
     assert "2 done, 0 failed; by image: EPE" in captured.out
-    assert "2/2" in captured.err, "a progress bar on standard error"
+    assert "2/2" not in captured.err, "a progress bar in a log"
     largest = max(pair["max_motion"] for pair in report["pairs"])
     from apps.flow.flow_figures import flow_figure
 
@@ -128,6 +128,43 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
         expected = flow_figure(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
         found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
         assert np.abs(found - expected).max() <= 1
+
+
+@pytest.mark.parametrize(("suffix", "options"), [(".mp4", []), (".gif", ["--max-motion", 20]), (".avi", [])])
+def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
+    path, report = files / "shown" / f"flow{suffix}", files / "r.json"
+    source = files / "frames"
+    if suffix == ".avi":
+        source = files / "clip.npy"
+        np.save(source, np.stack(frames))
+    assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path), "--json", str(report),
+                      *map(str, options)]) == 0  # fmt: skip
+    assert json.loads(report.read_text())["video"] == str(path)
+    if suffix == ".gif":
+        with Image.open(path) as image:
+            assert image.n_frames == 2
+            shown = np.array(image.convert("RGB"))
+    else:
+        video = cv2.VideoCapture(str(path))
+        read = [video.read()[1] for _ in range(2)]
+        assert not video.read()[0]
+        shown = read[0][..., ::-1]
+    assert shown.shape == (72, 196, 3)
+    assert np.abs(shown[:, :96].astype(int) - frames[0]).mean() < 25
+    name = "clip-00000" if suffix == ".avi" else "f8"
+    colours = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
+    assert np.abs(shown[:, 100:] - colours).mean() < 25
+    assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)]) == 0, "its own file"
+
+
+def test_video_is_refused(files, rejects):
+    where = ["--out", files / "out"]
+    rejects(["flow", files / "one.png", files / "two.png", *where, "--video", files / "v.mp4"],
+            "--video needs a sequence, got two frames", files)  # fmt: skip
+    rejects(["flow", files / "frames", *where, "--video", files / "v.png"], "must end in .mp4, .avi, .gif", files)
+    rejects(["flow", files / "frames", *where, "--video", files / "frames" / "v.gif"], "is the folder of frames", files)
+    (files / "mine.mp4").write_bytes(b"mine")
+    rejects(["flow", files / "frames", *where, "--video", files / "mine.mp4"], "already exists and was not", files)
 
 
 def test_a_failed_pair_does_not_stop_the_others(files, capsys):

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.apps import hostile_files, hostile_lines
-from tests.apps.hostile_lines import battery, judge, lines
+from tests.apps.hostile_judge import judge
+from tests.apps.hostile_lines import battery, lines
 
 SEED = 0
 

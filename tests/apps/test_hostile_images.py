@@ -19,11 +19,13 @@ from apps.segment import segment as cut
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import middle_slices
 from apps.segment.strokes import BACKGROUND, OPEN
-from apps.segment.volumes import is_volume, read_volume
 from apps.stereo import stereo_command as stereo
 from apps.stereo.disparity_files import read_disparity
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
+from apps.volumes.volume_files import is_volume, read_volume
+
+pytestmark = pytest.mark.filterwarnings("ignore:the object (is empty|covers)")
 
 GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
 

@@ -8,7 +8,8 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.common.images import InputError, read_codes, read_image, to_bytes, to_rgb, write_bytes, write_image
+from apps.common.images import READABLE, InputError, read_codes, read_image, to_bytes, to_rgb, write_bytes, write_image
+from apps.many.inputs import images_in
 
 
 @pytest.fixture
@@ -22,6 +23,19 @@ def test_eight_bits(image, tmp_path, suffix):
     read = read_image(tmp_path / f"a.{suffix}")
     assert read.dtype == np.float32
     np.testing.assert_allclose(read, image / 255.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", sorted(READABLE))
+def test_every_format_of_a_folder_is_read_and_named_in_errors(tmp_path, suffix):
+    flat = np.full((16, 16), 200, np.uint8)
+    Image.fromarray(flat).save(tmp_path / f"a{suffix}")
+    assert images_in(tmp_path) == [tmp_path / f"a{suffix}"]
+    np.testing.assert_allclose(read_image(tmp_path / f"a{suffix}")[..., 1], flat / 255.0, atol=0.02)
+    names = {"jpg": "JPEG", "jpe": "JPEG", "tif": "TIFF", "webp": "WebP", "pgm": "PNM", "ppm": "PNM"}
+    name = names.get(suffix[1:], suffix[1:].upper())
+    (tmp_path / f"b{suffix}").write_text("not an image")
+    with pytest.raises(InputError, match=rf"pass a complete .*\b{name}\b.* file"):
+        read_image(tmp_path / f"b{suffix}")
 
 
 def test_jpeg(tmp_path):

@@ -3,15 +3,18 @@
 import json
 import time
 
+import cv2
+import imageio.v3
 import numpy as np
 import pytest
+import skimage.io
 import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_codes
 from apps.denoise import denoise_command as denoise
 from apps.segment import segment_command as segment
-from apps.segment.label_figures import labels_overlay, palette, write_label_image
+from apps.segment.label_figures import colour_of, encoded_labels, labels_overlay
 from apps.segment.label_values import label_values
 from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
@@ -118,13 +121,17 @@ def test_index_strokes_of_sixteen_bits(tmp_path):
 
 
 def test_a_label_image_stores_its_values(tmp_path):
-    labels = np.array([[1, 300], [65535, 0]])
-    write_label_image(tmp_path / "a.png", labels)
-    np.testing.assert_array_equal(np.array(Image.open(tmp_path / "a.png")), labels)
+    """Every reader gets the values, not colours of a palette."""
+    path = tmp_path / "a.png"
+    for labels, dtype in ((np.array([[1, 255], [2, 0]]), np.uint8), (np.array([[1, 300], [65535, 0]]), np.uint16)):
+        path.write_bytes(encoded_labels(labels))
+        for read in (Image.open, imageio.v3.imread, skimage.io.imread, lambda p: cv2.imread(p, cv2.IMREAD_UNCHANGED)):
+            found = np.array(read(str(path)))
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, labels)
     for wrong in (-1, 65536):
         with pytest.raises(InputError, match="labels"):
-            write_label_image(tmp_path / "b.png", np.array([[1, wrong]]))
-    assert not (tmp_path / "b.png").exists()
+            encoded_labels(np.array([[1, wrong]]))
 
 
 def test_colours_depend_on_the_label_value_only():
@@ -135,7 +142,7 @@ def test_colours_depend_on_the_label_value_only():
     assert shown.shape == (2, 2, 3)
     near = labels_overlay(np.zeros((1, 9, 3), np.float32), np.arange(9)[None])
     assert len(np.unique(near[0], axis=0)) >= 8
-    assert len(np.unique(palette(50), axis=0)) == 50
+    assert len({colour_of(value) for value in range(50)}) == 50
 
 
 def test_the_command_keeps_all_objects(tmp_path):

@@ -10,7 +10,9 @@ import pytest
 import skimage.data
 from PIL import Image
 
+from apps.common.errors import InputError
 from apps.match import match_command as match
+from apps.motion.matches import Matches
 
 SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
 
@@ -36,9 +38,21 @@ def run(files, first, second, *arguments):
 @pytest.mark.parametrize("truth", ["truth.txt", "truth.xml", "truth.yml"])
 def test_homography(files, truth, capsys):
     assert run(files, "photo.png", "seen.png", "--truth", files / truth, "--json", files / "r.json") == 0
-    names = ["photo-seen-matches.csv", "photo-seen-matches.png", "photo-seen-over.png"]
-    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == names
+    names = ["match.json", "matches.csv", "matches.png", "matrix.txt", "over.png"]
+    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [f"photo-seen-{name}" for name in names]
     report = json.loads((files / "r.json").read_text())
+    matrix = files / "out" / "photo-seen-matrix.txt"
+    np.testing.assert_array_equal(np.loadtxt(matrix), report["matrix"])
+    assert "homography: maps (x, y, 1) of the first image" in matrix.read_text()
+    with open(files / "out" / "photo-seen-matches.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["x0", "y0", "x1", "y1", "cost", "margin", "confidence", "residual", "inlier"]
+    for row in rows:
+        x, y, w = np.array(report["matrix"]) @ (float(row["x0"]), float(row["y0"]), 1)
+        off = np.hypot(x / w - float(row["x1"]), y / w - float(row["y1"]))
+        assert off == pytest.approx(float(row["residual"]), abs=1e-5)
+    assert {row["inlier"] for row in rows} == {"1"}
+    assert report["inliers"] == report["matches"] == len(rows)
     assert report["model"] == "homography"
     assert np.abs(np.array(report["matrix"]) - SLANT).max() < 1.5
     assert report["matrix"][2][2] == 1
@@ -47,13 +61,9 @@ def test_homography(files, truth, capsys):
     assert report["truth"]["right"] <= report["matches"]
     assert 0 < report["first_inliers"] <= report["first_matches"]
     assert 0 < report["coverage_percent"] <= 100
-    with open(files / "out" / names[0], newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == report["matches"]
-    assert list(rows[0]) == ["x0", "y0", "x1", "y1", "cost", "margin", "confidence"]
-    figure = np.array(Image.open(files / "out" / names[1]))
+    figure = np.array(Image.open(files / "out" / "photo-seen-matches.png"))
     assert figure.shape == (240, 300 + 8 + 280, 3)
-    over = np.array(Image.open(files / "out" / names[2]))
+    over = np.array(Image.open(files / "out" / "photo-seen-over.png"))
     photo = np.array(Image.open(files / "photo.png"))
     assert over.shape == photo.shape
     assert np.median(np.abs(over[60:180, 80:220].astype(int) - photo[60:180, 80:220])) < 3
@@ -70,6 +80,7 @@ def test_fundamental_matrix_as_json(files, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["model"] == "fundamental"
     assert not (files / "out" / "left-right-over.png").exists()
+    np.testing.assert_array_equal(np.loadtxt(files / "out" / "left-right-matrix.txt"), report["matrix"])
     table = json.loads((files / "m.json").read_text())
     points = [
         np.column_stack([table[x], table[y], np.ones(report["matches"])]) for x, y in (("x0", "y0"), ("x1", "y1"))
@@ -80,6 +91,36 @@ def test_fundamental_matrix_as_json(files, capsys):
     assert np.median(off) < 0.5
     assert run(files, "left.png", "right.png", "--quiet", "--model", "homography", "--json", files / "r.json") == 0
     assert json.loads((files / "r.json").read_text())["model"] == "homography"
+
+
+def test_the_matrix_is_a_truth_and_the_table_a_start(files):
+    assert run(files, "photo.png", "photo.png", "--quiet") == 0
+    matrix = files / "out" / "photo-photo-matrix.txt"
+    assert np.abs(np.loadtxt(matrix) - np.eye(3)).max() < 0.01
+    again = ["--truth", matrix, "--quiet", "--json", files / "r.json", "--out", files / "again"]
+    assert match.main([str(files / "photo.png")] * 2 + list(map(str, again))) == 0
+    assert json.loads((files / "r.json").read_text())["truth"]["corner_error"] == 0
+    table = Matches.read(files / "out" / "photo-photo-matches.csv")
+    np.testing.assert_allclose(table.first, table.second, atol=0.1)
+    (files / "t.csv").write_text("inlier,x0,y0,x1,y1,cost,margin,confidence\n1,0,0,0,0,0,0,0\n")
+    with pytest.raises(InputError, match="another header"):
+        Matches.read(files / "t.csv")
+
+
+def test_inliers_are_counted_in_pixels_of_the_given_images(files):
+    """Large images are reduced for matching, so that matches accepted there may be farther off than the threshold."""
+    photo = np.array(Image.open(files / "photo.png"))
+    big = cv2.resize(photo, (3000, 2400), interpolation=cv2.INTER_CUBIC)
+    Image.fromarray(big).save(files / "big.png")
+    Image.fromarray(
+        cv2.warpPerspective(big, np.diag([10.0, 10, 1]) @ SLANT @ np.diag([0.1, 0.1, 1]), (2800, 2200))
+    ).save(files / "other.png")
+    assert run(files, "big.png", "other.png", "--inlier-threshold", 0.5, "--quiet", "--json", files / "r.json") == 0
+    report = json.loads((files / "r.json").read_text())
+    with open(files / "out" / "big-other-matches.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["inlier"] for row in rows] == [str(int(float(row["residual"]) <= 0.5)) for row in rows]
+    assert 0 < report["inliers"] < report["matches"] == len(rows)
 
 
 @pytest.mark.parametrize("linker", ["greedy", "cardinality", "bottleneck"])

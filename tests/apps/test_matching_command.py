@@ -42,7 +42,7 @@ def assert_matching(dense, pairs):
 @pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.npz"])
 def test_pairs_as_csv(files, name, capsys):
     assert run(files, name) == 0
-    assert [p.name for p in (files / "out").glob("[!.]*")] == ["a-pairs.csv"]
+    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == ["a-matching.json", "a-pairs.csv"]
     with open(files / "out" / "a-pairs.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     dense = scipy.sparse.load_npz(files / "a.npz").toarray()
@@ -63,7 +63,8 @@ def test_blocks_table_and_report(files, capsys):
     assert sum(report["blocks"][part] for part in ("horizontal", "square", "vertical")) == report["blocks"]["number"]
     dense = scipy.sparse.load_npz(files / "a.npz").toarray()
     assert_matching(dense, np.load(files / "p.npy"))
-    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == ["a-blocks.npz", "a-blocks.png"]
+    names = sorted(p.name for p in (files / "out").glob("[!.]*"))
+    assert names == ["a-blocks.npz", "a-blocks.png", "a-matching.json"]
     blocks = np.load(files / "out" / "a-blocks.npz")
     ordered = dense[blocks["row_perm"]][:, blocks["col_perm"]]
     for row, col in zip(blocks["row_start"][1:-1], blocks["col_start"][1:-1], strict=True):

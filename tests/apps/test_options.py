@@ -107,7 +107,7 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
     ("command", "inputs", "library", "own"),
     [
         ("segment", 1, segment, {"scribbles", "trimap", "box"}),
-        ("segment", 1, segment_volume, {"keep"}),
+        ("segment", 1, segment_volume, {"keep", "spacing"}),
         ("superpixels", 1, superpixels, {"threads"}),
         ("denoise", 1, denoise, {"binary"}),
         ("stereo", 2, stereo, set()),
@@ -158,11 +158,11 @@ def test_a_video_that_cannot_be_written(photos, rejects):
 
 def test_a_value_that_looks_like_an_option(photos, capsys):
     with pytest.raises(SystemExit) as stop:
-        cli.main(["segment", "a.png", "--box", "-5,1,4,4"])
+        cli.main(["segment", "a.png", "--trimap", "-x.png"])
     assert stop.value.code == 2
-    assert "(a value that starts with - is written --box=-...)" in capsys.readouterr().err
-    assert cli.main(["segment", "a.png", "--box=-5,1,4,4"]) == 2
-    assert "--box -5,1,4,4 exceeds the image" in capsys.readouterr().err
+    assert "(a value that starts with - is written --trimap=-...)" in capsys.readouterr().err
+    assert cli.main(["segment", "a.png", "--trimap=-x.png"]) == 2
+    assert "--trimap: no file '-x.png'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "many", ""])

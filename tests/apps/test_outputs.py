@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,6 +215,24 @@ def test_two_results_of_the_same_name(here, capsys):
         assert both in capsys.readouterr().err
     assert denoise.main(["a.png", "./a.png"]) == 2
     assert "2 inputs are named 'a'" in capsys.readouterr().err
+
+
+def test_images_of_one_name_in_separate_runs(here, capsys):
+    """a.webp, a.bmp and a.avif would all be written to a-mask.png."""
+    others = [f"a.{suffix}" for suffix in ("webp", "bmp", "avif")]
+    for name in others:
+        Image.open("a.png").save(name)
+    box = ["--box", "2,2,9,9"]
+    for program, how in ((denoise, []), (segment, box), (superpixels, ["--regions", "9"])):
+        assert program.main([others[0], "--out", "mixed", *how]) == 0
+        before = {path: path.read_bytes() for path in Path("mixed").glob("a-*")}
+        for name in others[1:]:
+            assert program.main([name, "--out", "mixed", *how]) == 2
+            assert "already exists and was created from 'a.webp'; choose another folder" in capsys.readouterr().err
+        assert before == {path: path.read_bytes() for path in Path("mixed").glob("a-*")}
+        assert program.main([others[1], "--out", "mixed", "--overwrite", *how]) == 0
+        for path in Path("mixed").glob("a-*"):
+            path.unlink()
 
 
 def test_results_in_the_input_folder_are_not_read_as_inputs(here, capsys):

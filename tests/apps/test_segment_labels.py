@@ -10,10 +10,10 @@ from PIL import Image
 
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
-from apps.segment.label_figures import labels_overlay, middle_slices, palette
+from apps.segment.label_figures import colour_of, labels_overlay, middle_slices
 from apps.segment.multilabel import geodesic_excess, segment_labels, segment_volume
 from apps.segment.strokes import read_labels
-from apps.segment.volumes import read_volume
+from apps.volumes.volume_files import read_volume
 
 COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
 
@@ -168,9 +168,10 @@ def test_strokes_in_colours(tmp_path):
 def test_command_on_an_image(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
-    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
+    figures = [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
+    assert names == sorted([*figures, "photo-labels.json", "photo-segment.json"])
     labels = Image.open(files / "out" / "photo-labels.png")
-    assert labels.mode == "P"
+    assert labels.mode == "L"
     assert (np.array(labels) == several.truth).mean() > 0.98
     cutout = np.array(Image.open(files / "out" / "photo-object9.png"))
     assert cutout[20, 36, 3] == 255
@@ -198,7 +199,7 @@ def test_folder_of_images(files, capsys):
 @pytest.mark.parametrize(("image", "options"), [("volume.npy", []), ("volume.tif", []), ("slices", ["--volume"])])
 def test_command_on_a_volume(ball, image, options, capsys):
     files, volume, _, truth = ball
-    np.testing.assert_array_equal(read_volume(files / image), volume)
+    np.testing.assert_array_equal(read_volume(files / image, folder=True).values, volume)
     arguments = ["--labels", "seeds.tif", "--truth", "truth.tif", "--spacing", 2, 1, 1, *options]
     assert run(files, image, *arguments, "--json", files / "r.json") == 0
     stem = image.split(".")[0]
@@ -213,7 +214,7 @@ def test_command_on_a_volume(ball, image, options, capsys):
 
 
 def test_figures():
-    assert len({tuple(colour) for colour in palette(40)}) == 40
+    assert len({colour_of(value) for value in range(40)}) == 40
     labels = np.zeros((6, 8), np.uint8)
     labels[2:4, 3:5] = 1
     shown = labels_overlay(np.ones((6, 8, 3), np.float32), labels)
@@ -223,7 +224,7 @@ def test_figures():
 
 
 BAD = [
-    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"exactly one of .* got --box and --labels"),
+    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"--labels marks several objects; got also --box"),
     (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
     (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
     (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),
@@ -234,16 +235,19 @@ BAD = [
     (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
     (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
     (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
-    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume requires --labels"),
-    (["volume.npy", "--labels", "seeds.png"], r"--labels: cannot read .*seeds\.png' \(not a TIFF"),
+    (["photo.png", "--box", "1,1,5,5", "--volume"], r"image: .*photo\.png' is not a volume"),
+    (["volume.npy", "--labels", "seeds.png"], r"--labels: .*seeds\.png' is not a volume; pass NIfTI"),
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
-    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
+    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x5 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
     (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
-    (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
-    (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
-    (["volume.npy", "--box", "1,1,5,5"], r"volume\.npy' is a volume, which requires --labels .*, got --box"),
+    (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF file"),
+    (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF file"),
+    (
+        ["volume.npy", "--box", "1,1,5,5"],
+        r"volume\.npy' is a volume, which requires --labels, --scribbles or --start .*, got --box",
+    ),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
     (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
@@ -259,7 +263,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
     one = np.zeros((40, 48), np.uint8)
     one[3] = 4
     Image.fromarray(one).save(files / "one.png")
-    tifffile.imwrite(files / "short.tif", np.ones((2, 3, 4), np.uint8))
+    tifffile.imwrite(files / "short.tif", np.ones((2, 3, 5), np.uint8))
     np.save(files / "float.npy", np.full((12, 24, 26), 0.5))
     np.save(files / "flat.npy", np.zeros((24, 26)))
     np.save(files / "nan.npy", np.full((12, 24, 26), np.nan))

@@ -10,6 +10,7 @@ import tifffile
 from PIL import Image
 from skimage import data
 from skimage.measure import label as components
+from skimage.measure import regionprops
 
 from apps.common.images import InputError
 from apps.superpixels import superpixels
@@ -214,11 +215,17 @@ def test_writes_labels_outlines_and_means(files, capsys):
     out = files / "out"
     given = ("--regions", 6, "--truth", files / "truth.png", "--json", files / "r.json", "--csv", files / "r.csv")
     assert run(files, *given) == 0
-    assert sorted(p.name for p in out.glob("[!.]*")) == ["photo-labels.png", "photo-means.png", "photo-outlines.png"]
+    assert sorted(p.name for p in out.glob("[!.]*.png")) == [
+        "photo-labels.png",
+        "photo-means.png",
+        "photo-outlines.png",
+    ]
     labels = np.array(Image.open(out / "photo-labels.png"))
     assert labels.dtype == np.uint16
-    np.testing.assert_array_equal(labels, superpixels(np.array(Image.open(files / "photo.png")), 6).labels)
+    np.testing.assert_array_equal(labels, superpixels(np.array(Image.open(files / "photo.png")), 6).labels + 1)
+    assert [region.label for region in regionprops(labels)] == [1, 2, 3, 4, 5, 6]
     report = json.loads((files / "r.json").read_text())
+    assert report["levels"][0]["first_label"] == 1
     assert report["levels"][0]["truth"]["boundary_recall_percent"] > 90
     assert report["levels"][0]["truth"]["undersegmentation_error_percent"] < 5
     rows = list(csv.DictReader((files / "r.csv").read_text().splitlines()))
@@ -232,8 +239,8 @@ def test_several_numbers(files, kind, name):
     assert run(files, "--regions", "40,9", "--format", kind, "--quiet", "--csv", files / "r.csv") == 0
     read = np.load if kind == "npy" else tifffile.imread
     for count in (40, 9):
-        assert len(np.unique(read(files / "out" / name.format(count)))) == count
-    assert len(list((files / "out").glob("[!.]*"))) == 6
+        assert np.unique(read(files / "out" / name.format(count))).tolist() == list(range(1, count + 1))
+    assert len(list((files / "out").glob("photo-*-*"))) == 6
     assert len((files / "r.csv").read_text().splitlines()) == 3
 
 
@@ -257,7 +264,7 @@ BAD = [
     (["--regions", "many"], "--regions needs integers"),
     (["--regions", "0"], "--regions needs different numbers, 1 or more"),
     (["--regions", "5,5"], "--regions needs different numbers"),
-    (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
+    (["--regions", "65536"], "--regions 65536 does not fit into the 16 bits of PNG; add --format tiff"),
     (["--regions", "2000,5"], "regions must be an integer from 1 to 1024"),
     (["--regularity", "-1"], "regularity must be a colour difference from 1e-6"),
     (["--regularity", "nan"], "regularity must be a colour difference from 1e-6"),

@@ -46,7 +46,9 @@ def read(path):
 def test_particles_in_frames(files, name, capsys):
     assert run(files, name, "--search-range", 5, "--json", files / "r.json") == 0
     stem = name.split(".")[0]
-    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [f"{stem}-tracks.csv", f"{stem}-trails.png"]
+    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [
+        f"{stem}-{kind}" for kind in ("track.json", "tracks.csv", "trails.png")
+    ]
     rows = read(files / "out" / f"{stem}-tracks.csv")
     assert list(rows[0]) == ["track", "frame", "x", "y", "mass", "link_margin"]
     assert len(rows) == 54

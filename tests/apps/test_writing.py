@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from apps import cli, info
-from apps.common import writing
+from apps.common import video_files, writing
 from apps.common.errors import InputError, OutputError
+from apps.common.video_files import write_video
 from apps.common.writing import remove_unfinished, target_of, write_bytes, written_by_name
-from apps.track import trails
-from apps.track.trails import write_video
 
 
 def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
@@ -174,7 +173,9 @@ def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffi
         with pytest.raises(OutputError, match=r"--video: .*\(3 of 6 frames can be read back\)") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
-        monkeypatch.setattr(trails, "_check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
+        monkeypatch.setattr(
+            video_files, "_check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left"))
+        )
         with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1

@@ -1,0 +1,39 @@
+"""Run-length encoding of masks as in COCO: lengths of runs in column order, starting with the background.
+
+The compressed form is the string that pycocotools reads and writes: each length from the fourth on is stored as the
+difference to the length two before it, in groups of 5 bits, the lowest first, with a sixth bit for "more follows".
+"""
+
+import numpy as np
+
+
+def run_lengths(mask: np.ndarray) -> np.ndarray:
+    """Lengths of the runs of a bool mask (H, W) in column order, int64; the first one is of background, maybe 0."""
+    flat = np.ascontiguousarray(mask.T, bool).ravel()
+    changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    first = [0] if flat.size and flat[0] else []
+    return np.diff(np.concatenate([[0], first, changes, [flat.size]]).astype(np.int64))
+
+
+def mask_of_runs(lengths: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """The bool mask (H, W) of runs; ValueError unless they cover the shape exactly."""
+    if (np.asarray(lengths) < 0).any() or int(np.sum(lengths)) != shape[0] * shape[1]:
+        raise ValueError(f"lengths of runs must sum to {shape[0] * shape[1]} pixels, got {int(np.sum(lengths))}")
+    values = np.arange(len(lengths)) % 2 == 1
+    return np.ascontiguousarray(np.repeat(values, lengths).reshape(shape[::-1]).T)
+
+
+def compressed(lengths: np.ndarray) -> str:
+    """The compressed form of lengths of runs."""
+    rest = np.array(lengths, np.int64)
+    rest[3:] -= lengths[1:-2]
+    groups, written = [], []
+    pending = np.ones(rest.shape, bool)
+    while pending.any():
+        group = rest & 31
+        rest >>= 5
+        more = np.where(group & 16, rest != -1, rest != 0)  # the fifth bit is the sign of the last group
+        groups.append((group | (more << 5)) + 48)
+        written.append(pending)
+        pending = pending & more
+    return np.stack(groups, axis=1)[np.stack(written, axis=1)].astype(np.uint8).tobytes().decode("ascii")

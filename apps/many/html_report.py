@@ -1,0 +1,251 @@
+"""The page of --report: all results of a run with thumbnails, scores and seconds by phase, in one HTML file.
+
+The page is self-contained: it loads nothing from a network and needs no JavaScript.  Its only links are those to the
+results, relative to the page.  Thumbnails are JPEG images inside the page; their number and size are limited, so that a
+page of a thousand results opens quickly.
+"""
+
+import base64
+import io
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from apps.common.clock import START, TOTAL
+from apps.common.versions import library_versions
+from apps.common.writing import write_bytes
+from apps.many.result_record import KIND
+
+TEMPLATE = "report_page.html.jinja"
+MAX_THUMBNAILS = 3  # of one result
+SIDES = ((150, 320), (600, 240), (3000, 160))  # number of thumbnails up to which they have this many pixels a side
+MAX_IMAGE_BYTES = 24 << 20  # of all thumbnails of a page; results beyond have links only
+PART = 64  # results whose thumbnails are drawn before the page's size is looked at
+JPEG_QUALITY = 80
+MAX_LISTED = 20  # values shown of an option with many, such as the names of all images
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
+MODES = frozenset(("1", "L", "LA", "P", "RGB", "RGBA"))  # of Pillow; deeper images are data, and would look black
+ABBREVIATIONS = {"iou": "IoU", "psnr": "PSNR", "ssim": "SSIM", "epe": "EPE", "fl": "Fl", "f": "F"}  # in names of scores
+CHECKERS = (200, 235)  # grey levels behind a transparent image
+HUES = (210, 30, 140, 275, 0, 185, 55, 320, 100, 240)  # degrees: colours of the phases, in order of appearance
+
+
+class Thumbnail(NamedTuple):
+    """A small copy of a result: its kind, data URI, width and height in pixels."""
+
+    kind: str
+    source: str
+    width: int
+    height: int
+
+
+class Row(NamedTuple):
+    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text)."""
+
+    name: str
+    skipped: bool
+    thumbnails: list[Thumbnail]
+    files: list[tuple[str, str, str]]
+    energy: str
+    scores: Mapping[str, str]
+    seconds: list[tuple[str, float, str]]
+    total: str
+
+
+def write_page(path, command: str, noun: str, content: Mapping, options: Mapping, summary: str, wall: float) -> Path:
+    """Write the page of a run atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write; the results are linked relative to its folder.
+    command, noun : str
+        Name of the command, and the kind of its items.
+    content : mapping
+        As written by --json for a batch: a list of reports under `noun` and "s", "failures", and "skipped" if resumed.
+    options : mapping
+        All options as they were parsed.
+    summary : str
+        Mean scores, may be empty.
+    wall : float
+        Seconds of the run.
+
+    Raises InputError if the file cannot be written.
+    """
+    page = render(Path(path).parent, command, noun, content, options, summary, wall)
+    return write_bytes(path, page.encode("utf-8", "backslashreplace"), "--report")
+
+
+def render(folder: Path, command: str, noun: str, content: Mapping, options: Mapping, summary: str, wall: float) -> str:
+    """The page as text; see `write_page`."""
+    from jinja2 import Environment, StrictUndefined
+
+    reports, skipped = content[f"{noun}s"], set(content.get("skipped", ()))
+    colours: dict[str, str] = {}
+    thumbnails = _thumbnails([_files(report) for report in reports])
+    rows = [_row(*pair, noun, folder, skipped, colours) for pair in zip(reports, thumbnails, strict=True)]
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__package__).joinpath(TEMPLATE).read_text("utf-8"))
+    return template.render(
+        command=command,
+        noun=noun,
+        rows=rows,
+        failures=[(failure[noun], failure["error"]) for failure in content["failures"]],
+        scores=list(dict.fromkeys(name for row in rows for name in row.scores)),
+        has_energy=any(row.energy for row in rows),
+        colours=colours,
+        done=len(rows) - sum(row.skipped for row in rows),
+        skipped=len(skipped),
+        summary=summary,
+        wall=_duration(wall),
+        when=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        versions={name: version for name, version in library_versions().items() if version != "not installed"},
+        devices=", ".join(dict.fromkeys(report["device"] for report in reports if report.get("device")))
+        or options.get("device", ""),
+        options={name: _option(value) for name, value in options.items()},
+        without=sum(not row.thumbnails for row in rows),
+    )
+
+
+def _row(report, thumbnails, noun, folder, skipped, colours) -> Row:
+    name = report[noun]
+    seconds = {phase: value for phase, value in _seconds(report).items() if phase != TOTAL and value > 0}
+    for phase in seconds:
+        colours.setdefault(phase, _colour(len(colours)))
+    total = sum(seconds.values())
+    energies = report.get("energies")
+    energy = report.get("energy", energies[-1] if energies else None)
+    return Row(
+        name=name,
+        skipped=name in skipped,
+        thumbnails=thumbnails,
+        files=[(kind, Path(path).name, _link(path, folder)) for kind, path in _files(report)],
+        energy="" if energy is None else _number(energy),
+        scores=dict(_scores(report)),
+        seconds=[(phase, 100 * value / total, f"{phase} {_duration(value)}") for phase, value in seconds.items()],
+        total=_duration(total),
+    )
+
+
+def _colour(number: int) -> str:
+    """CSS colour of a phase, readable on light and dark pages; darker where the hues repeat."""
+    again, hue = divmod(number, len(HUES))
+    return f"hsl({HUES[hue]} 55% {60 - 15 * (again % 3)}%)"
+
+
+def _seconds(report: Mapping) -> Mapping[str, float]:
+    """Seconds by phase of the whole item; without the start of the process, which is not part of the item's work."""
+    elapsed = report.get("elapsed") or report.get("seconds") or {}
+    return {phase: value for phase, value in elapsed.items() if phase != START}
+
+
+def _files(report: Mapping) -> list[tuple[str, str]]:
+    """(kind, path) of all files of a report: the figures of several levels, the record last."""
+    found: list[tuple[str, str]] = []
+    for level in report.get("levels", ()):
+        found += [(f"{level.get('regions', '')} {kind}".strip(), path) for kind, path in level["files"].items()]
+    found += report.get("files", {}).items()
+    return sorted(found, key=lambda pair: pair[0] == KIND)
+
+
+def _scores(report: Mapping) -> Iterator[tuple[str, str]]:
+    """(name, text) of all scores against a ground truth."""
+    yield from _flat(report.get("truth", {}), "")
+    for level in report.get("levels", ()):
+        yield from _flat(level.get("truth", {}), f"{level.get('regions', '')} ")
+
+
+def _flat(scores: Mapping, prefix: str) -> Iterator[tuple[str, str]]:
+    for name, value in scores.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name} ")
+        elif isinstance(value, int | float):
+            words = f"{prefix}{name}".replace("_percent", "_%").replace("_", " ").split()
+            yield " ".join(ABBREVIATIONS.get(word, word) for word in words), _number(value)
+
+
+def _thumbnails(results: list[list[tuple[str, str]]]) -> list[list[Thumbnail]]:
+    """Those of each result, given its (kind, path) pairs; drawn concurrently until the page is full."""
+    pictures = [[pair for pair in result if Path(pair[1]).suffix.lower() in PICTURES] for result in results]
+    count = sum(min(MAX_THUMBNAILS, len(one)) for one in pictures)
+    side = next((side for most, side in SIDES if count <= most), SIDES[-1][1])
+    found: list[list[Thumbnail]] = []
+    size = 0
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for start in range(0, len(pictures), PART):
+            if size > MAX_IMAGE_BYTES:
+                break
+            for drawn in pool.map(partial(_thumbnails_of, side=side), pictures[start : start + PART]):
+                size += sum(len(thumbnail.source) for thumbnail in drawn)
+                found.append(drawn if size <= MAX_IMAGE_BYTES else [])
+    return found + [[] for _ in range(len(pictures) - len(found))]
+
+
+def _thumbnails_of(pictures: list[tuple[str, str]], side: int) -> list[Thumbnail]:
+    """The first MAX_THUMBNAILS of the pictures that can be shown."""
+    drawn = (_thumbnail(kind, path, side) for kind, path in pictures)
+    return list(islice(filter(None, drawn), MAX_THUMBNAILS))
+
+
+def _thumbnail(kind: str, path: str, side: int) -> Thumbnail | None:
+    """A JPEG of at most `side` pixels a side; None for data, and for a file that cannot be read any more."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            if image.mode not in MODES:
+                return None
+            image.draft("RGB", (2 * side, 2 * side))
+            image.thumbnail((side, side), Image.Resampling.BOX, reducing_gap=1.0)
+            small = _on_checkers(image.convert("RGBA")) if "A" in image.mode else image.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return Thumbnail(kind, "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode(), *small.size)
+
+
+def _on_checkers(image):
+    """The RGBA image on a checkerboard, which shows transparency."""
+    import numpy as np
+    from PIL import Image
+
+    y, x = np.mgrid[: image.height, : image.width] // 10
+    board = np.where((x + y) % 2, *CHECKERS).astype(np.uint8)
+    behind = Image.fromarray(board).convert("RGBA")
+    return Image.alpha_composite(behind, image).convert("RGB")
+
+
+def _link(path: str, folder: Path) -> str:
+    """The path relative to the page's folder, as a URL that no browser takes for another scheme."""
+    return quote(os.fsencode(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))))
+
+
+def _number(value) -> str:
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u2009")
+    return _number(round(value)) if abs(value) >= 1e5 and value == value else f"{value:.5g}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds >= 100:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+def _option(value) -> str:
+    """Text of an option's value."""
+    if isinstance(value, list | tuple):
+        more = f" ... ({len(value)} in all)" if len(value) > MAX_LISTED else ""
+        return " ".join(map(str, value[:MAX_LISTED])) + more
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "default" if value is None else str(value)

@@ -1,0 +1,154 @@
+"""Process one image of `cutmatch segment`: a single object, from files to files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.clock import charge, shown_seconds
+from apps.common.errors import print_error
+from apps.common.images import check_same_size, read_photograph, write_bytes
+from apps.common.outputs import claim
+from apps.common.stems import stem_of
+from apps.common.writing import encoded_image
+from apps.many.inputs import companion_of
+from apps.segment.result_files import files_of
+from apps.segment.strokes import box_of, parse_box
+from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Paths of an image and its companion files, and its box as four integers."""
+
+    image: Path
+    scribbles: Path | None
+    trimap: Path | None
+    box: tuple | None
+    truth: Path | None
+    start: Path | None = None
+    session: Path | None = None
+
+
+def job_of(chosen, boxes, many: bool, image: Path) -> Job | VolumeJob:
+    """Find the companion files of an image: the file given, or the one of its name in the folder given."""
+    if found := volume_job(image, chosen, many):
+        return found
+    box = None
+    if chosen.box is not None:
+        box = parse_box(chosen.box) if boxes is None else box_of(boxes, stem_of(image), chosen.box)
+    kinds = ("scribbles", "trimap", "truth", "start")
+    scribbles, trimap, truth, start = (
+        companion_of(getattr(chosen, kind), stem_of(image), f"--{kind}") for kind in kinds
+    )
+    session = None if chosen.resume_session is None else Path(chosen.resume_session)
+    return Job(image, scribbles, trimap, box, truth, start, session)
+
+
+def results_of(image: Path, chosen) -> tuple[Path, ...]:
+    """Output files of an image or volume."""
+    return volume_results(image, chosen) or tuple(files_of(chosen.kinds, Path(chosen.out), stem_of(image)).values())
+
+
+def segment(job: Job | VolumeJob, chosen) -> dict:
+    """Segment one object in an image or volume and write the results; return the report.
+
+    Nothing is written before all of it succeeded.
+    """
+    if isinstance(job, VolumeJob):
+        return segment_volume_files(job, chosen)
+    from apps.common.annotations import Annotation
+    from apps.segment.hints import remarks_on
+    from apps.segment.label_figures import colour_of
+    from apps.segment.location import read_location
+    from apps.segment.mask_scores import read_truth, score
+    from apps.segment.segmentation import segment_marked
+
+    charge("import")
+    rgb, metadata = read_photograph(job.image)
+    shape = rgb.shape[:2]
+    location = read_location(job, chosen, rgb)
+    marks, options = location.hints.marks, location.options
+    truth = read_truth(job.truth) if job.truth is not None else None
+    if truth is not None:
+        check_same_size(truth, shape, "--truth")
+    charge("strokes")
+    result = segment_marked(
+        rgb,
+        marks,
+        start=location.hints.start,
+        boxed=location.hints.boxed,
+        labelling=location.labelling,
+        keep=options["keep"] or location.hints.default_keep,
+        fill_holes=options["fill_holes"],
+        min_area=options["min_area"],
+        soft_strokes=options["soft_strokes"],
+        device=chosen.device,
+    )
+    notes = (*location.hints.notes, *remarks_on(result.mask))
+    files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
+    found = Annotation("object", 1, colour_of(1), result.mask)
+    contents = {kind: _content(kind, path, job.image, rgb, metadata, marks, found) for kind, path in files.items()}
+    charge("figures")
+    claim(chosen, "segment", stem_of(job.image), job.image, files.values())
+    for kind, content in contents.items():
+        write_bytes(files[kind], content)
+    if chosen.save_session is not None:
+        location.save(chosen.save_session, rgb, job.image.name, result.mask)
+    for note in notes:
+        print_error(f"cutmatch segment: {job.image}: {note}")
+    report = {
+        "image": str(job.image),
+        "width": shape[1],
+        "height": shape[0],
+        "object_pixels": int(result.mask.sum()),
+        "open_pixels": int((marks == 0).sum()),
+        "energies": [round(energy, 3) for energy in result.energies],
+        "rounds": len(result.energies),
+        "seconds": {phase: round(seconds, 4) for phase, seconds in result.seconds.items()},
+        "device": result.device,
+        "method": result.method,
+        "files": {kind: str(path) for kind, path in files.items()},
+        "warnings": list(notes),
+    }
+    if truth is not None:
+        scores = score(result.mask, truth, marks)
+        charge("scores")
+        report["truth"] = {
+            "error_percent": round(scores.error, 4),
+            "iou_percent": round(scores.iou, 4),
+            "boundary_f_percent": round(scores.boundary_f, 4),
+        }
+    return report
+
+
+def _content(kind: str, path: Path, image: Path, rgb, metadata, marks, found) -> bytes:
+    """Content of one of an image's files; `found` is the object as an Annotation."""
+    from apps.common.annotation_files import encoded_annotations
+    from apps.common.figures import overlay, strokes_figure
+    from apps.segment.matte import cut_out
+
+    mask = found.mask
+    if kind in ANNOTATIONS:
+        return encoded_annotations(kind, path, image, mask.shape, [found])
+    if kind == "mask":
+        return encoded_image(mask.astype("uint8") * 255, ".png", metadata.without_profile())
+    if kind == "overlay":
+        figure = overlay(rgb, mask)
+    else:
+        figure = cut_out(rgb, mask) if kind == "cutout" else strokes_figure(rgb, marks)
+    return encoded_image(figure, ".png", metadata)
+
+
+def line(report) -> str:
+    """Summary line of a report."""
+    if "depth" in report:
+        return volume_line(report)
+    share = 100.0 * report["object_pixels"] / (report["width"] * report["height"])
+    text = (
+        f"{report['image']}: {report['width']}x{report['height']}, object {share:.1f} %, "
+        f"{report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
+    )
+    if "truth" in report:
+        text += f"; IoU {report['truth']['iou_percent']:.1f} %, error {report['truth']['error_percent']:.2f} %"
+    return text

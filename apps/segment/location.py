@@ -1,0 +1,93 @@
+"""The options that locate the object, and the files they name: strokes, trimap, box, start mask, session."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from apps.common.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from apps.segment.hints import Hints
+
+KINDS = ("scribbles", "box", "trimap", "start", "resume_session", "labels")
+OPTIONS = ("keep", "fill_holes", "min_area", "soft_strokes")  # that a session stores
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where the object is: hints for the library, the result of an earlier run or None, and options to use.
+
+    strokes   marks (H, W) without the box, which a session stores
+    """
+
+    hints: "Hints"
+    labelling: "np.ndarray | None"
+    options: dict
+    strokes: "np.ndarray"
+
+    def save(self, path, rgb, name: str, mask) -> None:
+        """Write the session of this location and of the object found."""
+        from apps.segment.session_files import Session, save_session
+
+        save_session(path, rgb, name, Session(self.strokes, self.hints.box, self.hints.start, mask, self.options))
+
+
+def check_location(chosen) -> str:
+    """Return the first of the options that locate the object; InputError if there is none or they do not combine."""
+    given = [name for name in KINDS if getattr(chosen, name) is not None]
+    if not given:
+        raise InputError("pass --scribbles, --box, --trimap, --start, --resume-session or --labels, got none")
+    if chosen.labels is not None:
+        others = [name for name in (*given, "save_session") if name != "labels" and getattr(chosen, name) is not None]
+        if others:
+            raise InputError(f"--labels marks several objects; got also {_options(others)}, which is for a single one")
+    if chosen.scribbles is not None and chosen.trimap is not None:
+        raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
+    return given[0].replace("_", "-")
+
+
+def has_strokes(chosen) -> bool:
+    """Whether there are strokes to show."""
+    return any(getattr(chosen, name) is not None for name in ("scribbles", "trimap", "labels", "resume_session"))
+
+
+def read_location(job, chosen, rgb) -> Location:
+    """Read the files of a job for an image, float RGB (H, W, 3) in [0, 1]; InputError as the readers raise.
+
+    What the options give replaces what a session contains, except that strokes are added to its strokes.
+    """
+    import numpy as np
+
+    from apps.common.images import check_same_size, to_bytes
+    from apps.segment.hints import combine
+    from apps.segment.session_files import load_session, with_strokes
+    from apps.segment.start_mask import read_start
+    from apps.segment.strokes import OPEN, read_scribbles, read_trimap
+
+    shape = rgb.shape[:2]
+    strokes, name, box, labelling = None, "--scribbles", job.box, None
+    if job.scribbles is not None:
+        strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb))
+    elif job.trimap is not None:
+        strokes, name = read_trimap(job.trimap), "--trimap"
+    start = None if job.start is None else read_start(job.start)
+    options = {option: getattr(chosen, option) for option in OPTIONS}
+    if job.session is not None:
+        session = load_session(job.session, rgb)
+        if strokes is not None:
+            check_same_size(strokes, shape, name)
+            strokes = with_strokes(session.marks, strokes)
+        elif (session.marks != OPEN).any():
+            strokes, name = session.marks, "--resume-session"
+        box = session.box if box is None else box
+        start = session.start if start is None else start
+        labelling = session.mask
+        options = {option: options[option] or session.options[option] for option in OPTIONS}
+    hints = combine(shape, strokes, box, start, name)
+    kept = np.full(shape, OPEN, np.int8) if strokes is None else strokes
+    return Location(hints, labelling, options, kept)
+
+
+def _options(names) -> str:
+    return " and ".join(f"--{name.replace('_', '-')}" for name in names)

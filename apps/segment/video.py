@@ -1,0 +1,254 @@
+"""Cut an object out of every frame of a clip, from strokes on one or more key frames.
+
+A key frame with strokes of both kinds is segmented from them alone (apps.segment.segmentation); the first one needs
+both.  A later key frame with strokes of one kind corrects the mask that is carried to it.  Between key frames the mask
+is carried from frame to frame (video_carry.py), each frame from the key frame that is nearer:
+
+    frame     0   1   2   3   4   5   6   7   8   9
+    strokes           *                   *                  key frames 2 and 7
+    carried   <───────   ───────>  <──────   ───────>        0, 1, 3, 4 from 2;  5, 6, 8, 9 from 7
+
+Frames that wait for a later key frame are kept in a temporary file, so the memory does not grow with the length of the
+clip.  Frames are used with 8 bits per channel.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import check_number
+from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
+from apps.segment.segmentation import segment_marked
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of
+from apps.segment.terms import UNIT
+from apps.segment.video_carry import Carrier, as_floats, core_marks
+from gridcut.device import DeviceName
+
+CORRECTION_REACH = 0.1  # of the longer side: pixels around a correcting stroke that are decided again
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFrame:
+    """A frame of `segment_video`.
+
+    Attributes
+    ----------
+    number : int
+        Number of the frame, from 0.
+    frame : ndarray of uint8, (H, W, 3)
+        The frame, RGB.
+    mask : ndarray of bool, (H, W)
+        True on the object.
+    key : int
+        Number of the key frame that the mask comes from; equal to `number` for a key frame.
+    energy : float or None
+        Energy of the mask in nats: of the whole frame for a key frame, else of the uncertain band; None if no pixel was
+        uncertain, as without an object.  Energies of key frames and other frames cannot be compared.
+    is_certified : bool
+        Whether the mask is a minimum cut that has been certified.  False for a key frame, whose mask is found in
+        several steps, and if no pixel was uncertain.
+    seconds : float
+        Time spent on this frame.
+    """
+
+    number: int
+    frame: np.ndarray
+    mask: np.ndarray
+    key: int
+    energy: float | None
+    is_certified: bool
+    seconds: float
+
+
+def segment_video(
+    frames: Iterable[ArrayLike],
+    strokes: Mapping[int, ArrayLike],
+    *,
+    uses_flow: bool = True,
+    device: DeviceName = "auto",
+) -> Iterator[VideoFrame]:
+    """Cut an object out of every frame of a clip, given strokes on some frames.
+
+    Parameters
+    ----------
+    frames : iterable of array_like, each (H, W), (H, W, 3) or (H, W, 4)
+        The frames in order, iterated once: uint8, uint16, or floats in [0, 1]; all of the same size.
+    strokes : mapping from int to array_like, each (H, W) or (H, W, 3)
+        Strokes by the number of their frame, in any of the encodings of `apps.segment.strokes`.  The first key frame
+        needs strokes on the object and on the background; on later ones, strokes of one kind correct the carried mask.
+    uses_flow : bool, default True
+        Whether masks follow the optical flow.  False saves a third of the time or more and suits slow motion only.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.
+
+    Yields
+    ------
+    VideoFrame
+        One per frame, in order.  Frames before a key frame follow once the key frame has been read.
+
+    Raises
+    ------
+    TypeError
+        If `strokes` is not a mapping from integers.
+    InputError
+        A ValueError with a one-line message: no strokes, strokes of another size or of one kind on the first key frame,
+        a key frame beyond the end, frames of different sizes, or an empty clip.  Strokes are checked before the first
+        frame is read, except their size.
+
+    See Also
+    --------
+    segment : An object in an image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps.segment import segment_video
+    >>> frames = np.full((4, 20, 40), 30, np.uint8)
+    >>> for number, frame in enumerate(frames):
+    ...     frame[5:15, 8 + number : 18 + number] = 200
+    >>> strokes = np.zeros((20, 40), np.uint8)
+    >>> strokes[9:11, 10:16] = 1
+    >>> strokes[1, 2:38] = 2
+    >>> [int(frame.mask.sum()) for frame in segment_video(frames, {0: strokes}, device="cpu")]
+    [100, 100, 100, 100]
+    """
+    if not isinstance(strokes, Mapping):
+        raise TypeError(f"strokes must be a mapping from the number of a frame to its strokes, got {type(strokes)}")
+    for number in strokes:
+        check_number(number, "strokes: the number of a frame", integer=True)
+    marks = {int(number): marks_of(np.asarray(codes), name=f"strokes[{number}]") for number, codes in strokes.items()}
+    return segment_marked_video((to_rgb(frame, "frames") for frame in frames), marks, uses_flow, device)
+
+
+def segment_marked_video(
+    frames: Iterable[np.ndarray],
+    marks: Mapping[int, np.ndarray],
+    uses_flow: bool = True,
+    device: DeviceName = "auto",
+    named: Callable[[int], str] = lambda number: f"strokes[{number}]",
+) -> Iterator[VideoFrame]:
+    """Like `segment_video`, for float32 RGB frames in [0, 1] and int8 marks; `named`: number of marks -> their name."""
+    if not marks:
+        raise InputError("strokes: none given; mark the object and the background on at least one frame")
+    if min(marks) < 0:
+        raise InputError(f"{named(min(marks))}: frames are numbered from 0; use 0 or more")
+    for number, codes in marks.items():
+        if not (codes == OPEN).any():
+            raise InputError(f"{named(number)} leaves no pixel open, so nothing is left to find; mark less")
+    _check_kinds(marks[min(marks)], named(min(marks)), "the first key frame needs both kinds")
+    return _segmented(frames, marks, uses_flow, device, named)
+
+
+def _segmented(frames, marks, uses_flow, device, named):
+    keys = sorted(marks)
+    carrier, last, shape, count = None, None, None, 0
+    with _Waiting() as waiting:
+        for number, rgb in enumerate(frames):
+            start = time.perf_counter()
+            count, frame = number + 1, to_bytes(rgb)
+            shape = frame.shape if shape is None else shape
+            check_same_size(frame, shape, f"frames: frame {number}", "the first is")
+            following = next((key for key in keys if key >= number), None)
+            if following == number:
+                mask, energy = _key_frame(frame, marks[number], carrier, device, named(number))
+                carrier, last = Carrier(frame, mask, uses_flow, device), number
+                seconds = time.perf_counter() - start
+                yield from waiting.carried_backward(Carrier(frame, mask, uses_flow, device), number)
+                yield VideoFrame(number, frame, mask, number, energy, False, seconds)
+            elif carrier is not None and (following is None or 2 * number <= last + following):
+                yield _carried(carrier, number, frame, last, start)
+            else:
+                waiting.append(frame)
+                if carrier is not None and not _is_complete(marks[following]):
+                    carrier.next(frame)  # a correction needs the mask that is carried to it
+    if not count:
+        raise InputError("frames: the clip has no frame")
+    if keys[-1] >= count:
+        raise InputError(f"{named(keys[-1])} is beyond the end: the clip has {count} frames, 0 to {count - 1}")
+
+
+def _key_frame(frame, marks, carrier, device, name):
+    """Mask and energy of a key frame: segmented from its strokes, which correct the carried mask if of one kind."""
+    check_same_size(marks, frame.shape[:2], name, "the frames are")
+    if not _is_complete(marks):
+        marks = core_marks(carrier.next(frame).mask, marks, CORRECTION_REACH * max(marks.shape))
+        _check_kinds(marks, name, "nothing of it is carried to this frame")
+    found = segment_marked(as_floats(frame), check_marks(marks, frame.shape[:2], name), device=device)
+    return found.mask, found.energies[-1]
+
+
+def _carried(carrier, number, frame, key, start) -> VideoFrame:
+    """The next frame of a carrier, certified; `start`: when the time of this frame began."""
+    mask, cut = carrier.next(frame)
+    if cut is not None:
+        cut.check()
+    energy = None if cut is None else cut.value / UNIT
+    return VideoFrame(number, frame, mask.copy(), key, energy, cut is not None, time.perf_counter() - start)
+
+
+class _Waiting:
+    """Frames, in a temporary file, that wait for the next key frame."""
+
+    def __init__(self):
+        self._frames, self._results = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._count, self._shape = 0, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._frames.close()
+        self._results.close()
+
+    def append(self, frame: np.ndarray) -> None:
+        """Append a frame, uint8 (H, W, 3)."""
+        self._shape = frame.shape
+        self._frames.seek(self._count * frame.size)
+        self._frames.write(frame.tobytes())
+        self._count += 1
+
+    def carried_backward(self, carrier: Carrier, key: int) -> Iterator[VideoFrame]:
+        """Carry the mask of a key frame back through all waiting frames, then yield these in order."""
+        count, self._count = self._count, 0
+        for at in reversed(range(count)):
+            start = time.perf_counter()
+            found = _carried(carrier, 0, self._frame(at), key, start)
+            row = np.array([np.nan if found.energy is None else found.energy, found.seconds])
+            packed = np.packbits(found.mask)
+            self._results.seek(at * (row.nbytes + packed.nbytes))
+            self._results.write(row.tobytes() + packed.tobytes())
+        for at in range(count):
+            mask, energy, seconds = self._result(at)
+            is_cut = not np.isnan(energy)
+            yield VideoFrame(
+                key - count + at, self._frame(at), mask, key, float(energy) if is_cut else None, is_cut, float(seconds)
+            )
+
+    def _frame(self, at: int) -> np.ndarray:
+        size = int(np.prod(self._shape))
+        self._frames.seek(at * size)
+        return np.frombuffer(self._frames.read(size), np.uint8).reshape(self._shape)
+
+    def _result(self, at: int):
+        pixels = self._shape[0] * self._shape[1]
+        size = 16 + -(-pixels // 8)  # two floats, and a bit per pixel
+        self._results.seek(at * size)
+        data = self._results.read(size)
+        energy, seconds = np.frombuffer(data[:16])
+        mask = np.unpackbits(np.frombuffer(data[16:], np.uint8), count=pixels).astype(bool)
+        return mask.reshape(self._shape[:2]), energy, seconds
+
+
+def _is_complete(marks) -> bool:
+    return bool((marks == OBJECT).any() and (marks == BACKGROUND).any())
+
+
+def _check_kinds(marks, name: str, why: str) -> None:
+    """Raise InputError, with the reason `why` it is needed, unless both kinds are marked."""
+    for mark, what, how in ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2")):
+        if not (marks == mark).any():
+            raise InputError(f"{name} marks no {what}, and {why}; add a stroke on it ({how})")

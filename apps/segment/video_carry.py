@@ -1,0 +1,199 @@
+"""Carry the mask of one frame of a clip to a neighbouring frame: motion, an uncertain band, one exact cut.
+
+With z_p the signed distance of pixel p from the outline of the last mask, positive inside, moved to the new frame
+along the optical flow (DIS [1]), and u_p the disagreement of the flows in both directions, the mask x (True: object)
+minimises
+
+    E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
+
+    D_p(background) - D_p(object) = DISTANCE_WEIGHT * z_p / (1 + u_p)
+                                    + COLOUR_WEIGHT * log(p(colour_p | object) / p(colour_p | background))
+
+in the band |z_p| <= BAND + u_p.  Pixels outside it are fixed to their side, and strokes are fixed everywhere.  So the
+flow says where the outline is within a few pixels, and colours and image edges place it exactly, which removes the
+flow's errors before they accumulate.  Colours have a small weight, because their models describe the whole object and
+the whole background.  The weights w_pq are those of apps.segment.segmentation.  Only the bounding box of the band is
+computed, and costs are multiples of 1 / UNIT, in which the cut is exact.
+
+Each colour model is the mean of that of the key frame and of a recent frame, so that it follows the light but cannot
+drift away.
+
+The mask is smoothed as that of an image, so parts of a few pixels that only one key frame's strokes hold may vanish.
+
+[1] Kroeger, Timofte, Dai, Van Gool. "Fast optical flow using dense inverse search." ECCV 2016.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+import gridcut
+from apps.segment.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
+from gridcut.core.cut import Cut
+
+BAND = 6.0  # pixels on either side of the carried outline
+MAX_DISAGREEMENT = 4.0  # pixels: maximum u_p
+DISTANCE_WEIGHT = 0.5  # nats per pixel
+COLOUR_WEIGHT = 0.1  # nats per nat of a model; more lets shadows join the object
+RARE = 1e-8  # density added to each model, per cubic Lab unit, which bounds the cost of a pixel
+REFIT_FRAMES = 5  # frames between two fits of the recent models
+MIN_SIDE = 32  # pixels: smaller frames are padded for the flow
+
+
+class Carried(NamedTuple):
+    """Mask (H, W) of a frame, and the cut that it is from; None if no pixel was uncertain."""
+
+    mask: np.ndarray
+    cut: Cut | None
+
+
+class Carrier:
+    """Carries a mask from frame to frame, in either direction of time.
+
+    Parameters
+    ----------
+    frame : ndarray of uint8, (H, W, 3)
+        Key frame, RGB.
+    mask : ndarray of bool, (H, W)
+        Its mask.
+    uses_flow : bool
+        Whether to follow the motion; otherwise the outline is expected where it was.
+    device : str
+        Where the cuts are solved.
+    """
+
+    def __init__(self, frame: np.ndarray, mask: np.ndarray, uses_flow: bool, device: str):
+        import cv2
+
+        self.mask, self.device = mask, device
+        self._grey = _grey(frame)
+        self._flow = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST) if uses_flow else None
+        height, width = mask.shape
+        self._pixels = np.dstack(np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)))
+        self._models = []  # pairs (object, background) of Mixture: of the key frame, and of a recent one
+        self._age = 0
+        rgb = as_floats(frame)
+        self._fit(make_palette(rgb, lab_image(rgb)), mask)
+
+    def next(self, frame: np.ndarray) -> Carried:
+        """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one."""
+        grey = _grey(frame)
+        distance, disagreement = self._moved(signed_distance(self.mask), grey)
+        self._grey = grey
+        band = np.abs(distance) <= BAND + disagreement
+        self.mask = distance > 0
+        if not band.any():
+            return Carried(self.mask, None)
+        window = _window(band)
+        cut = self._cut(as_floats(frame[window]), distance[window], disagreement[window], band[window])
+        self.mask[window] = cut.labels
+        return Carried(self.mask, cut)
+
+    def _moved(self, distance, grey):
+        """Signed distances in the new frame, and the disagreement of both flows, in pixels."""
+        import cv2
+
+        if self._flow is None:
+            return distance, np.zeros_like(distance)
+        backward, forward = self._flow_between(grey, self._grey), self._flow_between(self._grey, grey)
+        origin = self._pixels + backward
+        moved = [
+            cv2.remap(array, origin, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            for array in (distance, forward)
+        ]
+        u, v = cv2.split(backward + moved[1])
+        return moved[0], np.minimum(cv2.magnitude(u, v), MAX_DISAGREEMENT)
+
+    def _flow_between(self, first, second):
+        import cv2
+
+        height, width = first.shape
+        below, right = max(0, MIN_SIDE - height), max(0, MIN_SIDE - width)
+        if below or right:
+            first, second = (
+                cv2.copyMakeBorder(grey, 0, below, 0, right, cv2.BORDER_REPLICATE) for grey in (first, second)
+            )
+        return np.ascontiguousarray(self._flow.calc(first, second, None)[:height, :width])
+
+    def _cut(self, rgb, distance, disagreement, band) -> Cut:
+        lab = lab_image(rgb)
+        palette = make_palette(rgb, lab)
+        evidence = COLOUR_WEIGHT * self._log_ratio(palette.colour)[palette.index]
+        evidence += DISTANCE_WEIGHT * distance / (1 + disagreement)
+        costs = np.int32(np.rint(UNIT * evidence))
+        costs[~band] = np.where(distance[~band] > 0, FORBIDDEN, -FORBIDDEN)
+        edges = gridcut.contrast_edges(
+            lab, weight=SMOOTHNESS * UNIT, connectivity=8, beta=CONTRAST / mean_squared_step(lab), dtype=np.int32
+        )
+        cut = gridcut.max_flow(np.maximum(costs, 0), np.maximum(-costs, 0), edges, device=self.device)
+        self._age += 1
+        if self._age % REFIT_FRAMES == 0:
+            self._fit(palette, cut.labels)
+        return cut
+
+    def _log_ratio(self, colour):
+        """log(p(colour | object) / p(colour | background)) at Lab colours (n, 3)."""
+        density = [sum(model.density(colour) for model in models) / len(self._models) for models in self._by_kind()]
+        return np.log(density[0] + RARE) - np.log(density[1] + RARE)
+
+    def _by_kind(self):
+        return list(zip(*self._models, strict=True))
+
+    def _fit(self, palette, mask) -> None:
+        """Fit the recent models, or the first ones, unless a kind has no pixel."""
+        if mask.any() and not mask.all():
+            fitted: tuple[Mixture, ...] = tuple(
+                fit_mixture(palette.colour, palette.counts(part), COMPONENTS) for part in (mask, ~mask)
+            )
+            self._models = [*self._models[:1], fitted]
+
+
+def signed_distance(mask: np.ndarray) -> np.ndarray:
+    """Distance of each pixel from the outline in pixels, positive on the mask (H, W); float32.
+
+    If the mask has no outline, the distance is that of an outline farther away than the image is large.
+    """
+    import cv2
+
+    if mask.all() or not mask.any():
+        return np.full(mask.shape, (1 if mask.any() else -1) * float(sum(mask.shape)), np.float32)
+    inside, outside = (cv2.distanceTransform(part.view(np.uint8), cv2.DIST_L2, 5) for part in (mask, ~mask))
+    return np.where(mask, inside - 0.5, 0.5 - outside).astype(np.float32)
+
+
+def as_floats(frame: np.ndarray) -> np.ndarray:
+    """float32 RGB in [0, 1] of uint8 RGB."""
+    return np.divide(frame, np.float32(255), dtype=np.float32)
+
+
+def core_marks(mask: np.ndarray, marks: np.ndarray, reach: float) -> np.ndarray:
+    """Strokes that correct a mask (H, W), completed by marks on the mask itself.
+
+    All pixels farther than 2 BAND from the outline are marked as they are, except those within `reach` pixels of a
+    stroke that contradicts them.
+    """
+    import cv2
+
+    distance = signed_distance(mask)
+    wrong = ((marks == OBJECT) & ~mask) | ((marks == BACKGROUND) & mask)
+    near = np.zeros(mask.shape, bool)
+    if wrong.any():
+        near = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5) <= reach
+    completed = marks.copy()
+    for mark, sure in ((OBJECT, distance > 2 * BAND), (BACKGROUND, distance < -2 * BAND)):
+        completed[sure & ~near & (marks == 0)] = mark
+    return completed
+
+
+def _grey(frame) -> np.ndarray:
+    import cv2
+
+    return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+
+
+def _window(band) -> tuple[slice, slice]:
+    """The bounding box of the band, and one pixel around it, which is fixed."""
+    rows, columns = (np.flatnonzero(band.any(axis=axis)) for axis in (1, 0))
+    return slice(max(0, rows[0] - 1), rows[-1] + 2), slice(max(0, columns[0] - 1), columns[-1] + 2)

@@ -1,0 +1,220 @@
+"""What `cutmatch segment` does with a clip: its strokes, the masks and the overlay video, the report and its line."""
+
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
+from apps.common.outputs import claim
+from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
+from apps.many.program import Work
+
+SUFFIXES = (
+    *(".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".ts", ".mts", ".mxf"),
+)
+NOT_FOR_CLIPS = (
+    *("volume", "box", "start", "save_session", "resume_session", "write"),
+    *("fill_holes", "min_area", "soft_strokes", "keep", "truth", "spacing"),
+)
+MIN_DIGITS = 4  # of a frame's number in the names of results
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A clip, and the file or folder of its strokes, of the option named `kind`: "scribbles" or "trimap"."""
+
+    clip: Path
+    strokes: Path
+    kind: str
+
+
+def is_clip(name: str) -> bool:
+    """Whether a name is that of a video file."""
+    return Path(name).suffix.lower() in SUFFIXES and not os.path.isdir(name)
+
+
+def plan(chosen, kind: str) -> Work:
+    """The clips of a run; InputError for options that clips do not have."""
+    if kind not in ("scribbles", "trimap"):
+        raise InputError(f"a clip requires --scribbles or --trimap with marks of one or more frames, got --{kind}")
+    for name in NOT_FOR_CLIPS:
+        if getattr(chosen, name):
+            raise InputError(f"--{name.replace('_', '-')} does not apply to a clip; omit it")
+    clips = [Path(name) for name in chosen.image]
+    if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
+        raise InputError(f"image: {str(other)!r} is no clip; run clips and images separately, or pass --clip")
+    check_unique_names([_name(path) for path in clips], "image")
+    given = Path(getattr(chosen, kind))
+    check_out_is_not_input([*clips, given], chosen.out, "image")
+    if len(clips) > 1 and not os.path.isdir(given):
+        raise InputError(f"--{kind}: one file for {len(clips)} clips; pass a folder with a folder per clip, named so")
+
+    def item(clip):
+        strokes = given / _name(clip) if len(clips) > 1 else given
+        name = _name(clip)
+        job = partial(Job, clip, strokes, kind)
+        return Item(name, str(clip), job, (_overlay(name, chosen),), clip, f"{name}-mask")
+
+    return Work([item(clip) for clip in clips], len(clips) > 1, segment_one, line, threads_per_item=None)
+
+
+def _name(clip: Path) -> str:
+    """The name of a clip's results: a folder's full name, or a file's stem."""
+    return clip.resolve().name if os.path.isdir(clip) else clip.stem
+
+
+def _overlay(name: str, chosen) -> Path:
+    return Path(chosen.out) / f"{name}-overlay.mp4"
+
+
+def segment_one(job: Job, chosen) -> dict:
+    """Segment a clip and return its report.  All frames and strokes are read before the first file is written."""
+    from apps.common.figures import overlay
+    from apps.common.sequences import open_sequence
+    from apps.common.video_files import write_video
+    from apps.segment.matte import cut_out
+    from apps.segment.video import segment_marked_video
+    from apps.segment.video_carry import as_floats
+
+    start = time.perf_counter()
+    sequence = open_sequence(job.clip, "image")
+    files = stroke_files(job, _stems(job.clip))
+    marks, count = _read_marks(sequence, files, job.kind, chosen)
+    name, digits = _name(job.clip), max(MIN_DIGITS, len(str(count - 1)))
+    folder = Path(chosen.out)
+    kinds = ("mask", "cutout") if chosen.cutouts else ("mask",)
+    planned = {kind: [folder / f"{name}-{kind}{number:0{digits}}.png" for number in range(count)] for kind in kinds}
+    video = _overlay(name, chosen)
+    read = time.perf_counter()
+    rows = []
+    named = partial(_named, job.kind, files)
+    found = segment_marked_video(iter(sequence), marks, device=chosen.device, named=named)
+
+    def figures():
+        for frame in _bar(chosen, count)(found):
+            if not rows:
+                claim(
+                    chosen, "segment", name, job.clip, [video, *(path for paths in planned.values() for path in paths)]
+                )
+            rgb = as_floats(frame.frame)
+            write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
+            if chosen.cutouts:
+                write_image(planned["cutout"][frame.number], cut_out(rgb, frame.mask))
+            rows.append(_row(frame))
+            yield overlay(rgb, frame.mask)
+
+    write_video(video, figures(), sequence.rate, "--out")
+    done = time.perf_counter()
+    numbered = {f"{kind}{number:0{digits}}": path for kind in kinds for number, path in enumerate(planned[kind])}
+    return {
+        "image": str(job.clip),
+        "width": sequence.shape[1],
+        "height": sequence.shape[0],
+        "key_frames": sorted(marks),
+        "frames": rows,
+        "seconds": {"read": round(read - start, 4), "segment": round(done - read, 4), "total": round(done - start, 4)},
+        "files": {kind: str(path) for kind, path in ({"overlay": video} | numbered).items()},
+    }
+
+
+def _row(frame) -> dict:
+    """The report of a frame."""
+    return {
+        "frame": frame.number,
+        "key_frame": frame.key,
+        "object_pixels": int(frame.mask.sum()),
+        "energy": None if frame.energy is None else round(frame.energy, 3),
+        "certified": frame.is_certified,
+        "seconds": round(frame.seconds, 4),
+    }
+
+
+def line(report) -> str:
+    """The line of a clip."""
+    rows = report["frames"]
+    share = 100.0 * sum(row["object_pixels"] for row in rows) / (len(rows) * report["width"] * report["height"])
+    keys = len(report["key_frames"])
+    empty = sum(row["object_pixels"] == 0 for row in rows)
+    lost = f", none in {empty} frames (add strokes there)" if empty else ""
+    return (
+        f"{report['image']}: {report['width']}x{report['height']}, {len(rows)} frames, {keys} key "
+        f"frame{'s' * (keys > 1)}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
+        f"{report['seconds']['segment'] / len(rows):.3f} s per frame -> {report['files']['overlay']}"
+    )
+
+
+def stroke_files(job: Job, stems: list[str]) -> dict[int, Path]:
+    """The stroke images by the number of their frame.
+
+    stems   names of the frames of a folder, without suffix, in order; empty for a video
+
+    An image of a folder of strokes belongs to the frame of the same name, else to the frame whose number is the last in
+    its name; a single image without a number to frame 0.  Raises InputError for an image without a frame, for two
+    images of one frame, and for a folder without images.
+    """
+    option = f"--{job.kind}"
+    if not os.path.isdir(job.strokes):
+        return {_number(job.strokes, stems, option, 0): job.strokes}
+    images = sorted(p for p in job.strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
+    if not images:
+        raise InputError(f"{option}: folder {str(job.strokes)!r} holds no image; name one like its frame, as 0030.png")
+    files: dict[int, Path] = {}
+    for path in images:
+        other = files.setdefault(number := _number(path, stems, option), path)
+        if other != path:
+            raise InputError(f"{option}: {other.name!r} and {path.name!r} both mark frame {number}; keep one of them")
+    return files
+
+
+def _number(path: Path, stems, option: str, default: int | None = None) -> int:
+    if path.stem in stems:
+        return stems.index(path.stem)
+    if numbers := re.findall(r"\d+", path.stem):
+        return int(numbers[-1])
+    if default is None:
+        raise InputError(f"{option}: {path.name!r} names no frame; name it by the number of its frame, as 0030.png")
+    return default
+
+
+def _stems(clip: Path) -> list[str]:
+    """The names of the frames of a folder, in the order in which they are read."""
+    from apps.common.sequences import frames_in
+
+    return [path.stem for path in frames_in(clip)] if os.path.isdir(clip) else []
+
+
+def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
+    """Marks by the number of their frame, and the number of frames; InputError for marks that do not fit."""
+    from apps.segment.strokes import read_scribbles, read_trimap
+
+    marks, count = {}, 0
+    for number, frame in enumerate(sequence):
+        count += 1
+        if number in files:
+            path = files[number]
+            if kind == "scribbles":
+                marks[number] = read_scribbles(path, chosen.encoding, to_bytes(frame))
+            else:
+                marks[number] = read_trimap(path)
+            check_same_size(marks[number], sequence.shape, _named(kind, files, number), "the frames are")
+    if beyond := [number for number in sorted(files) if number >= count]:
+        raise InputError(
+            f"{_named(kind, files, beyond[0])} is beyond the end: the clip has {count} frames, 0 to {count - 1}; "
+            "name stroke images by the number of their frame"
+        )
+    return marks, count
+
+
+def _named(kind: str, files, number: int) -> str:
+    return f"--{kind}: {str(files[number])!r} (frame {number})"
+
+
+def _bar(chosen, total: int):
+    from tqdm import tqdm
+
+    quiet = chosen.quiet or chosen.many  # several clips share one progress bar
+    return partial(tqdm, desc="segmenting", total=total, unit="frame", disable=quiet, file=sys.stderr, leave=False)

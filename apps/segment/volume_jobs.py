@@ -1,0 +1,247 @@
+"""Process one volume of `cutmatch segment`: from files to files, in the volume's own format and geometry."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.clock import charge, shown_seconds
+from apps.common.errors import InputError
+from apps.common.images import READABLE, write_image
+from apps.common.outputs import claim
+from apps.common.stems import stem_of, suffix_of
+from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
+from apps.segment import SPACING
+from apps.volumes.volume_files import (
+    ITK_SUFFIXES,
+    further_files,
+    is_volume,
+    kind_of,
+    read_volume,
+    result_suffix,
+    write_labels,
+)
+from apps.volumes.voxel_geometry import Geometry
+
+MARKS = ("labels", "scribbles", "start")  # options that mark objects in a volume
+FOR_IMAGES = ("box", "trimap", "resume_session", "save_session", "write", "soft_strokes")  # options without volumes
+MAX_LISTED = 6  # labels whose volumes are printed
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeJob:
+    """Paths of a volume, of other files that belong to it, of what marks its objects, and of its ground truth."""
+
+    image: Path
+    further: tuple[Path, ...]
+    labels: Path | None
+    scribbles: Path | None
+    start: Path | None
+    truth: Path | None
+
+
+def inputs_of(chosen) -> tuple[list[Path], bool]:
+    """Images and volumes, named or in a folder named, and whether to process them as a batch.
+
+    A folder is a volume if it is a DICOM series or OME-Zarr, and with --volume also if it holds slices.
+    """
+    paths, many = [], False
+    for name in chosen.image:
+        path = Path(name)
+        if chosen.volume or not os.path.isdir(path) or kind_of(path) is not None:
+            paths.append(path)
+            check_out_is_not_input([path], chosen.out, "image")
+        else:
+            paths += images_in(path, "image", chosen.out, accepts=_is_input_of_folder)
+            many = True
+    check_unique_names(paths, "image")
+    return paths, many or len(paths) > 1
+
+
+def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
+    """The job of a volume; None for an image.
+
+    Raises InputError for --volume with an image, and for options that do not apply to volumes.
+    """
+    if not is_volume(path, chosen.volume):
+        if chosen.volume:
+            raise InputError(
+                f"image: {str(path)!r} is not a volume; pass a NIfTI, NRRD, MetaImage, OME-Zarr or .npy volume, a TIFF "
+                "with many pages, a DICOM series or a folder of slices"
+            )
+        return None
+    if not any(getattr(chosen, option) for option in MARKS):
+        given = next(option for option in FOR_IMAGES if getattr(chosen, option))
+        raise InputError(
+            f"image: {str(path)!r} is a volume, which requires --labels, --scribbles or --start of its size, got "
+            f"--{given.replace('_', '-')}"
+        )
+    for option in FOR_IMAGES:
+        if getattr(chosen, option):
+            raise InputError(f"--{option.replace('_', '-')} applies to images, but {str(path)!r} is a volume; omit it")
+    if chosen.start and (chosen.fill_holes or chosen.min_area):
+        raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
+    found = {option: _companion(path, chosen, option, many) for option in (*MARKS, "truth")}
+    return VolumeJob(path, further_files(path), **found)
+
+
+def volume_results(path: Path, chosen) -> tuple[Path, ...]:
+    """Output files of a volume; none for an image."""
+    return tuple(_files(path, chosen).values()) if chosen.volume or is_volume(path) else ()
+
+
+def segment_volume_files(job: VolumeJob, chosen) -> dict:
+    """Segment a volume; write labels or mask and a figure of slices; return the report."""
+    from apps.segment.label_figures import middle_slices
+    from apps.segment.mask_scores import check_label_truth, label_score
+    from apps.segment.multilabel import segment_volume
+    from apps.segment.volumes import read_object_truth, read_seeds
+
+    charge("import")
+    volume = read_volume(job.image, folder=chosen.volume)
+    values = volume.values
+    if values.min() == values.max():
+        raise InputError(
+            f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass one whose objects differ"
+        )
+    spacing = _spacing(chosen, volume.geometry)
+    options = {"connectivity": chosen.connectivity, "spacing": spacing, "device": chosen.device}
+    truth = None
+    if job.truth is not None:
+        if job.labels is not None:
+            truth = read_seeds(job.truth, "--truth", volume, job.image)
+        else:
+            truth = read_object_truth(job.truth, volume, job.image)
+        check_label_truth(truth, values.shape)
+    charge("read")
+    if job.labels is not None:
+        seeds = read_seeds(job.labels, "--labels", volume, job.image)
+        charge("strokes")
+        result = segment_volume(values, seeds, keep=chosen.keep or "touching", **options)
+        written = shown = result.labels
+        counted, places = {value: int((written == value).sum()) for value in result.values}, None
+    else:
+        result = _object(job, volume, chosen, options)
+        seeds, written = result.marks, result.mask.astype(np.uint8)
+        shown = np.where(result.mask, np.uint8(1), np.uint8(2))
+        counted, places = {1: int(written.sum())}, _largest_sections(result.mask)
+    sheet = middle_slices(values, written, spacing, places)
+    charge("figures")
+    files = _files(job.image, chosen)
+    claim(chosen, "segment", stem_of(job.image), job.image, files.values())
+    main, slices = files
+    write_labels(files[main], written, volume)
+    write_image(files[slices], sheet)
+    charge("write")
+    report = {
+        "image": str(job.image),
+        **dict(zip(("width", "height", "depth"), values.shape[::-1], strict=True)),
+        **_sizes(chosen, volume.geometry, spacing, counted),
+        "energies": [round(energy, 3) for energy in result.energies],
+        "rounds": len(result.energies),
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "device": result.solved.device,
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+    if truth is not None:
+        report["truth"] = label_score(shown, truth, seeds)
+    return report
+
+
+def volume_line(report) -> str:
+    """Summary line of a report."""
+    size = "x".join(str(report[side]) for side in ("width", "height", "depth"))
+    unit = report["volume_unit"]
+    listed = [f"{value}: {volume:.6g} {unit}" for value, volume in list(report["volumes"].items())[:MAX_LISTED]]
+    more = ", ..." if len(report["volumes"]) > MAX_LISTED else ""
+    if "mask" in report["files"]:
+        what, main = f"object {listed[0].partition(': ')[2]}", "mask"
+    else:
+        what, main = f"{len(report['volumes'])} labels ({', '.join(listed)}{more})", "labels"
+    text = (
+        f"{report['image']}: {size}, {what}, {report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{shown_seconds(report['seconds'])} -> {report['files'][main]}"
+    )
+    if "truth" in report:
+        text += f"; mean IoU {report['truth']['iou_percent']:.1f} %"
+    return text
+
+
+def _object(job, volume, chosen, options):
+    """One object, from strokes, or from a rough mask that strokes may correct."""
+    from apps.segment.volume_object import refine_mask, segment_object
+    from apps.segment.volumes import read_start, read_volume_marks
+
+    if job.start is None:
+        marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image)
+        return segment_object(
+            volume.values,
+            marks,
+            keep=chosen.keep or "touching",
+            fill_holes=chosen.fill_holes,
+            min_volume=chosen.min_area,
+            **options,
+        )
+    marks = None
+    if job.scribbles is not None:
+        marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image, both=False)
+    start = read_start(job.start, volume)
+    return refine_mask(volume.values, start, marks=marks, band=chosen.band, keep=chosen.keep or "all", **options)
+
+
+def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:
+    """The part of a report about numbers of voxels, their size and the volumes."""
+    unit = geometry.unit if geometry is not None else None
+    voxel = float(np.prod(spacing))
+    known = geometry is not None or chosen.spacing is not None
+    sizes = {
+        "pixels": counted,
+        "volumes": {value: round(count * voxel, 6) for value, count in counted.items()},
+        "volume_unit": f"{unit or 'unit'}³" if known else "voxels",
+        "spacing": list(spacing),
+        "spacing_from": "--spacing" if chosen.spacing is not None else "file" if geometry is not None else "default",
+        "unit": unit,
+    }
+    if geometry is not None:
+        if chosen.spacing is not None:
+            sizes["spacing_in_file"] = list(geometry.spacing)
+        sizes["origin"], sizes["direction"] = geometry.origin, geometry.direction
+    return sizes
+
+
+def _spacing(chosen, geometry: Geometry | None) -> tuple[float, ...]:
+    if chosen.spacing is not None:
+        return tuple(chosen.spacing)
+    return SPACING if geometry is None else tuple(map(float, geometry.spacing))
+
+
+def _largest_sections(mask) -> list[int] | None:
+    """The slice across each axis in which the object is largest; None for an empty mask."""
+    if not mask.any():
+        return None
+    return [int(mask.sum(axis=tuple({0, 1, 2} - {axis})).argmax()) for axis in range(3)]
+
+
+def _files(path: Path, chosen) -> dict[str, Path]:
+    main = "labels" if chosen.labels is not None else "mask"
+    folder, stem = Path(chosen.out), stem_of(path)
+    return {
+        main: folder / f"{stem}-{main}{result_suffix(path, chosen.volume)}",
+        "slices": folder / f"{stem}-slices.png",
+    }
+
+
+def _companion(path: Path, chosen, option: str, many: bool) -> Path | None:
+    """The file or folder given by an option, or the one of the volume's name in the folder given."""
+    given = getattr(chosen, option)
+    if given is None:
+        return None
+    # A folder contains the marked slices of the volume, unless there are several volumes.
+    if not many or kind_of(Path(given)) is not None:
+        return Path(given)
+    return companion_of(given, stem_of(path), f"--{option}")
+
+
+def _is_input_of_folder(path: Path) -> bool:
+    return suffix_of(path) in (*READABLE, *ITK_SUFFIXES, ".ome.tif", ".ome.tiff", ".zarr", ".ome.zarr")

@@ -1,0 +1,195 @@
+"""Cut one object out of a volume: from strokes, or by refining a rough mask.
+
+Both are one exact cut of `apps.segment.multilabel.segment_volume` with two labels.  A rough mask fixes the voxels
+further than a band from its surface; its surface moves within the band.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.errors import InputError
+from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING
+from apps.segment.multilabel import relative_spacing, segment_volume
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks
+from gridcut.device import DeviceName
+
+CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeObject:
+    """Result of `segment_object` and `refine_mask`.
+
+    Attributes
+    ----------
+    mask : ndarray of bool, (D, H, W)
+        True on the object.
+    marks : ndarray of int8, (D, H, W)
+        What was fixed, in the codes of `apps.segment.strokes`.
+    energies : tuple of float
+        Energy of the cut in nats.
+    seconds : dict
+        Seconds by stage.
+    solved : gridcut.Cut
+        The cut, with `device` and `check()`.
+    """
+
+    mask: np.ndarray
+    marks: np.ndarray
+    energies: tuple
+    seconds: dict
+    solved: object
+
+
+def segment_object(
+    volume: ArrayLike,
+    marks: ArrayLike,
+    *,
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
+    keep: str = "touching",
+    fill_holes: bool = False,
+    min_volume: int = 0,
+    device: DeviceName = "auto",
+) -> VolumeObject:
+    """Cut an object out of a volume, from strokes on it and on the background.
+
+    Parameters
+    ----------
+    volume : array_like, shape (D, H, W)
+        Finite numbers of any scale.
+    marks : array_like of int, shape (D, H, W)
+        0 without a stroke, 1 on the object, 2 on the background.
+    connectivity, spacing
+        As in `apps.segment.segment_volume`.
+    keep : {"touching", "all", "largest"}, default "touching"
+        Parts of the object to keep: those that touch an object stroke, all, or the largest.
+    fill_holes : bool, default False
+        Assign holes without a background stroke to the object.
+    min_volume : int, default 0
+        Drop parts without a stroke, and fill holes, of fewer voxels.
+    device
+        As in `apps.segment.segment_volume`.
+
+    Returns
+    -------
+    VolumeObject
+        `mask` is bool (D, H, W).
+
+    Raises
+    ------
+    InputError
+        Strokes of one kind only, sizes that differ, or as in `segment_volume`.
+    """
+    volume, marks = np.asarray(volume), np.asarray(marks)
+    if keep not in KEEP:
+        raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
+    if volume.shape != marks.shape:
+        raise InputError(f"marks have shape {marks.shape}, but the volume has {volume.shape}; make them the same size")
+    check_marks(marks, marks.shape, "--scribbles")
+    found = segment_volume(
+        volume, marks.astype(np.uint8), connectivity=connectivity, spacing=spacing, keep="all", device=device
+    )
+    mask = _kept(found.labels == OBJECT, keep, marks == OBJECT)
+    if fill_holes or min_volume > 1:
+        limit = mask.size if fill_holes else min_volume
+        mask = ~_large(~mask, limit, marks == BACKGROUND, with_border=True)
+        mask = _large(mask, min_volume, marks == OBJECT, with_border=False)
+    return VolumeObject(mask, marks, found.energies, found.seconds, found.solved)
+
+
+def refine_mask(
+    volume: ArrayLike,
+    start: ArrayLike,
+    *,
+    band: float = BAND,
+    marks: ArrayLike | None = None,
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
+    keep: str = "all",
+    device: DeviceName = "auto",
+) -> VolumeObject:
+    """Move the surface of a rough mask to the edges in the volume near it.
+
+    Parameters
+    ----------
+    volume : array_like, shape (D, H, W)
+        Finite numbers of any scale.
+    start : array_like of bool, shape (D, H, W)
+        The rough mask.
+    band : float, default 3
+        How far the surface may move, in units of the shortest side of a voxel.  Voxels further from it stay as they
+        are, except that half the depth of a thin object stays open.
+    marks : array_like of int, shape (D, H, W), optional
+        Strokes that correct the mask: 1 on the object, 2 on the background.
+    connectivity, spacing, keep, device
+        As in `segment_object`.
+
+    Returns
+    -------
+    VolumeObject
+        `mask` is bool (D, H, W); `solved` is the cut of the box around the band.
+
+    Raises
+    ------
+    InputError
+        As in `segment_object`, or a band that is not above 0.
+    """
+    from scipy import ndimage
+
+    volume, start = np.asarray(volume), np.asarray(start, bool)
+    if not (np.isfinite(band) and band > 0):
+        raise InputError(f"--band must be above 0 voxels, got {band:g}")
+    if volume.shape != start.shape:
+        raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
+    sampling = relative_spacing(spacing)
+    touched = start if marks is None else start | (np.asarray(marks) != OPEN)
+    reach = [int(np.ceil((1 + CONTEXT) * band / step)) for step in sampling]
+    box = tuple(
+        slice(max(0, part.start - far), part.stop + far)
+        for part, far in zip(ndimage.find_objects(touched.astype(np.uint8))[0], reach, strict=True)
+    )
+    inside = ndimage.distance_transform_edt(start[box], sampling=sampling)
+    outside = ndimage.distance_transform_edt(~start[box], sampling=sampling)
+    fixed = np.full(inside.shape, OPEN, np.int8)
+    fixed[inside > min(band, inside.max() / 2)] = OBJECT
+    fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
+    if marks is not None:
+        strokes = np.asarray(marks)[box]
+        fixed[strokes != OPEN] = strokes[strokes != OPEN]
+    found = segment_object(volume[box], fixed, connectivity=connectivity, spacing=spacing, keep=keep, device=device)
+    mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
+    mask[box], all_marks[box] = found.mask, fixed
+    return VolumeObject(mask, all_marks, found.energies, found.seconds, found.solved)
+
+
+def _kept(mask, keep, strokes):
+    from scipy import ndimage
+
+    if keep == "all" or not mask.any():
+        return mask
+    part, _ = ndimage.label(mask)
+    sizes = np.bincount(part.ravel())
+    sizes[0] = 0
+    if keep == "largest":
+        return part == sizes.argmax()
+    kept = np.zeros(len(sizes), bool)
+    kept[part[strokes & mask]] = True
+    return kept[part] & mask
+
+
+def _large(mask, limit, strokes, with_border):
+    """Parts of a mask with at least `limit` voxels, those that touch a stroke and, `with_border`, the border."""
+    from scipy import ndimage
+
+    part, _ = ndimage.label(mask)
+    kept = np.bincount(part.ravel()) >= limit
+    kept[part[strokes & mask]] = True
+    if with_border:
+        for axis in range(mask.ndim):
+            for end in (0, -1):
+                kept[np.take(part, end, axis=axis)] = True
+    return kept[part] & mask

@@ -1,0 +1,222 @@
+"""Read volumes of any common format, and write labels in the format and with the geometry of a volume.
+
+    .npy                        no geometry
+    .tif, .tiff                 pages, ImageJ or OME metadata          labels: the same
+    .nii, .nii.gz               NIfTI, by SimpleITK                    labels: .nii.gz
+    .nrrd, .nhdr                NRRD                                   labels: .nrrd
+    .mha, .mhd                  MetaImage                              labels: .mha
+    a folder, or a file of it   a DICOM series                         labels: .nii.gz
+    .ome.zarr, .zarr            a folder, OME-Zarr, by zarr            labels: .ome.zarr
+    a folder with --volume      images, one per slice                  labels: .tif
+
+Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.  SimpleITK and
+zarr (extra `volumes`) are imported when such a file is read.
+"""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.decoding import Unreadable, Unsuitable, decoding_errors, load_array
+from apps.common.errors import InputError
+from apps.common.images import READABLE, by_number, open_file, read_bytes, read_pixels
+from apps.common.stems import suffix_of
+from apps.common.writing import write_bytes
+from apps.volumes.data_files import data_files_of
+from apps.volumes.dicom_series import files_of_folder, is_dicom, read_dicom
+from apps.volumes.itk_files import read_itk, simple_itk, write_itk
+from apps.volumes.itk_headers import NOT_FINITE, kind_by_content
+from apps.volumes.ome_zarr import is_zarr, read_zarr, write_zarr, zarr_module
+from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
+from apps.volumes.voxel_geometry import Volume
+
+ITK_SUFFIXES = {
+    ".nii": "NIfTI",
+    ".nii.gz": "NIfTI",
+    ".nrrd": "NRRD",
+    ".nhdr": "NRRD",
+    ".mha": "MetaImage",
+    ".mhd": "MetaImage",
+}
+TIFF_SUFFIXES = (".tif", ".tiff", ".ome.tif", ".ome.tiff")
+DICOM_SUFFIXES = (".dcm", ".ima", ".dicom")
+VOLUME_SUFFIXES = (*ITK_SUFFIXES, *DICOM_SUFFIXES, ".npy", ".ome.zarr", ".zarr")  # always volumes
+# Suffix of labels in the format of a volume; those of a TIFF keep .ome.tif.
+FORMATS = {
+    "npy": ".npy",
+    "TIFF": ".tif",
+    "NIfTI": ".nii.gz",
+    "NRRD": ".nrrd",
+    "MetaImage": ".mha",
+    "DICOM": ".nii.gz",
+    "OME-Zarr": ".ome.zarr",
+    "slices": ".tif",
+}
+
+
+def kind_of(path: Path, folder: bool = False) -> str | None:
+    """Format of a volume, a key of FORMATS, by its name and first bytes; None if it is none, or a folder of images.
+
+    With `folder`, a folder of images is the slices of a volume.
+    """
+    suffix = suffix_of(path)
+    if os.path.isdir(path):
+        if is_zarr(path) or suffix in (".zarr", ".ome.zarr"):
+            return "OME-Zarr"
+        inside = [one for one in path.iterdir() if not one.name.startswith(".")]
+        if not any(one.suffix.lower() in READABLE for one in inside) and any(map(is_dicom, inside)):
+            return "DICOM"
+        return "slices" if folder else None
+    if suffix in TIFF_SUFFIXES:
+        return "TIFF"
+    if suffix in ITK_SUFFIXES:
+        return ITK_SUFFIXES[suffix]
+    if suffix in (".zarr", ".ome.zarr"):
+        return "OME-Zarr"
+    if suffix == ".npy":
+        return "npy"
+    return "DICOM" if suffix in DICOM_SUFFIXES or (suffix not in READABLE and is_dicom(path)) else None
+
+
+def is_volume(path: Path, folder: bool = False) -> bool:
+    """Whether a path is a volume; a TIFF is one if it has several pages, a folder of images if `folder`."""
+    kind = kind_of(path, folder)
+    return kind is not None and (kind != "TIFF" or (os.path.isfile(path) and is_stack(path)))
+
+
+def result_suffix(path: Path, folder: bool = False) -> str:
+    """Suffix of labels in the format of a volume."""
+    if path.name.lower().endswith((".ome.tif", ".ome.tiff")):
+        return ".ome.tif"
+    return FORMATS[kind_of(path, folder) or "TIFF"]
+
+
+def further_files(path: Path) -> tuple[Path, ...]:
+    """Files that are read besides a file: the other slices of a DICOM file, or the data files of a header."""
+    if not os.path.isfile(path):
+        return ()
+    if kind_of(path) == "DICOM":
+        return tuple(files_of_folder(path.parent))
+    return data_files_of(path)
+
+
+def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
+    """Read a volume (D, H, W) of finite numbers with its geometry.
+
+    Raises InputError, naming the argument, if it is missing, broken, or not a volume of grey values, and if its format
+    requires a package that is not installed.
+    """
+    path = Path(path)
+    if not os.path.exists(path):
+        open_file(path, name)  # reports why
+    kind = kind_of(path, folder)
+    if kind is None:
+        known = "NIfTI, NRRD, MetaImage, DICOM, OME-Zarr, TIFF with several pages, or .npy"
+        hint = "a folder with a DICOM series" if os.path.isdir(path) else known
+        raise InputError(f"{name}: {str(path)!r} is not a volume; pass {hint}")
+    try:
+        volume = _read(path, name, kind)
+    except Unsuitable as error:
+        raise InputError(f"{name}: {str(path)!r} {error}") from None
+    except Unreadable as error:
+        what = "series" if kind == "DICOM" else "folder" if kind == "OME-Zarr" else "file"
+        raise InputError(
+            f"{name}: cannot read {str(path)!r} ({error}); pass a complete {'.npy' if kind == 'npy' else kind} {what}"
+        ) from None
+    values = volume.values
+    if values.ndim != 3 or values.dtype.kind not in "buif" or 0 in values.shape:
+        raise InputError(
+            f"{name}: {str(path)!r} holds {values.dtype} of shape {values.shape}; a volume has three axes z, y, x of "
+            "grey values"
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError(f"{name}: {str(path)!r} {NOT_FINITE}")
+    if volume.geometry is not None and not _is_positive(volume.geometry.spacing):
+        raise InputError(f"{name}: {str(path)!r} has the {volume.geometry}; each spacing must be above 0")
+    return volume
+
+
+def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
+    """Write labels (D, H, W), uint8 or uint16, in the format and with the geometry of a volume."""
+    kind = volume.kind
+    if kind == "npy":
+        buffer = io.BytesIO()
+        np.save(buffer, labels)
+        return write_bytes(path, buffer.getvalue())
+    if kind in ("TIFF", "slices"):
+        return write_bytes(path, stack_bytes(labels, volume.header or {}))
+    if kind == "OME-Zarr":
+        return write_zarr(path, labels, volume.header, zarr_module("--out", path))
+    kind = "NIfTI" if kind == "DICOM" else kind
+    return write_itk(path, labels, volume.geometry, kind, volume.header, simple_itk("--out", path, kind))
+
+
+def _read(path: Path, name: str, kind: str) -> Volume:
+    if kind == "slices":
+        return Volume(_read_slices(path, name), kind)
+    if kind == "OME-Zarr":
+        if not is_zarr(path):
+            raise Unreadable("no zarr metadata in it")
+        values, geometry, header = read_zarr(path, zarr_module(name, path))
+    elif kind == "DICOM":
+        header = None
+        if os.path.isfile(path):
+            open_file(path, name).close()
+            _check_dicom(path)
+        values, geometry = read_dicom(path, simple_itk(name, path, kind))
+    elif kind in ("npy", "TIFF"):
+        data = read_bytes(path, name)
+        values, geometry, header = (load_array(data), None, None) if kind == "npy" else read_stack(data)
+    else:
+        with open_file(path, name) as file:
+            head = file.read(132)
+        if not head:
+            raise InputError(f"{name}: {str(path)!r} is empty; pass a complete file")
+        if kind == "NRRD" and not head.startswith(b"NRRD"):
+            raise Unreadable(f"no header of an NRRD file{kind_by_content(head)}")
+        values, geometry, header = read_itk(path, kind, simple_itk(name, path, kind))
+    with decoding_errors():
+        values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    return Volume(values.view(np.uint8) if values.dtype == bool else values, kind, geometry, header)
+
+
+def _check_dicom(path):
+    if not is_dicom(path):
+        with open(path, "rb") as file:
+            raise Unreadable(f"not a DICOM file{kind_by_content(file.read(132))}")
+
+
+def _is_positive(spacing) -> bool:
+    return all(np.isfinite(size) and size > 0 for size in spacing)
+
+
+def slice_files(folder: Path) -> list[Path]:
+    """The images of a folder in order of the numbers in their names."""
+    return sorted((p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.name[0] != "."), key=by_number)
+
+
+def _read_slices(folder, name):
+    files = slice_files(folder)
+    if len(files) < 2:
+        held = "one image" if files else "no image"
+        raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
+    slices = [read_slice(path, name) for path in files]
+    for path, codes in zip(files, slices, strict=True):
+        if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:
+            raise InputError(
+                f"{name}: {str(path)!r} is {codes.dtype} of shape {codes.shape}, but {files[0].name!r} is "
+                f"{slices[0].dtype} of shape {slices[0].shape}; all slices must have the same dtype and shape"
+            )
+    return np.stack(slices)
+
+
+def read_slice(path: Path, name: str) -> np.ndarray:
+    """Grey values (H, W) of an image as stored, also of grey values stored as colours; InputError for colours."""
+    pixels = read_pixels(path, name)
+    if pixels.ndim == 3:
+        if (pixels != pixels[..., :1]).any():
+            raise InputError(f"{name}: {str(path)!r} is coloured; pass grey slices")
+        pixels = pixels[..., 0]
+    return pixels

@@ -1,0 +1,115 @@
+"""Where the voxels of a volume are in the world: spacing, origin, direction and unit.
+
+Arrays have the axes z, y, x, and so does the spacing.  Origin and direction are in the world's x, y, z, as in ITK: the
+centre of voxel (k, j, i) is  origin + direction @ (i * spacing_x, j * spacing_y, k * spacing_z).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+TOLERANCE = 0.1  # two grids are the same if no corner is displaced by more than this share of a voxel's shortest side
+METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9, "Å": 1e-10, "inch": 0.0254}
+SPELLINGS = {
+    "m": ("meter", "metre"),
+    "cm": ("centimeter", "centimetre"),
+    "mm": ("millimeter", "millimetre"),
+    "µm": ("um", "μm", "\\u00b5m", "micron", "microns", "micrometer", "micrometre"),
+    "nm": ("nanometer", "nanometre"),
+    "Å": ("angstrom", "ångström"),
+    "inch": ("in", "inches", '"'),
+}
+NO_UNITS = ("", "pixel", "pixels", "voxel", "null", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Position of a grid of voxels.
+
+    Attributes
+    ----------
+    spacing : tuple of three float
+        Size of a voxel along z, y and x.
+    unit : str or None
+        Unit of spacing and origin, such as "mm"; None if the file states none.
+    origin : tuple of three float, or None
+        World coordinates x, y, z of the centre of the first voxel; None if the format has none.
+    direction : tuple of nine float, or None
+        Rows of the matrix whose columns are the directions of the axes x, y, z; None if the format has none.
+    """
+
+    spacing: tuple[float, ...]
+    unit: str | None = None
+    origin: tuple[float, ...] | None = None
+    direction: tuple[float, ...] | None = None
+
+    def __str__(self) -> str:
+        text = f"spacing {_numbers(self.spacing)}{f' {self.unit}' if self.unit else ''} (z, y, x)"
+        if self.origin is not None:
+            text += f", origin {_numbers(self.origin)} (x, y, z)"
+        if self.direction is not None:
+            text += f", direction {_numbers(self.direction)}"
+        return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Volume:
+    """A volume and what is needed to write another one like it.
+
+    Attributes
+    ----------
+    values : ndarray, shape (D, H, W)
+        Values as stored, in native byte order.
+    kind : str
+        Format, a key of `apps.volumes.volume_files.FORMATS`.
+    geometry : Geometry or None
+        None if the file states no geometry.
+    header : object
+        Further metadata for the writer of the format.
+    """
+
+    values: np.ndarray
+    kind: str
+    geometry: Geometry | None = None
+    header: object = None
+
+
+def unit_of(name: str | None) -> str | None:
+    """Common spelling of a unit of length; an unknown name is unchanged, and "pixel" is no unit."""
+    given = (name or "").strip()
+    if given.lower() in NO_UNITS:
+        return None
+    for unit, others in SPELLINGS.items():
+        if given == unit or given.lower() in others:
+            return unit
+    return given
+
+
+def factor(unit: str | None, target: str | None) -> float:
+    """Number of `target` units in one `unit`; 1 if either is not a known unit of length."""
+    return METRES[unit] / METRES[target] if unit in METRES and target in METRES else 1.0
+
+
+def is_same_grid(one: Geometry | None, other: Geometry | None, shape: tuple[int, ...]) -> bool:
+    """Whether two grids of this shape coincide, as far as both geometries are known."""
+    if one is None or other is None:
+        return True
+    with_origin = one.origin is not None and other.origin is not None
+    with_direction = one.direction is not None and other.direction is not None
+    corners = [_corners(grid, shape, with_origin, with_direction) for grid in (one, other)]
+    corners[1] *= factor(other.unit, one.unit)
+    return bool(np.linalg.norm(corners[0] - corners[1], axis=1).max() <= TOLERANCE * min(one.spacing))
+
+
+def _corners(grid, shape, with_origin, with_direction):
+    """World coordinates of the eight corner voxels, (8, 3)."""
+    ends = [(0, size - 1) for size in shape[::-1]]
+    index = np.array(np.meshgrid(*ends, indexing="ij"), float).reshape(3, -1).T
+    steps = index * grid.spacing[::-1]
+    if with_direction:
+        steps = steps @ np.reshape(grid.direction, (3, 3)).T
+    return steps + np.array(grid.origin if with_origin else (0.0, 0.0, 0.0))
+
+
+def _numbers(values) -> str:
+    return " ".join(f"{value:.6g}" for value in values)

@@ -1,0 +1,272 @@
+"""`cutmatch segment --write`: which files are written, and annotations as the programs they are for read them."""
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import shapely
+from PIL import Image
+from pycocotools import mask as coco_masks
+from pycocotools.coco import COCO
+from shapely.geometry import shape as geometry_of
+from skimage.draw import polygon2mask
+
+from apps.common.annotation_files import SUFFIXES, encoded_annotations
+from apps.common.annotations import Annotation
+from apps.segment import matte
+from apps.segment import segment_command as segment
+from apps.segment.result_files import KINDS
+
+# pycocotools 2.0.11 calls NumPy 2 in the manner of NumPy 1.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+RED, BLUE = 1, 2
+
+RECORDS = ("photo-segment.json", "second-segment.json")
+
+
+@pytest.fixture
+def photo(tmp_path, monkeypatch):
+    """in/photo.png with a ring and a square, strokes.png of the ring and the ground, seeds.png of three objects."""
+    y, x = np.mgrid[:48, :64]
+    distance = np.hypot(y - 24, x - 20)
+    image = np.full((48, 64, 3), (40, 60, 90), np.uint8)
+    image[(distance < 16) & (distance > 7)] = (210, 120, 60)
+    image[10:38, 44:58] = (60, 180, 80)
+    noise = np.random.default_rng(0).normal(0, 5, image.shape)
+    seeds = np.zeros((48, 64), np.uint8)
+    seeds[22:26, 6:11], seeds[18:30, 48:54] = 1, 3
+    seeds[1:3], seeds[45:47], seeds[22:26, 18:22] = 2, 2, 2
+    (tmp_path / "in").mkdir()
+    Image.fromarray(np.clip(image + noise, 0, 255).astype(np.uint8)).save(tmp_path / "in" / "photo.png")
+    Image.fromarray(seeds).save(tmp_path / "seeds.png")
+    Image.fromarray(np.where(seeds == 3, 2, seeds)).save(tmp_path / "strokes.png")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return segment.main([*arguments, "--out", "out", "--quiet"])
+
+
+def written():
+    return sorted(name for name in os.listdir("out") if not name.startswith(".") and name not in RECORDS)
+
+
+def document_of(path):
+    return json.loads(Path(path).read_text())
+
+
+def mask_of(path="out/photo-mask.png"):
+    return np.array(Image.open(path)) > 0
+
+
+def coco(path):
+    with contextlib.redirect_stdout(io.StringIO()):
+        return COCO(path)
+
+
+def inside(geometry, size):
+    y, x = np.indices(size) + 0.5
+    return shapely.contains_xy(geometry, x, y)
+
+
+ONE = ["in/photo.png", "--scribbles", "strokes.png"]
+SEVERAL = ["in/photo.png", "--labels", "seeds.png"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "names"),
+    [
+        ("mask", ["photo-mask.png"]),
+        ("overlay, strokes", ["photo-overlay.png", "photo-strokes.png"]),
+        ("geojson,mask", ["photo-mask.png", "photo-outlines.geojson"]),
+        ("coco,coco-rle,labelme", ["photo-coco-rle.json", "photo-coco.json", "photo-labelme.json"]),
+    ],
+)
+def test_only_the_files_chosen_are_written(photo, kinds, names):
+    assert run(*ONE, "--write", kinds) == 0
+    assert written() == names
+
+
+def test_several_objects_write_only_the_files_chosen(photo):
+    assert run(*SEVERAL, "--write", "cutout") == 0
+    assert written() == [f"photo-object{value}.png" for value in (1, 2, 3)]
+    assert run(*SEVERAL, "--write", "labels,geojson") == 0
+    assert set(written()) >= {"photo-labels.png", "photo-labels.json", "photo-outlines.geojson"}
+
+
+def test_a_mask_alone_computes_no_matte(photo, monkeypatch):
+    monkeypatch.setattr(matte, "cut_out", None)
+    assert run(*ONE, "--write", "mask") == 0
+
+
+def test_the_default_is_all_figures_and_no_annotation(photo):
+    assert run(*ONE) == 0
+    assert written() == [f"photo-{kind}.png" for kind in ("cutout", "mask", "overlay", "strokes")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*ONE, "--write", "mask,picture"], f"--write: there is no kind 'picture'; the kinds are {', '.join(KINDS)}"),
+        ([*ONE, "--write", "mask,"], "--write: there is no kind ''"),
+        ([*ONE, "--write", "labels"], "--write labels is the result of several objects (--labels); pass mask instead"),
+        ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),
+        (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --scribbles or"),
+        (["stack.npy", "--labels", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),
+    ],
+)
+def test_kinds_that_cannot_be_written(photo, arguments, message, capsys):
+    np.save("stack.npy", np.zeros((3, 8, 8), np.uint8))
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not os.path.exists("out")
+
+
+def test_a_file_of_another_program_is_not_replaced(photo, capsys):
+    os.mkdir("out")
+    for name, arguments in (("photo-coco.json", ONE), ("coco.json", ["in", *ONE[1:]])):
+        for old in os.listdir("out"):
+            os.remove(os.path.join("out", old))
+        Path("out", name).write_text("mine")
+        assert run(*arguments, "--write", "coco") == 2
+        assert f"'out/{name}' already exists and was not" in capsys.readouterr().err
+        assert written() == [name]
+        assert Path("out", name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", ["coco", "coco-rle"])
+def test_pycocotools_reads_the_mask(photo, kind):
+    assert run(*ONE, "--write", f"mask,{kind}") == 0
+    mask = mask_of()
+    assert not mask[24, 20], "the ring has a hole"
+    read = coco(f"out/photo-{kind}.json")
+    (image,), (annotation,) = read.loadImgs(read.getImgIds()), read.loadAnns(read.getAnnIds())
+    assert image == {"id": 1, "file_name": "photo.png", "width": 64, "height": 48}
+    np.testing.assert_array_equal(read.annToMask(annotation), mask)
+    assert annotation["area"] == mask.sum()
+    assert annotation["iscrowd"] == 0
+    tight = coco_masks.toBbox(coco_masks.encode(np.asfortranarray(mask, np.uint8)))
+    assert annotation["bbox"] == tight.tolist()
+    assert read.loadCats(annotation["category_id"])[0]["name"] == "object"
+
+
+@pytest.mark.parametrize("kind", ["coco", "coco-rle"])
+def test_coco_of_several_objects(photo, kind):
+    assert run(*SEVERAL, "--write", f"labels,{kind}") == 0
+    labels = np.array(Image.open("out/photo-labels.png"))
+    read = coco(f"out/photo-{kind}.json")
+    for annotation in read.loadAnns(read.getAnnIds()):
+        value = annotation["category_id"]
+        assert read.loadCats(value)[0]["name"] == f"object{value}"
+        np.testing.assert_array_equal(read.annToMask(annotation), labels == value)
+    assert sorted(read.getCatIds()) == [1, 2, 3]
+
+
+def test_a_batch_has_one_coco_file_of_all_images(photo):
+    os.mkdir("marks")
+    original = Image.open("in/photo.png")
+    original.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save("in/second.png")
+    marks = Image.open("strokes.png")
+    marks.save("marks/photo.png")
+    marks.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save("marks/second.png")
+    arguments = ["in", "--scribbles", "marks", "--write", "mask,coco,coco-rle", "--json", "r.json"]
+    for more in ([], ["--resume", "--overwrite"], ["--resume", "--workers", "1"]):
+        assert run(*arguments, *more) == 0
+        for kind in ("coco", "coco-rle"):
+            read = coco(f"out/{kind}.json")
+            names = [image["file_name"] for image in read.loadImgs(read.getImgIds())]
+            assert names == ["photo.png", "second.png"]
+            for annotation in read.loadAnns(read.getAnnIds()):
+                stem = read.loadImgs(annotation["image_id"])[0]["file_name"][:-4]
+                np.testing.assert_array_equal(read.annToMask(annotation), mask_of(f"out/{stem}-mask.png"))
+            assert len(read.getAnnIds()) == 2
+            assert len(read.getCatIds()) == 1
+        report = document_of("r.json")
+        assert report["files"] == {"coco": "out/coco.json", "coco-rle": "out/coco-rle.json"}
+    assert {"photo-coco.json", "second-coco.json"} <= set(written())
+
+
+def test_the_report_and_the_merged_file_need_two_names(photo, capsys):
+    assert run("in", *ONE[1:], "--write", "coco", "--json", "out/coco.json") == 2
+    assert "would be written for both" in capsys.readouterr().err
+
+
+def test_geojson_has_exact_valid_polygons(photo):
+    assert run(*SEVERAL, "--write", "labels,geojson") == 0
+    labels = np.array(Image.open("out/photo-labels.png"))
+    legend = document_of("out/photo-labels.json")["labels"]
+    document = document_of("out/photo-outlines.geojson")
+    assert document["type"] == "FeatureCollection"
+    assert len(document["features"]) == 3
+    for feature in document["features"]:
+        classification = feature["properties"]["classification"]
+        (value,) = (int(v) for v, entry in legend.items() if entry["name"] == classification["name"])
+        assert classification["color"] == legend[str(value)]["colour"]
+        geometry = geometry_of(feature["geometry"])
+        assert geometry.is_valid
+        assert geometry.area == (labels == value).sum() == legend[str(value)]["pixels"]
+        np.testing.assert_array_equal(inside(geometry, labels.shape), labels == value)
+        for part in getattr(geometry, "geoms", [geometry]):
+            assert part.exterior.is_ccw
+            assert not any(hole.is_ccw for hole in part.interiors)
+
+
+def test_labelme_has_exact_polygons_and_finds_the_image(photo):
+    assert run(*SEVERAL, "--write", "labels,labelme") == 0
+    labels = np.array(Image.open("out/photo-labels.png"))
+    document = document_of("out/photo-labelme.json")
+    assert (document["imageHeight"], document["imageWidth"]) == labels.shape
+    assert os.path.samefile(os.path.join("out", document["imagePath"]), "in/photo.png")
+    found = np.zeros_like(labels)
+    for drawn in document["shapes"]:
+        assert drawn["shape_type"] == "polygon"
+        ring = np.array(drawn["points"])
+        found[polygon2mask(labels.shape, ring[:, ::-1] - 0.5)] = int(drawn["label"].removeprefix("object"))
+    np.testing.assert_array_equal(found, labels)
+
+
+def test_parts_of_an_object_form_a_group(tmp_path):
+    mask = np.zeros((6, 9), bool)
+    mask[1:3, 1:3] = mask[3:5, 5:8] = True
+    objects = [Annotation("object", 1, (230, 30, 30), mask), Annotation("other", 2, (40, 80, 255), ~mask)]
+    content = {
+        kind: json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", mask.shape, objects))
+        for kind in SUFFIXES
+    }
+    assert [(one["label"], one["group_id"]) for one in content["labelme"]["shapes"]] == [
+        ("object", 1),
+        ("object", 1),
+        ("other", None),
+    ]
+    assert [one["geometry"]["type"] for one in content["geojson"]["features"]] == ["MultiPolygon", "Polygon"]
+    assert [len(one["segmentation"]) for one in content["coco"]["annotations"]] == [2, 1]
+
+
+@pytest.mark.parametrize("kind", SUFFIXES)
+def test_an_object_without_pixels(tmp_path, kind):
+    objects = [Annotation("object", 1, (230, 30, 30), np.zeros((4, 5), bool))]
+    content = json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", (4, 5), objects))
+    found = content.get("annotations", content.get("features", content.get("shapes")))
+    assert found == []
+    if kind.startswith("coco"):
+        assert content["categories"][0]["name"] == "object"
+
+
+def test_the_legend_and_the_overlay_have_the_same_colours(photo):
+    assert run(*SEVERAL) == 0
+    legend = document_of("out/photo-labels.json")
+    labels = cv2.imread("out/photo-labels.png", cv2.IMREAD_UNCHANGED)
+    assert labels.dtype == np.uint8
+    assert {int(value): entry["pixels"] for value, entry in legend["labels"].items()} == {
+        value: (labels == value).sum() for value in (1, 2, 3)
+    }
+    overlay = np.array(Image.open("out/photo-overlay.png")).reshape(-1, 3).tolist()
+    for entry in legend["labels"].values():
+        assert entry["colour"] in overlay, "the outline has the colour of the legend"

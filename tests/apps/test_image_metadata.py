@@ -1,0 +1,153 @@
+"""Colour profiles, resolutions and orientations of photographs and of the results made from them."""
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageCms, ImageOps
+
+from apps.common.deep_png import encoded_deep_png
+from apps.common.image_metadata import NO_METADATA, Metadata
+from apps.common.images import read_image, read_photograph, write_image
+from apps.common.metadata_reading import metadata_of
+from apps.denoise import denoise_command as denoise
+from apps.segment import segment_command as segment
+from apps.superpixels import superpixels_command as superpixels
+
+SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+GREY = SRGB[:16] + b"GRAY" + SRGB[20:]
+CMYK = SRGB[:16] + b"CMYK" + SRGB[20:]
+ORIENTATION = 0x0112
+
+
+def scene():
+    """A bright rectangle on a dark ground with noise: 24 x 32, not symmetric in any way."""
+    image = np.full((24, 32, 3), (40, 60, 90), np.uint8)
+    image[4:16, 6:18] = (200, 120, 60)
+    noise = np.random.default_rng(0).normal(0, 4, image.shape)
+    return np.clip(image + noise, 0, 255).astype(np.uint8)
+
+
+def photograph(folder, suffix="jpg", image=None, icc=SRGB, dpi=(300, 150), orientation=1, mode="RGB"):
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    path = folder / f"photo.{suffix}"
+    pixels = Image.fromarray(scene() if image is None else image).convert(mode)
+    pixels.save(path, icc_profile=icc, dpi=dpi, **({} if orientation == 1 else {"exif": exif}))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "tif"])
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_metadata_are_read_upright(tmp_path, suffix, orientation):
+    path = photograph(tmp_path, suffix, orientation=orientation)
+    image, metadata = read_photograph(path)
+    np.testing.assert_array_equal(image, read_image(path))
+    assert metadata.icc == SRGB
+    assert metadata.dpi == pytest.approx((150, 300) if orientation in (6, 8) else (300, 150), abs=0.1)
+
+
+def test_metadata_of_unusual_tiffs(tmp_path):
+    path = tmp_path / "a.tif"
+    for unit, scale in ((3, 2.54), ("INCH", 1), ("NONE", None)):
+        tifffile.imwrite(path, scene(), resolution=(100, 50), resolutionunit=unit, compression="zlib")
+        dpi = metadata_of(path.read_bytes()).dpi
+        assert dpi == (scale and pytest.approx((100 * scale, 50 * scale)))
+    tifffile.imwrite(path, np.zeros((20, 20), np.float32), iccprofile=GREY)  # Pillow cannot open some of these
+    assert metadata_of(path.read_bytes()).icc == GREY
+
+
+def test_files_without_usable_metadata(tmp_path):
+    Image.fromarray(scene()).save(tmp_path / "a.png")
+    assert metadata_of((tmp_path / "a.png").read_bytes()) == NO_METADATA
+    for data in (b"", b"no image", (tmp_path / "a.png").read_bytes()[:60]):
+        assert metadata_of(data).icc is None
+    for icc, dpi in ((b"x" * 200, (0, 0)), (SRGB[:100], (1e8, 1e8))):
+        Image.fromarray(scene()).save(tmp_path / "b.png", icc_profile=icc, dpi=dpi)
+        assert metadata_of((tmp_path / "b.png").read_bytes()) == NO_METADATA
+
+
+def test_a_profile_is_written_for_its_own_colours_only(tmp_path):
+    rgb, grey = scene(), scene()[..., 0]
+    kept_with = {SRGB: rgb, GREY: grey}
+    for icc, pixels in ((SRGB, rgb), (SRGB, grey), (GREY, grey), (GREY, rgb), (CMYK, rgb)):
+        path = write_image(tmp_path / "a.png", pixels, metadata=Metadata(icc, (96, 96)))
+        with Image.open(path) as image:
+            assert image.info.get("icc_profile") == (icc if kept_with.get(icc) is pixels else None)
+            assert image.info["dpi"] == pytest.approx((96, 96), abs=0.1)
+
+
+def test_sixteen_bits(tmp_path):
+    pixels = scene().astype(np.uint16) * 257
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded_deep_png(pixels, Metadata(SRGB, (300, 150))))
+    image, metadata = read_photograph(path)
+    np.testing.assert_array_equal(np.rint(image * 65535), pixels)
+    assert metadata.icc == SRGB
+    assert metadata.dpi == pytest.approx((300, 150), abs=0.1)
+
+
+def shown_upright(path):
+    """What a viewer shows: pixels turned by the orientation of the file."""
+    with Image.open(path) as image:
+        return np.array(ImageOps.exif_transpose(image).convert("RGB"))
+
+
+@pytest.mark.parametrize("orientation", [1, 2, 3, 4, 5, 6, 7, 8])
+def test_segment_turns_once_and_keeps_the_profile(tmp_path, orientation):
+    path = photograph(tmp_path, "png", orientation=orientation)
+    upright = shown_upright(path)
+    object_y, object_x = np.nonzero(upright[..., 0] > 120)
+    box = f"{object_x.min() - 2},{object_y.min() - 2},{object_x.max() + 3},{object_y.max() + 3}"
+    assert segment.main([str(path), "--box", box, "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    mask = shown_upright(tmp_path / "out" / "photo-mask.png")[..., 0] == 255
+    np.testing.assert_array_equal(mask, upright[..., 0] > 120)
+    cutout = shown_upright(tmp_path / "out" / "photo-cutout.png")
+    assert np.abs(cutout[mask].astype(int) - upright[mask]).mean() < 3
+    dpi = (150, 300) if orientation > 4 else (300, 150)
+    for kind in ("mask", "overlay", "cutout"):
+        with Image.open(tmp_path / "out" / f"photo-{kind}.png") as image:
+            assert image.info.get("icc_profile") == (None if kind == "mask" else SRGB)
+            assert image.info["dpi"] == pytest.approx(dpi, abs=0.1)
+            assert image.getexif().get(ORIENTATION, 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "deep"), [("png", False), ("png", True), ("tif", False), ("tif", True), ("jpg", False)]
+)
+def test_denoise_keeps_the_profile(tmp_path, kind, deep):
+    if deep:
+        path = tmp_path / "photo.png"
+        path.write_bytes(encoded_deep_png(scene().astype(np.uint16) * 255 + 7, Metadata(SRGB, (300, 150))))
+    else:
+        path = photograph(tmp_path, orientation=6)
+    assert denoise.main([str(path), "--format", kind, "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    restored, metadata = read_photograph(tmp_path / "out" / f"photo-restored.{kind}")
+    assert metadata.icc == SRGB
+    assert metadata.dpi == pytest.approx((300, 150) if deep else (150, 300), abs=0.1)
+    assert np.abs(restored - read_image(path)).mean() < 0.05
+    if kind == "tif":
+        assert tifffile.imread(tmp_path / "out" / "photo-restored.tif").dtype == (np.uint16 if deep else np.uint8)
+
+
+def test_results_of_a_cmyk_photograph_have_no_profile(tmp_path):
+    """Its pixels are converted to RGB, which the profile does not describe."""
+    path = photograph(tmp_path, mode="CMYK", icc=CMYK)
+    assert denoise.main([str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert metadata_of((tmp_path / "out" / "photo-restored.png").read_bytes()).icc is None
+
+
+def test_a_grey_photograph_keeps_its_profile(tmp_path):
+    path = photograph(tmp_path, "png", image=scene()[..., 0], icc=GREY, mode="L")
+    assert denoise.main([str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    with Image.open(tmp_path / "out" / "photo-restored.png") as image:
+        assert image.mode == "L"
+        assert image.info["icc_profile"] == GREY
+
+
+def test_superpixels_keep_the_profile(tmp_path):
+    path = photograph(tmp_path)
+    assert superpixels.main([str(path), "--regions", "9", "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    for kind in ("outlines", "means", "labels"):
+        found = metadata_of((tmp_path / "out" / f"photo-{kind}.png").read_bytes())
+        assert found.icc == (None if kind == "labels" else SRGB)
+        assert found.dpi == pytest.approx((300, 150), abs=0.1)

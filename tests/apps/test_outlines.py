@@ -1,0 +1,123 @@
+"""Exact outlines and run lengths of masks, against shapely, scikit-image and pycocotools."""
+
+import numpy as np
+import pytest
+import shapely
+from pycocotools import mask as coco_masks
+from skimage.draw import polygon2mask
+from skimage.measure import label as components
+
+from apps.common.keyholes import single_ring
+from apps.common.outlines import polygons_of, signed_area
+from apps.common.rle import compressed, mask_of_runs, run_lengths
+
+# pycocotools 2.0.11 calls NumPy 2 in the manner of NumPy 1.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def drawn(text):
+    """The mask drawn with # for the object."""
+    return np.array([[sign == "#" for sign in line] for line in text.split()])
+
+
+NAMED = {
+    "nothing": np.zeros((3, 4), bool),
+    "everything": np.ones((3, 4), bool),
+    "one pixel": drawn("... .#. ..."),
+    "a line": drawn("##### ....."),
+    "a corner between parts": drawn("##.. ##.. ..## ..##"),
+    "a ring closed by a corner": drawn("#### #..# #.#. ####"),
+    "holes that touch": drawn("##### #.### ##.## #####"),
+    "an island in a hole": drawn("##### #...# #.#.# #...# #####"),
+    "an island that touches the ring": drawn("##### #..## #.#.# ##..# #####"),
+    "a hole below a hole": drawn("##### #.#.# ##### #.#.# #####"),
+    "a chessboard": np.indices((7, 8)).sum(axis=0) % 2 == 0,
+}
+
+
+def random_masks(count=150):
+    rng = np.random.default_rng(3)
+    for _ in range(count):
+        yield rng.random(rng.integers(1, 24, 2)) < rng.choice([0.2, 0.5, 0.65, 0.85])
+
+
+MASKS = [*NAMED.values(), *random_masks()]
+
+
+def centres(mask):
+    y, x = np.indices(mask.shape) + 0.5
+    return x, y
+
+
+def test_polygons_are_valid_and_contain_exactly_the_mask():
+    for mask in MASKS:
+        polygons = polygons_of(mask)
+        shapes = [shapely.Polygon(polygon.outer, polygon.holes) for polygon in polygons]
+        assert all(shape.is_valid for shape in shapes)
+        together = shapely.MultiPolygon(shapes)
+        assert together.is_valid
+        assert together.area == mask.sum()
+        np.testing.assert_array_equal(shapely.contains_xy(together, *centres(mask)), mask)
+        assert len(polygons) == components(mask, connectivity=1).max()
+
+
+def test_rings_turn_at_every_corner_and_run_in_the_stated_sense():
+    for mask in MASKS:
+        for polygon in polygons_of(mask):
+            assert signed_area(polygon.outer) > 0
+            assert all(signed_area(hole) < 0 for hole in polygon.holes)
+            for ring in (polygon.outer, *polygon.holes):
+                steps = np.roll(ring, -1, axis=0) - ring
+                assert ((steps != 0).sum(axis=1) == 1).all(), "every side is horizontal or vertical"
+                assert ((steps != 0) != (np.roll(steps, 1, axis=0) != 0)).all(), "no corner between two sides in line"
+                assert len(np.unique(ring, axis=0)) == len(ring), "no corner twice"
+
+
+def test_the_outline_of_a_pixel():
+    (polygon,) = polygons_of(NAMED["one pixel"])
+    assert sorted(polygon.outer.tolist()) == [[1, 1], [1, 2], [2, 1], [2, 2]]
+    assert polygon.holes == ()
+
+
+def test_parts_are_in_raster_order():
+    firsts = [tuple(polygon.outer[:, ::-1].min(axis=0)) for polygon in polygons_of(NAMED["a chessboard"])]
+    assert firsts == sorted(firsts)
+
+
+def test_single_rings_give_the_mask_to_every_filler():
+    for mask in MASKS:
+        rings = [single_ring(polygon) for polygon in polygons_of(mask)]
+        filled = np.zeros(mask.shape, bool)
+        for ring in rings:
+            assert (ring != np.roll(ring, 1, axis=0)).any(axis=1).all(), "no corner twice in a row"
+            filled |= polygon2mask(mask.shape, ring[:, ::-1] - 0.5)  # its pixels are centred on integers
+        np.testing.assert_array_equal(filled, mask)
+        if rings:
+            codes = coco_masks.frPyObjects([ring.ravel().tolist() for ring in rings], *mask.shape)
+            np.testing.assert_array_equal(coco_masks.decode(coco_masks.merge(codes)), mask)
+
+
+def test_run_lengths_are_those_of_pycocotools():
+    for mask in MASKS:
+        lengths = run_lengths(mask)
+        expected = coco_masks.encode(np.asfortranarray(mask, np.uint8))
+        assert compressed(lengths) == expected["counts"].decode()
+        uncompressed = {"size": list(mask.shape), "counts": lengths.tolist()}
+        decoded = coco_masks.decode(coco_masks.frPyObjects(uncompressed, *mask.shape))
+        np.testing.assert_array_equal(decoded, mask)
+        np.testing.assert_array_equal(mask_of_runs(lengths, mask.shape), mask)
+
+
+def test_long_runs():
+    mask = np.zeros((3000, 2000), bool)
+    mask[1:, 3:1900] = True
+    mask[5, 7] = False
+    assert compressed(run_lengths(mask)) == coco_masks.encode(np.asfortranarray(mask, np.uint8))["counts"].decode()
+    (polygon,) = polygons_of(mask)
+    assert signed_area(polygon.outer) + sum(map(signed_area, polygon.holes)) == mask.sum()
+
+
+@pytest.mark.parametrize("lengths", [[3, 2], [3, 9, -6], [3, 4]])
+def test_runs_that_do_not_cover_the_shape(lengths):
+    with pytest.raises(ValueError, match="must sum to 6 pixels"):
+        mask_of_runs(lengths, (2, 3))

@@ -1,0 +1,348 @@
+"""An object carried through clips whose masks are known: the library, and `cutmatch segment` on a clip."""
+
+import json
+import tracemalloc
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli
+from apps.common.images import InputError
+from apps.segment import segment_video
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.video_carry import core_marks, signed_distance
+from benchmarks import video, video_clips
+
+FRAMES = 8
+SHAPE = (60, 81)  # odd, so that codecs lose a column
+
+
+def clip(frames=FRAMES, step=2, shape=SHAPE, seed=0):
+    """A textured disc that moves to the right over a textured ground: uint8 RGB frames and their masks."""
+    rng = np.random.default_rng(seed)
+    texture = [cv2.GaussianBlur(rng.normal(0, 60, (shape[0], shape[1] + 99, 3)), None, 1.5) for _ in range(2)]
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    pictures, masks = [], []
+    for number in range(frames):
+        mask = (y - shape[0] // 2) ** 2 + (x - 22 - step * number) ** 2 < 14**2
+        front = (190, 110, 60) + np.roll(texture[0], step * number, 1)[:, : shape[1]]
+        back = (60, 90, 120) + np.roll(texture[1], -number, 1)[:, : shape[1]]
+        pictures.append(np.uint8(np.clip(np.where(mask[..., None], front, back), 0, 255)))
+        masks.append(mask)
+    return pictures, masks
+
+
+def strokes_on(mask, kinds=(OBJECT, BACKGROUND)):
+    """Marks far from the outline of a mask."""
+    distance = signed_distance(mask)
+    marks = np.zeros(mask.shape, np.uint8)
+    marks[(distance > 8) & (OBJECT in kinds)] = OBJECT
+    marks[(distance < -8) & (BACKGROUND in kinds)] = BACKGROUND
+    return marks
+
+
+def iou(one, other):
+    return (one & other).sum() / max(1, (one | other).sum())
+
+
+@pytest.mark.parametrize("keys", [[0], [7], [3], [0, 7], [1, 5]])
+def test_masks_from_any_key_frames(keys):
+    frames, masks = clip()
+    found = list(segment_video(frames, {key: strokes_on(masks[key]) for key in keys}, device="cpu"))
+    assert [one.number for one in found] == list(range(FRAMES))
+    for one, frame, mask in zip(found, frames, masks, strict=True):
+        assert iou(one.mask, mask) > 0.93, one.number
+        assert (one.frame == frame).all()
+        assert abs(one.number - one.key) == min(abs(one.number - key) for key in keys)
+        assert one.is_certified == (one.number not in keys)
+        assert one.seconds > 0
+        assert np.isfinite(one.energy)
+    for key in keys:
+        marks = strokes_on(masks[key])
+        assert found[key].mask[marks == OBJECT].all()
+        assert not found[key].mask[marks == BACKGROUND].any()
+
+
+def test_flow_follows_what_is_faster_than_the_band():
+    frames, masks = clip(5, step=11, shape=(60, 101))
+    strokes = {0: strokes_on(masks[0])}
+    with_flow, without = (
+        [one.mask for one in segment_video(frames, strokes, uses_flow=flow, device="cpu")] for flow in (True, False)
+    )
+    assert iou(with_flow[-1], masks[-1]) > 0.9
+    assert iou(without[-1], masks[-1]) < iou(with_flow[-1], masks[-1]) - 0.1
+
+
+def test_strokes_of_one_kind_correct_the_carried_mask():
+    frames, masks = clip()
+    wrong = masks[0].copy()
+    wrong[4:16, 4:60] = True  # the user marked a bar that is no part of the disc
+    first = strokes_on(masks[0])
+    first[4:16, 4:60] = OBJECT
+    correction = np.zeros(SHAPE, np.uint8)
+    correction[5:15, 2:78] = BACKGROUND
+    carried = list(segment_video(frames, {0: first}, device="cpu"))
+    corrected = list(segment_video(frames, {0: first, 4: correction}, device="cpu"))
+    assert iou(corrected[4].mask, masks[4]) > iou(carried[4].mask, masks[4]) + 0.1
+    assert not corrected[4].mask[correction == BACKGROUND].any()
+    assert iou(corrected[-1].mask, masks[-1]) > 0.9
+    assert [one.key for one in corrected] == [0, 0, 0, 4, 4, 4, 4, 4]
+
+
+def test_core_marks_leave_pixels_around_a_contradicting_stroke_open():
+    mask = np.zeros((90, 90), bool)
+    mask[:, 45:] = True
+    marks = np.zeros(mask.shape, np.int8)
+    marks[40, 80] = BACKGROUND
+    marks[70, 80] = OBJECT  # agrees with the mask
+    completed = core_marks(mask, marks, 9)
+    assert completed[40, 80] == BACKGROUND
+    assert completed[40, 75] == 0
+    assert completed[70, 75] == OBJECT
+    assert completed[40, 60] == OBJECT
+    assert completed[40, 20] == BACKGROUND
+    assert (completed[:, 40:50] == 0).all()
+
+
+def test_an_object_that_leaves_the_frame_does_not_end_the_clip():
+    frames, masks = clip(12, step=12)
+    found = list(segment_video(frames, {0: strokes_on(masks[0])}, device="cpu"))
+    assert len(found) == 12
+    assert not masks[-1].any()
+    assert found[-1].mask.mean() < 0.01
+    nothing = [one for one in found if not one.mask.any()]
+    assert all(one.energy is None or one.is_certified for one in nothing)
+
+
+def test_grey_frames_floats_and_tiny_frames():
+    frames, masks = clip()
+    grey = [frame.mean(axis=2) / 255 for frame in frames]
+    found = [one.mask for one in segment_video(iter(grey), {0: strokes_on(masks[0])}, device="cpu")]
+    assert iou(found[-1], masks[-1]) > 0.9
+    tiny = [np.array([[10, 10, 200, 200, 10]], np.uint8)] * 3
+    marks = np.array([[2, 0, 1, 0, 0]], np.uint8)
+    found = list(segment_video(tiny, {1: marks}, device="cpu"))
+    assert [one.mask.shape for one in found] == [(1, 5)] * 3
+    assert found[1].mask[0, 2]
+    assert not found[1].mask[0, 0]
+
+
+def test_memory_does_not_grow_with_the_frames_that_wait():
+    frames, masks = clip(4, step=1)
+
+    def peak(count):
+        strokes = {count - 1: strokes_on(masks[0])}
+        tracemalloc.start()
+        for _ in segment_video((frames[0] for _ in range(count)), strokes, device="cpu"):
+            pass
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(3)  # what is loaded once
+    assert peak(40) < peak(5) + 10 * frames[0].nbytes, "40 frames would take 35 times a frame more"
+
+
+@pytest.mark.parametrize(
+    ("strokes", "message"),
+    [
+        ({}, r"strokes: none given"),
+        ({0: "object"}, r"strokes\[0\] marks no background, and the first key frame needs both kinds"),
+        ({2: "background"}, r"strokes\[2\] marks no object, and the first key frame needs both kinds"),
+        ({0: "both", 8: "both"}, r"strokes\[8\] is beyond the end: the clip has 8 frames, 0 to 7"),
+        ({-1: "both"}, r"strokes\[-1\]: frames are numbered from 0"),
+        ({0: "small"}, r"strokes\[0\] is 40x30 pixels, but the frames are 81x60"),
+        ({0: "empty"}, r"strokes\[0\] is empty"),
+    ],
+)
+def test_strokes_that_cannot_be_used(strokes, message):
+    frames, masks = clip()
+    kinds = {
+        "both": strokes_on(masks[0]),
+        "object": strokes_on(masks[0], (OBJECT,)),
+        "background": strokes_on(masks[0], (BACKGROUND,)),
+        "small": strokes_on(masks[0])[:30, :40],
+        "empty": np.zeros(SHAPE, np.uint8),
+    }
+    with pytest.raises(InputError, match=message):
+        list(segment_video(frames, {number: kinds[kind] for number, kind in strokes.items()}, device="cpu"))
+
+
+def test_frames_that_cannot_be_used():
+    frames, masks = clip()
+    strokes = {0: strokes_on(masks[0])}
+    with pytest.raises(TypeError, match=r"strokes must be a mapping from the number of a frame"):
+        segment_video(frames, strokes[0])
+    with pytest.raises(TypeError, match=r"strokes: the number of a frame must be an integer, got '0'"):
+        segment_video(frames, {"0": strokes[0]})
+    with pytest.raises(InputError, match=r"strokes\[0\] leaves no pixel open"):
+        segment_video(frames, {0: np.where(masks[0], 1, 2)})
+    with pytest.raises(InputError, match=r"frames: frame 1 is 40x60 pixels, but the first is 81x60"):
+        list(segment_video([frames[0], frames[1][:, :40]], strokes, device="cpu"))
+    with pytest.raises(InputError, match=r"frames: the clip has no frame"):
+        list(segment_video([], strokes, device="cpu"))
+    with pytest.raises(InputError, match=r"frames must be one grey, RGB or RGBA image"):
+        list(segment_video([np.zeros(3)], strokes, device="cpu"))
+
+
+@pytest.fixture
+def given(tmp_path):
+    """A clip as a video and as a folder of frames, and strokes of its first frame."""
+    frames, masks = clip()
+    writer = cv2.VideoWriter(str(tmp_path / "disc.avi"), cv2.VideoWriter_fourcc(*"MJPG"), 12.5, (80, 60))
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "strokes").mkdir()
+    for number, frame in enumerate(frames):
+        writer.write(frame[:, :80, ::-1].copy())  # codecs require even sides
+        Image.fromarray(frame).save(tmp_path / "frames" / f"shot{number + 10}.png")
+    writer.release()
+    Image.fromarray(strokes_on(masks[0])[:, :80]).save(tmp_path / "strokes.png")
+    return tmp_path
+
+
+def run(*words):
+    return cli.main(["segment", *map(str, words), "--device", "cpu", "--quiet"])
+
+
+def mask_of(folder, name, number):
+    return np.array(Image.open(folder / f"{name}-mask{number:04}.png")) > 0
+
+
+def test_a_video_file(given):
+    _, masks = clip()
+    out, report = given / "out", given / "report.json"
+    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", out, "--json", report) == 0
+    names = sorted(path.name for path in out.glob("[!.]*"))
+    masks_written = [f"disc-mask{number:04}.png" for number in range(FRAMES)]
+    assert names == [*masks_written, "disc-overlay.mp4", "disc-segment.json"]
+    for number, mask in enumerate(masks):
+        assert iou(mask_of(out, "disc", number), mask[:, :80]) > 0.9
+    content = json.loads(report.read_text())
+    assert content["key_frames"] == [0]
+    assert [row["frame"] for row in content["frames"]] == list(range(FRAMES))
+    assert [row["certified"] for row in content["frames"]] == [False] + [True] * (FRAMES - 1)
+    for number, row in enumerate(content["frames"]):
+        assert row["object_pixels"] == mask_of(out, "disc", number).sum()
+    overlay = cv2.VideoCapture(str(out / "disc-overlay.mp4"))
+    assert overlay.get(cv2.CAP_PROP_FPS) == 12.5
+    shown = [overlay.read()[1] for _ in range(FRAMES)]
+    assert shown[0].shape == (60, 80, 3)
+    assert not overlay.read()[0]
+    inside = masks[-1][:, :80]
+    assert shown[-1][inside].mean() > 1.5 * shown[-1][~inside].mean(), "the background is dimmed"
+    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", out) == 0, "replaces its own results"
+
+
+def test_a_folder_of_frames_with_strokes_named_by_frame(given):
+    _, masks = clip()
+    # One by the frame's name, one by its number.
+    Image.fromarray(strokes_on(masks[1])).save(given / "strokes" / "shot11.png")
+    Image.fromarray(strokes_on(masks[6])).save(given / "strokes" / "0006.png")
+    report = given / "report.json"
+    assert run(given / "frames", "--clip", "--scribbles", given / "strokes", "--out", given / "out", "--cutouts",
+               "--json", report) == 0  # fmt: skip
+    content = json.loads(report.read_text())
+    assert content["key_frames"] == [1, 6]
+    assert [row["key_frame"] for row in content["frames"]] == [1, 1, 1, 1, 6, 6, 6, 6]
+    for number, mask in enumerate(masks):
+        found = mask_of(given / "out", "frames", number)
+        assert iou(found, mask) > 0.93
+        alpha = np.array(Image.open(given / "out" / f"frames-cutout{number:04}.png"))[..., 3]
+        assert iou(alpha > 127, found) > 0.9
+
+
+def test_a_trimap_of_a_grey_video(given):
+    frames, masks = clip()
+    stack = np.stack([frame.mean(axis=2).astype(np.uint8) for frame in frames])
+    np.save(given / "grey.npy", stack)
+    marks = strokes_on(masks[0])
+    Image.fromarray(np.where(marks == 1, 255, np.where(marks == 2, 0, 128)).astype(np.uint8)).save(given / "t.png")
+    assert run(given / "grey.npy", "--clip", "--trimap", given / "t.png", "--out", given / "out") == 0
+    assert iou(mask_of(given / "out", "grey", FRAMES - 1), masks[-1]) > 0.9
+
+
+def test_several_clips(given):
+    frames, masks = clip()
+    for name in ("a", "b"):
+        np.save(given / f"{name}.npy", np.stack(frames[:3]))
+        (given / "strokes" / name).mkdir()
+        Image.fromarray(strokes_on(masks[0])).save(given / "strokes" / name / "0.png")
+    inputs = [given / "a.npy", given / "b.npy", "--clip"]
+    assert run(*inputs, "--scribbles", given / "strokes", "--out", given / "out") == 0
+    assert len(list((given / "out").glob("*.png"))) == 6
+
+
+def test_command_lines_that_are_refused(given, rejects):
+    frames, masks = clip()
+    avi, strokes, folder = given / "disc.avi", given / "strokes.png", given / "strokes"
+    data = avi.read_bytes()
+    (given / "half.avi").write_bytes(data[: len(data) // 2])
+    np.save(given / "one.npy", np.stack(frames[:1]))
+    Image.fromarray(strokes_on(masks[0])[:, :50]).save(given / "narrow.png")
+    Image.fromarray(strokes_on(masks[0], (OBJECT,))[:, :80]).save(given / "red.png")
+    Image.fromarray(strokes_on(masks[0])[:, :80]).save(given / "late0008.png")
+    out = ("--out", given / "out", "--device", "cpu", "--quiet")
+
+    def refuse(message, *words):
+        rejects(["segment", *words, *out], message, given)
+
+    refuse("is truncated", given / "half.avi", "--scribbles", strokes)
+    refuse("contains one frame; two or more are needed", given / "one.npy", "--clip", "--scribbles", strokes)
+    refuse(r"late0008.png' \(frame 8\) is beyond the end: the clip has 8 frames", avi, "--scribbles",
+           given / "late0008.png")  # fmt: skip
+    refuse("is 50x60 pixels, but the frames are 80x60", avi, "--scribbles", given / "narrow.png")
+    refuse(r"\(frame 0\) marks no background", avi, "--scribbles", given / "red.png")
+    refuse(r"strokes' holds no image", avi, "--scribbles", folder)
+    Image.fromarray(strokes_on(masks[0])).save(folder / "first.png")
+    refuse("'first.png' names no frame", avi, "--scribbles", folder)
+    (folder / "first.png").unlink()
+    for name in ("f0.png", "g0.png"):
+        Image.fromarray(strokes_on(masks[0])).save(folder / name)
+    refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--scribbles", folder)
+    refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--scribbles", strokes)
+    refuse("a clip requires --scribbles or --trimap .* got --box", avi, "--box", "1,1,9,9")
+    refuse("--fill-holes does not apply to a clip", avi, "--scribbles", strokes, "--fill-holes")
+    refuse("shot10.png' is no clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
+    refuse("--cutouts applies to a clip", given / "frames", "--scribbles", folder, "--cutouts")
+    refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--scribbles", strokes)
+    rejects(["segment", given / "frames", "--clip", "--scribbles", strokes, "--out", given / "frames"],
+            "is the folder of image", given)  # fmt: skip
+
+
+def test_a_foreign_mask_is_not_overwritten(given, rejects):
+    (given / "out").mkdir()
+    (given / "out" / "disc-mask0003.png").write_bytes(b"mine")
+    line = ["segment", given / "disc.avi", "--scribbles", given / "strokes.png", "--out", given / "out", "--quiet"]
+    rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists and was not created", given)
+
+
+def test_the_benchmark(tmp_path, capsys, scene):
+    assert video.main(["--data", "gone"]) == 0
+    assert "skipped, no folder 'gone'" in capsys.readouterr().out
+    folder = tmp_path / "grabcut"
+    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("scribbles2", scene.strokes)):
+        (folder / name).mkdir(parents=True)
+        Image.fromarray(np.asarray(pixels, np.uint8)).save(folder / name / "a.png")
+    assert video.main(["--data", str(tmp_path), "--kinds", "trimap", "--frames", "3"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| trimap")]
+    assert [(row[2].strip(), row[3].strip()) for row in rows] == [
+        ("a", "yes"),
+        ("a", "no"),
+        ("all", "yes"),
+        ("all", "no"),
+    ]
+    assert float(rows[0][5]) > 95
+
+
+def test_clips_of_the_benchmark_have_the_masks_they_say():
+    rgb = np.full((80, 120, 3), 0.2, np.float32)
+    truth = np.zeros((80, 120), bool)
+    truth[30:50, 20:50] = True
+    rgb[truth] = 0.9
+    frames = list(video_clips.make_clip(rgb, truth, 3, 5))
+    assert (frames[0][1] == truth).all()
+    assert not (frames[4][1] == truth).all()
+    for frame, mask in frames:
+        assert iou(frame.mean(axis=2) > 0.55, mask) > 0.94

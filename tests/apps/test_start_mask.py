@@ -1,0 +1,306 @@
+"""Start masks: every form in which masks are stored, bad ones, and masks that come out better than they went in."""
+
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+
+from apps import cli
+from apps.common.images import InputError
+from apps.segment import segment, segment_marked
+from apps.segment.mask_scores import score
+from apps.segment.start_mask import (
+    box_of_rectangle,
+    cores_of,
+    costs_of,
+    mask_of,
+    outline_depth,
+    read_start,
+    trusted_depth,
+)
+
+
+def iou(mask, truth):
+    return (mask & truth).sum() / (mask | truth).sum()
+
+
+@pytest.fixture(scope="module")
+def photo():
+    """A textured disc with a leg on a textured ground, 96 x 120, and its mask."""
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[:96, :120]
+    truth = ((y - 46) ** 2 + (x - 58) ** 2 < 30**2) | ((abs(x - 58) < 7) & (y > 46) & (y < 90))
+    texture = ndimage.gaussian_filter(rng.normal(0, 60, (96, 120, 3)), (2, 2, 0))
+    colours = (
+        np.where(truth[..., None], (190, 130, 70), (70, 95, 120)) + 2.5 * texture + rng.normal(0, 12, (96, 120, 3))
+    )
+    return np.clip(colours, 0, 255).astype(np.uint8), truth
+
+
+CHANGES = {
+    "eroded": lambda mask: ndimage.binary_erosion(mask, iterations=6),
+    "dilated": lambda mask: ndimage.binary_dilation(mask, iterations=8),
+    "shifted": lambda mask: np.roll(mask, (4, 5), (0, 1)),
+    "coarse": lambda mask: np.kron(mask[4::8, 4::8], np.ones((8, 8), bool)),
+    "noisy": lambda mask: mask ^ (np.random.default_rng(0).random(mask.shape) < 0.1),
+    "a rectangle": lambda mask: np.pad(np.ones((82, 76), bool), ((12, 2), (20, 24))),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rough_mask_is_improved(photo, change, device):
+    image, truth = photo
+    rough = CHANGES[change](truth)
+    result = segment(image, start=rough, device=device)
+    assert iou(rough, truth) < 0.93
+    assert iou(result.mask, truth) > 0.95
+    assert (result.mask == segment(image, start=rough, device="cpu").mask).all()
+    assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
+
+
+def test_the_true_mask_stays(photo):
+    image, truth = photo
+    assert iou(segment(image, start=truth).mask, truth) > 0.97
+
+
+def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
+    image, truth = photo
+    wrong = truth.copy()
+    wrong[5:35, 95:118] = True  # a blob on the ground
+    strokes = np.zeros(truth.shape, np.uint8)
+    strokes[15:25, 104:108] = 2
+    strokes[84:88, 57:60] = 1
+    result = segment(image, start=wrong, scribbles=strokes)
+    assert not result.mask[strokes == 2].any()
+    assert result.mask[strokes == 1].all()
+    assert iou(result.mask, truth) > 0.97
+    against = segment(image, start=truth, scribbles=np.where(strokes == 2, 1, 0).astype(np.uint8))
+    assert against.mask[strokes == 2].all(), "an object stroke outside of the mask is a constraint too"
+
+
+def test_the_mask_has_no_weight_at_a_stroke_that_contradicts_it(photo):
+    _, truth = photo
+    marks = np.zeros(truth.shape, np.int8)
+    free = trusted_depth(truth, marks)
+    assert (free[ndimage.binary_erosion(truth, iterations=3)] > 0).all()
+    assert (free[~ndimage.binary_dilation(truth, iterations=3)] < 0).all()
+    marks[40:44, 50:60] = 2
+    marks[44:48, 50:60] = 1  # agrees
+    depth = trusted_depth(truth, marks)
+    assert (costs_of(depth)[marks == 2] == 0).all()
+    assert abs(depth[46, 50]) < abs(free[46, 50])
+    assert (abs(depth) <= abs(free) + 1e-6).all()
+    np.testing.assert_array_equal(depth[:, 110:], free[:, 110:])
+
+
+def test_box_start_and_strokes_combine(photo):
+    image, truth = photo
+    rough = ndimage.binary_dilation(truth, iterations=8)
+    box = (20, 10, 60, 94)  # the left half
+    result = segment(image, start=rough, box=box)
+    assert not result.mask[:, 60:].any()
+    half = truth.copy()
+    half[:, 60:] = False
+    assert iou(result.mask, half) > 0.85
+    strokes = np.zeros(truth.shape, np.uint8)
+    strokes[40:44, 70:74] = 1
+    assert segment(image, start=rough, box=box, scribbles=strokes).mask[40:44, 70:74].all(), "strokes prevail"
+
+
+def test_a_large_image_with_a_start(photo, monkeypatch):
+    image, truth = photo
+    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 9000)
+    for name in ("segmentation", "terms"):
+        monkeypatch.setattr(f"apps.segment.{name}.REDUCED_PIXELS", 4000)
+    result = segment(image, start=ndimage.binary_dilation(truth, iterations=8))
+    assert len(result.energies) == 1, "only one cut at full size"
+    assert iou(result.mask, truth) > 0.94
+
+
+def test_a_start_that_vanishes_in_the_reduced_image(photo, monkeypatch):
+    image, truth = photo
+    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 9000)
+    for name in ("segmentation", "terms"):
+        monkeypatch.setattr(f"apps.segment.{name}.REDUCED_PIXELS", 100)
+    start = np.zeros_like(truth)
+    start[40, 50:53] = True
+    start[41, 51] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert segment(image, start=start).mask.shape == truth.shape
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (2, 2), (5, 40)])
+def test_tiny_and_thin_masks_have_cores(shape):
+    start = np.zeros(shape, bool)
+    start.flat[: start.size // 2] = True
+    for core, side in zip(cores_of(outline_depth(start), 1.0), (start, ~start), strict=True):
+        assert core.any()
+        assert side[core].all()
+
+
+def test_a_labelling_starts_the_colour_models_only(photo):
+    image, truth = photo
+    rgb = image / np.float32(255)
+    marks = np.full(truth.shape, 2, np.int8)
+    marks[8:94, 20:100] = 0
+    warm = segment_marked(rgb, marks, labelling=truth)
+    assert iou(warm.mask, truth) > 0.97
+    for useless in (np.zeros_like(truth), np.ones_like(truth)):
+        cold = segment_marked(rgb, marks)
+        np.testing.assert_array_equal(segment_marked(rgb, marks, labelling=useless).mask, cold.mask)
+
+
+# Reading
+
+
+def palette_image(mask, colours, values=(0, 1)):
+    image = Image.fromarray(np.where(mask, values[1], values[0]).astype(np.uint8), mode="P")
+    image.putpalette([level for colour in colours for level in colour])
+    return image
+
+
+FORMS = {
+    "0 and 255": lambda mask: Image.fromarray(mask.astype(np.uint8) * 255),
+    "0 and 1": lambda mask: Image.fromarray(mask.astype(np.uint8)),
+    "0 and 38": lambda mask: Image.fromarray(mask.astype(np.uint8) * 38),
+    "boolean": lambda mask: Image.fromarray(mask),
+    "16 bits": lambda mask: Image.fromarray(mask.astype(np.uint16) * 65535),
+    "palette": lambda mask: palette_image(mask, [(0, 0, 0), (128, 0, 0)]),
+    "palette, object first": lambda mask: palette_image(mask, [(255, 0, 0), (0, 0, 0)], (1, 0)),
+    "palette, no black": lambda mask: palette_image(mask, [(0, 0, 200), (200, 0, 0)]),
+    "palette of greys": lambda mask: palette_image(mask, [(255, 255, 255), (0, 0, 0)], (1, 0)),
+    "RGB": lambda mask: Image.fromarray(np.repeat(mask[..., None] * np.uint8(255), 3, axis=2)),
+    "red on black": lambda mask: Image.fromarray(mask[..., None] * np.uint8((230, 20, 10))),
+    "alpha matte": lambda mask: Image.fromarray(
+        np.dstack([np.full((*mask.shape, 3), 90, np.uint8), mask.astype(np.uint8) * 255])
+    ),
+    "opaque RGBA": lambda mask: Image.fromarray(
+        np.dstack([np.repeat(mask[..., None] * np.uint8(255), 3, axis=2), np.full(mask.shape, 255, np.uint8)])
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_masks_are_read_in_every_form(photo, form, tmp_path):
+    _, truth = photo
+    FORMS[form](truth).save(tmp_path / "mask.png")
+    np.testing.assert_array_equal(read_start(tmp_path / "mask.png"), truth)
+
+
+def test_a_jpeg_has_noise(photo, tmp_path):
+    _, truth = photo
+    FORMS["RGB"](truth).save(tmp_path / "mask.jpg", quality=30)
+    assert iou(read_start(tmp_path / "mask.jpg"), truth) > 0.98
+
+
+@pytest.mark.parametrize(
+    "values",
+    [lambda m: m, lambda m: m.astype(np.int64), lambda m: m * 0.9 + 0.05, lambda m: m * 255.0, lambda m: m * 7],
+)
+def test_arrays_are_masks(photo, values):
+    _, truth = photo
+    np.testing.assert_array_equal(mask_of(values(truth)), truth)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((4, 5), np.uint8), "start marks no object"),
+        (np.full((4, 5), 255, np.uint8), "start covers the whole image"),
+        (np.arange(20).reshape(4, 5), "start holds 20 values up to 19; a mask has 0 and one other value"),
+        (np.linspace(70, 190, 20).astype(np.uint8).reshape(4, 5), "start is not a mask: many of its pixels are grey"),
+        (np.zeros((4, 5, 3), np.uint8), r"start must be a mask of shape \(H, W\)"),
+        (np.full((4, 5), np.nan), "start holds NaN"),
+        (np.full((4, 5), 3.5), "start holds fractions"),
+        (np.array([[-1, 5, 300]]), "start holds values from -1 to 300"),
+        (np.array([["a"]]), "start must be a mask"),
+    ],
+)
+def test_arrays_that_are_no_masks(values, message):
+    with pytest.raises(InputError, match=message):
+        mask_of(values)
+
+
+def test_rectangles_are_boxes(photo):
+    image, truth = photo
+    rectangle = CHANGES["a rectangle"](truth)
+    assert box_of_rectangle(rectangle) == (20, 12, 96, 94)
+    assert box_of_rectangle(truth) is None
+    by_start, by_box = segment(image, start=rectangle), segment(image, box=(20, 12, 96, 94))
+    np.testing.assert_array_equal(by_start.mask, by_box.mask)
+
+
+# The command
+
+
+@pytest.fixture
+def folder(photo, tmp_path):
+    image, truth = photo
+    Image.fromarray(image).save(tmp_path / "photo.png")
+    Image.fromarray(np.uint8(255) * truth).save(tmp_path / "truth.png")
+    Image.fromarray(np.uint8(255) * ndimage.binary_dilation(truth, iterations=8)).save(tmp_path / "rough.png")
+    strokes = np.zeros(truth.shape, np.uint8)
+    strokes[15:25, 104:108] = 2
+    strokes[84:88, 57:60] = 1
+    Image.fromarray(strokes).save(tmp_path / "strokes.png")
+    return tmp_path
+
+
+def run(folder, *arguments):
+    paths = [str(folder / word) if str(word).endswith(".png") else str(word) for word in arguments]
+    return cli.main(["segment", *paths, "--out", str(folder / "out"), "--quiet"])
+
+
+def read(path):
+    return np.array(Image.open(path)) > 0
+
+
+def test_start_and_the_mask_of_the_first_run(folder, photo):
+    image, truth = photo
+    assert run(folder, "photo.png", "--start", "rough.png") == 0
+    first = read(folder / "out/photo-mask.png")
+    np.testing.assert_array_equal(first, segment(image, start=read(folder / "rough.png")).mask)
+    assert not (folder / "out/photo-strokes.png").exists()
+    (folder / "out/photo-mask.png").rename(folder / "again.png")
+    assert run(folder, "photo.png", "--start", "again.png", "--scribbles", "strokes.png", "--box", 10, 5, 110, 94) == 0
+    assert iou(read(folder / "out/photo-mask.png"), truth) > 0.97
+    assert (folder / "out/photo-strokes.png").exists()
+
+
+def test_a_folder_of_masks(folder, photo):
+    image, truth = photo
+    for kind in ("in", "masks"):
+        (folder / kind).mkdir()
+    for name, change in (("a", "eroded"), ("b", "dilated")):
+        Image.fromarray(image).save(folder / "in" / f"{name}.png")
+        Image.fromarray(CHANGES[change](truth)).save(folder / "masks" / f"{name}.png")
+    assert run(folder, str(folder / "in"), "--start", str(folder / "masks")) == 0
+    for name in "ab":
+        assert score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.zeros(truth.shape)).iou > 95
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda photo: Image.fromarray(np.full((5, 6), 255, np.uint8)), "covers the whole image"),
+        (lambda photo: Image.fromarray(np.eye(6, 5, dtype=np.uint8)), "--start is 5x6 pixels, but the image is 120x96"),
+        (lambda photo: Image.fromarray(photo[0]), "--start: .*start.png' (has several colours|is not a mask)"),
+    ],
+)
+def test_bad_masks(folder, photo, make, message, rejects):
+    make(photo).save(folder / "start.png")
+    line = ["segment", folder / "photo.png", "--start", folder / "start.png", "--out", folder / "out"]
+    rejects(line, message, folder)
+
+
+def test_a_palette_of_several_objects_is_rejected(folder, rejects):
+    labels = np.zeros((96, 120), np.uint8)
+    labels[:40], labels[60:] = 1, 2
+    image = Image.fromarray(labels, mode="P")
+    image.putpalette([0, 0, 0, 200, 0, 0, 0, 200, 0])
+    image.save(folder / "start.png")
+    line = ["segment", folder / "photo.png", "--start", folder / "start.png", "--out", folder / "out"]
+    rejects(line, "holds 3 colours of a palette; a mask has two", folder)

@@ -1,0 +1,117 @@
+"""docs/files.md names every file that a command writes, and the field's tools read them."""
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import cv2
+import imageio.v3
+import numpy as np
+import pytest
+
+from apps import demo, matching
+from apps.common import annotation_files
+from apps.denoise import denoise_command as denoise
+from apps.flow import flow_command as flow
+from apps.flow.flow_files import SUFFIX_OF, write_flow
+from apps.match import match_command as match
+from apps.segment import image_jobs, label_jobs, video_jobs
+from apps.segment.result_files import FIGURES, KINDS, MERGED, files_of, label_files_of
+from apps.stereo import stereo_command as stereo
+from apps.stereo.disparity_files import encoded
+from apps.superpixels import superpixels_command as superpixels
+from apps.track import track_command as track
+
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text("utf-8")
+OUT = Path("out")
+
+
+def section(command):
+    """The rows of a command in the table of files, with names in full."""
+    rows = re.search(rf"^\| {command} \|.*\n(?:\| (?:\||`--|volumes|clips).*\n)*", DOCUMENT, re.MULTILINE)[0]
+    return re.sub(r"`(NAME-\w+)(\.\w+)`, `(\.\w+)`, `(\.\w+)`", r"`\1\2` `\1\3` `\1\4`", rows)
+
+
+def planned(command):
+    """Names of all files that a command may write, for every format and option."""
+    given = Namespace(out="out", truth="t", box=None, table=None, dulmage_mendelsohn=True, model="auto", counts=[9])
+    if command == "segment":
+        given.kinds, given.volume, given.labels = KINDS, False, "labels"
+        files = [*files_of(KINDS, OUT, "NAME").values(), *label_files_of(KINDS, OUT, "NAME", [1]).values()]
+        for suffix in (".png", ".tif", ".ome.tif", ".npy", ".nii.gz", ".nrrd", ".ome.zarr"):
+            files += label_jobs.results_of(Path(f"NAME{suffix}"), given)
+            files += image_jobs.results_of(Path(f"NAME{suffix}"), Namespace(**{**vars(given), "labels": None}))
+        files.append(video_jobs._overlay("NAME", given))
+        return files + [OUT / annotation_files.SUFFIXES[kind] for kind in MERGED]
+    if command == "demo":
+        return [OUT / re.sub("^[a-z]+", "NAME", name) for name in demo.FILES]
+    files = []
+    modules = {"stereo": stereo, "flow": flow, "superpixels": superpixels}
+    for given.format in modules.get(command, denoise).FORMATS:
+        if command == "denoise":
+            files.append(denoise._file(Path("NAME.png"), given))
+        elif command == "superpixels":
+            files += superpixels._files("NAME", given)[0].values()
+        elif command in modules:
+            files += modules[command]._files("NAME", given).values()
+        else:
+            name = "FIRST-SECOND" if command == "match" else "NAME"
+            files += {"match": match, "track": track, "matching": matching}[command]._files(name, given).values()
+    return files
+
+
+@pytest.mark.parametrize(
+    "command", ["segment", "denoise", "superpixels", "stereo", "flow", "match", "track", "matching", "demo"]
+)
+def test_the_table_names_every_file(command):
+    files = planned(command)
+    assert files
+    missing = {path.name for path in files if f"`{path.name}`" not in section(command)}
+    assert not missing, f"docs/files.md lacks {sorted(missing)} of {command}"
+
+
+def test_the_document_names_every_kind():
+    """Of --write."""
+    (kinds,) = re.findall(r"The kinds are (.*?)\.\s", DOCUMENT, re.DOTALL)
+    words = re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", kinds))
+    assert [word for word in words if word != "and"] == [*FIGURES, *annotation_files.SUFFIXES]
+
+
+DISPARITY = np.array([[0.5, 12.25, 200.0], [3.0, 7.125, 1.0]], np.float32)
+FLOW = np.dstack([DISPARITY, -DISPARITY / 2]).astype(np.float32)
+VALID = np.array([[True, False, True], [True, True, True]])
+
+
+@pytest.mark.parametrize("kind", stereo.FORMATS)
+def test_tools_read_disparities(tmp_path, kind):
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(encoded(DISPARITY, kind))
+    if kind == "npy":
+        np.testing.assert_array_equal(np.load(path), DISPARITY)
+        return
+    scale = 256 if kind == "png" else 1
+    np.testing.assert_array_equal(cv2.imread(str(path), cv2.IMREAD_UNCHANGED) / scale, DISPARITY)
+    if kind == "png":  # as KITTI's devkit for Python does
+        np.testing.assert_array_equal(imageio.v3.imread(path).astype(float) / 256, DISPARITY)
+
+
+@pytest.mark.parametrize("kind", flow.FORMATS)
+def test_tools_read_flows(tmp_path, kind):
+    path = write_flow(tmp_path / f"a{SUFFIX_OF[kind]}", FLOW, VALID)
+    if kind == "flo":
+        read = cv2.readOpticalFlow(str(path))
+        assert (np.abs(read[~VALID]) > 1e9).all(), "unknown by Middlebury's convention"
+    elif kind == "kitti":
+        pixels = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)[..., ::-1].astype(float)
+        read, valid = (pixels[..., :2] - 2**15) / 64, pixels[..., 2]
+        np.testing.assert_array_equal(valid, VALID)
+        np.testing.assert_allclose(read[VALID], FLOW[VALID], atol=1 / 128)
+        return
+    elif kind == "pfm":
+        pixels = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)[..., ::-1]
+        read = pixels[..., :2]
+        np.testing.assert_array_equal(pixels[..., 2], VALID)
+    else:
+        read = np.load(path) if kind == "npy" else np.load(path)["flow"]
+        assert np.isnan(read[~VALID]).all()
+    np.testing.assert_array_equal(read[VALID], FLOW[VALID])

@@ -1,0 +1,154 @@
+"""A noisy ball as a volume, and files of all formats that contain it."""
+
+import gzip
+import locale
+
+import numpy as np
+import pytest
+import SimpleITK
+import tifffile
+import zarr
+
+SHAPE = (12, 24, 26)
+SPACING = (2.0, 0.8, 0.7)  # z, y, x
+ORIGIN = (-100.5, 20.25, 33.0)  # x, y, z
+
+
+def oblique():
+    """Directions turned by 0.3 about z and 0.2 about x, with the x and z axes reversed."""
+    a, b = 0.3, 0.2
+    about_z = np.array([[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]])
+    about_x = np.array([[1, 0, 0], [0, np.cos(b), -np.sin(b)], [0, np.sin(b), np.cos(b)]])
+    return about_z @ about_x @ np.diag([-1.0, 1.0, -1.0])
+
+
+class Ball:
+    """Values like CT (int16, negative), labels 1 in a ball and 2 around it, seeds and strokes of both."""
+
+    def __init__(self):
+        z, y, x = np.mgrid[: SHAPE[0], : SHAPE[1], : SHAPE[2]]
+        self.truth = np.where(4 * (z - 6) ** 2 + (y - 12) ** 2 + (x - 13) ** 2 < 64, 1, 2).astype(np.uint8)
+        noise = np.random.default_rng(0).normal(0, 60, SHAPE)
+        self.values = (np.where(self.truth == 1, 300, -700) + noise).astype(np.int16)
+        self.seeds = np.zeros(SHAPE, np.uint8)
+        self.seeds[5:8, 11:14, 12:15] = 1
+        self.seeds[:, :2] = 2
+
+
+@pytest.fixture
+def ball():
+    return Ball()
+
+
+def itk_image(values, spacing=SPACING, origin=ORIGIN, direction=None):
+    image = SimpleITK.GetImageFromArray(values)
+    image.SetSpacing(spacing[::-1])
+    image.SetOrigin(origin)
+    image.SetDirection((oblique() if direction is None else direction).ravel())
+    return image
+
+
+def write_itk_image(path, values, compress=False, **geometry):
+    SimpleITK.WriteImage(itk_image(values, **geometry), str(path), useCompression=compress)
+    return path
+
+
+def write_dicom(folder, values, *, series="1.2.3.4", spacing=SPACING, places=None, prefix="", description="chest"):
+    """One file per slice, in a reversed order of names; `places` are the slices' positions along z."""
+    folder.mkdir(exist_ok=True)
+    before = locale.setlocale(locale.LC_ALL)
+    for k, plane in enumerate(values):
+        place = spacing[0] * k if places is None else places[k]
+        image = SimpleITK.GetImageFromArray(plane[None])
+        image.SetSpacing((spacing[2], spacing[1], spacing[0]))
+        tags = {
+            "0008|0060": "CT",
+            "0008|103e": description,
+            "0020|000d": "1.2.3",
+            "0020|000e": series,
+            "0020|0013": str(k + 1),
+            "0020|0032": f"-5\\7.5\\{place}",
+            "0020|0037": "1\\0\\0\\0\\1\\0",
+            "0028|1052": "-1024",
+            "0028|1053": "1",
+        }
+        for tag, value in tags.items():
+            image.SetMetaData(tag, value)
+        writer = SimpleITK.ImageFileWriter()
+        writer.KeepOriginalImageUIDOn()
+        writer.SetFileName(str(folder / f"{prefix}{len(values) - k:03}.dcm"))
+        writer.Execute(image)
+    locale.setlocale(locale.LC_ALL, before)  # GDCM's writer changes it
+    return folder
+
+
+OME_AXES = [
+    {"name": "t", "type": "time", "unit": "second"},
+    {"name": "c", "type": "channel"},
+    *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"),
+]
+
+
+def write_ome_zarr(path, values, version="0.4", axes=OME_AXES, scale=None, extra=()):
+    """An image of one level, with a scale and a translation, whose axes t and c have length 1."""
+    group = zarr.open_group(str(path), mode="w", zarr_format=2 if version == "0.4" else 3)
+    full = values.reshape((1,) * (len(axes) - values.ndim) + values.shape)
+    separator = {"chunk_key_encoding": {"name": "v2", "separator": "/"}} if version == "0.4" else {}
+    array = group.create_array("s0", shape=full.shape, chunks=full.shape, dtype=full.dtype, **separator)
+    array[...] = full
+    ones = [1.0] * (len(axes) - 3)
+    steps = [
+        {"type": "scale", "scale": [*ones, *(SPACING if scale is None else scale)]},
+        {"type": "translation", "translation": [*(0 * n for n in ones), 33.0, 20.25, -100.5]},
+    ]
+    image = {"axes": axes, "datasets": [{"path": "s0", "coordinateTransformations": [*steps, *extra]}]}
+    if version == "0.4":
+        group.attrs["multiscales"] = [{"version": version, **image}]
+    else:
+        group.attrs["ome"] = {"version": version, "multiscales": [image]}
+    return path
+
+
+def write_imagej(path, values, **metadata):
+    stated = {"axes": "ZYX", "spacing": 2.0, "unit": "um", **metadata}
+    tifffile.imwrite(path, values, imagej=True, resolution=(1 / 0.7, 1 / 0.8), metadata=stated)
+    return path
+
+
+def write_ome_tiff(path, values, **metadata):
+    stated = {"axes": "ZYX"}
+    for axis, size in zip("ZYX", SPACING, strict=True):
+        stated |= {f"PhysicalSize{axis}": size, f"PhysicalSize{axis}Unit": "µm"}
+    tifffile.imwrite(path, values, ome=True, metadata=stated | metadata)
+    return path
+
+
+def write_volume(path, values):
+    """Write a volume in the format of its suffix."""
+    name = path.name
+    if name.endswith(".nii.gz"):
+        return write_itk_image(path, values, compress=True)
+    if name.endswith((".nii", ".nrrd", ".nhdr", ".mha", ".mhd")):
+        return write_itk_image(path, values)
+    if name.endswith(".ome.tif"):
+        return write_ome_tiff(path, values)
+    if name.endswith(".zarr"):
+        return write_ome_zarr(path, values)
+    if name.endswith(".tif"):
+        return write_imagej(path, values)
+    np.save(path, values)
+    return path
+
+
+def cut_short(path, share=2 / 3):
+    """Truncate a file."""
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    return path
+
+
+def repacked(path):
+    """A gzip file whose contents are cut short, and which is itself complete."""
+    data = gzip.decompress(path.read_bytes())
+    path.write_bytes(gzip.compress(data[: len(data) * 2 // 3]))
+    return path

@@ -1,0 +1,252 @@
+"""Volumes that cannot be used: one line that names the argument and the remedy, and nothing written."""
+
+import gzip
+import sys
+
+import nibabel
+import numpy as np
+import pytest
+import SimpleITK
+import tifffile
+
+from apps.common.images import InputError
+from apps.volumes.volume_files import read_volume
+from tests.apps.volumes.conftest import (
+    OME_AXES,
+    SHAPE,
+    cut_short,
+    repacked,
+    write_dicom,
+    write_imagej,
+    write_itk_image,
+    write_ome_tiff,
+    write_ome_zarr,
+    write_volume,
+)
+
+
+def rejected(path, message, folder=False):
+    with pytest.raises(InputError, match=message) as raised:
+        read_volume(path, folder=folder)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz", "a.nrrd", "a.mha", "a.tif", "a.ome.tif", "a.npy"])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.4, 0.98])
+def test_truncated_files(ball, tmp_path, name, share, capfd):
+    values = ball.values.view(np.uint16)
+    path = cut_short(write_volume(tmp_path / name, values), share)
+    if share > 0.9 and name.endswith(".tif"):  # only entries of pages are lost, all voxels are there
+        np.testing.assert_array_equal(read_volume(path).values, values)
+        return
+    rejected(path, r"image: (cannot read .*a\.[a-z.]+' \(.*\); pass a complete|'.*' is empty; pass a complete)")
+    assert capfd.readouterr().err == "", "SimpleITK prints nothing"
+
+
+def test_truncated_inside_gzip(ball, tmp_path):
+    rejected(repacked(write_volume(tmp_path / "a.nii.gz", ball.values)), r"truncated: \d+ of \d+ bytes")
+
+
+@pytest.mark.parametrize("suffix", [".nrrd", ".mha"])
+def test_truncated_compressed_data(ball, tmp_path, suffix, capfd):
+    path = cut_short(write_itk_image(tmp_path / f"a{suffix}", ball.values, compress=True))
+    rejected(path, r"image: cannot read .*pass a complete")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.mhd", "a.raw"), ("a.nhdr", "a.raw")])
+def test_missing_and_short_data_files(ball, tmp_path, name, data, capfd):
+    path = write_itk_image(tmp_path / name, ball.values)
+    cut_short(tmp_path / data)
+    rejected(path, r"image: cannot read .*pass a complete")
+    (tmp_path / data).unlink()
+    rejected(path, r"image: cannot read .*(a\.raw' does not exist|couldn't open)")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd", "a.tif", "a.npy", "a.dcm"])
+@pytest.mark.parametrize(
+    "content",
+    [b"hello " * 200, b"\x89PNG\r\n\x1a\n" + bytes(400), gzip.compress(bytes(999))],
+    ids=["text", "PNG", "gzip"],  # the bytes of gzip contain the time, and a test's name must not
+)
+def test_wrong_suffix(tmp_path, name, content, capfd):
+    (tmp_path / name).write_bytes(content)
+    rejected(tmp_path / name, r"image: cannot read .*pass a complete")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("actual", "named", "message"), [
+    ("a.nrrd", "b.nii", "it looks like NRRD"),
+    ("a.mha", "b.nrrd", "it looks like MetaImage"),
+    ("a.nii", "b.mha", "it looks like NIfTI"),
+    ("a.nii", "b.nii.gz", "not compressed by gzip, it looks like NIfTI"),
+    ("a.nii.gz", "b.nii", "it looks like gzip"),
+    ("a.tif", "b.dcm", "not a DICOM file, it looks like TIFF"),
+])  # fmt: skip
+def test_suffix_of_another_format(ball, tmp_path, actual, named, message):
+    write_volume(tmp_path / actual, ball.values.view(np.uint16)).rename(tmp_path / named)
+    rejected(tmp_path / named, message)
+
+
+def test_missing_file_and_no_volume(tmp_path):
+    rejected(tmp_path / "gone.nii.gz", r"image: no file '.*gone\.nii\.gz'; check the path")
+    (tmp_path / "a.txt").write_text("text")
+    rejected(tmp_path / "a.txt", r"is not a volume; pass NIfTI")
+    rejected(tmp_path, r"is not a volume; pass a folder with a DICOM series")
+    (tmp_path / "a.zarr").mkdir()
+    rejected(tmp_path / "a.zarr", r"no zarr metadata in it")
+
+
+@pytest.mark.parametrize("name", ["a.nii.gz", "a.nrrd", "a.mha", "a.tif", "a.ome.tif", "a.npy", "a.ome.zarr"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite(ball, tmp_path, name, value):
+    values = ball.values.astype(np.float32)
+    values[3, 4, 5] = value
+    rejected(write_volume(tmp_path / name, values), r"holds NaN or infinity; .* numpy\.nan_to_num")
+
+
+def test_several_values_per_voxel(ball, tmp_path):
+    image = SimpleITK.GetImageFromArray(np.stack([ball.values] * 3, axis=-1), isVector=True)
+    SimpleITK.WriteImage(image, str(tmp_path / "a.mha"))
+    rejected(tmp_path / "a.mha", "holds 3 values per voxel; save one channel")
+
+
+@pytest.mark.parametrize("suffix", [".nii.gz", ".nrrd"])
+def test_four_and_two_axes(ball, tmp_path, suffix):
+    four = SimpleITK.JoinSeries([SimpleITK.GetImageFromArray(ball.values)] * 2)
+    SimpleITK.WriteImage(four, str(tmp_path / f"four{suffix}"))
+    rejected(tmp_path / f"four{suffix}", "has 4 axes of 26x24x12x2 voxels; save one volume of three axes")
+    SimpleITK.WriteImage(SimpleITK.GetImageFromArray(ball.values[0]), str(tmp_path / f"two{suffix}"))
+    rejected(tmp_path / f"two{suffix}", "holds a single image of 26x24 pixels; a volume has three axes")
+
+
+def test_nifti_that_itk_cannot_represent(ball, tmp_path):
+    affine = np.eye(4)
+    affine[0, 1] = 0.4
+    nibabel.save(nibabel.Nifti1Image(ball.values.T, affine), tmp_path / "shear.nii")
+    rejected(tmp_path / "shear.nii", "only supports orthonormal direction cosines")
+    nibabel.save(nibabel.Nifti2Image(ball.values.T, np.eye(4)), tmp_path / "two.nii")
+    rejected(tmp_path / "two.nii", "NIfTI-2, which SimpleITK does not read; convert it to NIfTI-1")
+
+
+def test_header_that_claims_a_huge_volume(ball, tmp_path):
+    path = write_volume(tmp_path / "a.nii", ball.values)
+    data = bytearray(path.read_bytes())
+    data[42:48] = b"\xff\x7f" * 3
+    path.write_bytes(data)
+    rejected(path, r"truncated: \d+ of \d+ bytes")
+
+
+@pytest.mark.parametrize(("axes", "count", "message"), [
+    ("CYX", 12, r"has several channels \(axes C 12, Y 24, X 26\); if they are slices, save the file with Z slices"),
+    ("TYX", 12, "has several points in time"),
+    ("ZCYX", 6, r"has several channels \(axes Z 6, C 2, Y 24, X 26\); save one of them as a volume"),
+    ("TZYX", 6, "has several points in time"),
+])  # fmt: skip
+def test_channels_and_times_of_imagej_and_ome(ball, tmp_path, axes, count, message):
+    values = ball.values.view(np.uint16)
+    if len(axes) == 4:
+        values = values.reshape((count, 2, 24, 26) if axes[1] == "C" else (2, count, 24, 26))
+        message = message.replace("Z 6, T 2", "T 2, Z 6")
+    rejected(write_imagej(tmp_path / "a.tif", values, axes=axes), message)
+    rejected(write_ome_tiff(tmp_path / "a.ome.tif", values, axes=axes), message)
+
+
+def test_bands_are_no_slices(tmp_path):
+    image = np.zeros((400, 300, 5), np.uint16)
+    tifffile.imwrite(tmp_path / "pages.tif", image)
+    rejected(tmp_path / "pages.tif", r"holds 400 pages of 5x300 pixels, which look like one image of 5 bands")
+    tifffile.imwrite(tmp_path / "contig.tif", image, planarconfig="contig", photometric="minisblack")
+    rejected(tmp_path / "contig.tif", r"has several channels \(axes Y 400, X 300, S 5\)")
+    tifffile.imwrite(tmp_path / "planes.tif", image.transpose(2, 0, 1).copy(), planarconfig="separate",
+                     photometric="minisblack")  # fmt: skip
+    rejected(tmp_path / "planes.tif", r"has several channels \(axes S 5, Y 400, X 300\)")
+    tifffile.imwrite(tmp_path / "narrow.tif", np.zeros((12, 300, 5), np.uint16))
+    assert read_volume(tmp_path / "narrow.tif").values.shape == (12, 300, 5), "slices of a narrow volume"
+
+
+def test_colours_and_several_images(tmp_path):
+    tifffile.imwrite(tmp_path / "rgb.tif", np.zeros((6, 40, 50, 3), np.uint8), photometric="rgb")
+    rejected(tmp_path / "rgb.tif", "has several channels")
+    with tifffile.TiffWriter(tmp_path / "two.tif") as file:
+        file.write(np.zeros((6, 40, 50), np.uint8))
+        file.write(np.zeros((3, 20, 20), np.uint8), photometric="minisblack")
+    rejected(tmp_path / "two.tif", "holds 2 images of sizes 6x40x50, 3x20x20; save one of them")
+
+
+@pytest.mark.parametrize(("values", "axes", "message"), [
+    (np.zeros((1, 2, 3, 4, 5), np.uint8), OME_AXES, r"has several channels \(axes t 1, c 2, z 3, y 4, x 5\)"),
+    (np.zeros((2, 1, 3, 4, 5), np.uint8), OME_AXES, "has several points in time"),
+    (np.zeros((3, 4, 5), np.uint8), OME_AXES[:1:-1], r"axes x 3, y 4, z 5; a volume has the axes z, y, x"),
+    (np.zeros((3, 4, 5), np.uint8), [*OME_AXES[:1], *OME_AXES[3:]], "has several points in time"),
+])  # fmt: skip
+def test_axes_of_ome_zarr(tmp_path, values, axes, message):
+    scale = [1.0] * 3
+    rejected(write_ome_zarr(tmp_path / "a.zarr", values, axes=axes, scale=scale), message)
+
+
+def test_zarr_that_is_no_image(ball, tmp_path):
+    import zarr
+
+    zarr.open_group(str(tmp_path / "plain.zarr"), mode="w", zarr_format=3).create_group("0")
+    rejected(tmp_path / "plain.zarr", r"no multiscales metadata; pass the folder of an image, such as '0' in it")
+    zarr.open_array(str(tmp_path / "array.zarr"), mode="w", shape=(2, 3, 4), dtype="u1")
+    rejected(tmp_path / "array.zarr", "array without the metadata of OME-Zarr")
+    path = write_ome_zarr(tmp_path / "turned.zarr", ball.values, extra=[{"type": "affine", "affine": []}])
+    rejected(path, "has a transformation of type 'affine'; scale and translation are supported")
+    path = write_ome_zarr(tmp_path / "flat.zarr", ball.values, scale=(0.0, 1.0, 1.0))
+    rejected(path, r"a scale of \[1.0, 1.0, 0.0, 1.0, 1.0\]")
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.999])
+def test_truncated_chunks_of_zarr(ball, tmp_path, version, share):
+    path = write_ome_zarr(tmp_path / "broken.zarr", ball.values, version)
+    cut_short(max((one for one in path.rglob("*") if one.is_file()), key=lambda one: one.stat().st_size), share)
+    rejected(path, r"cannot read .*broken\.zarr' \(.*\); pass a complete OME-Zarr folder")
+
+
+def test_dicom_series_that_are_no_volume(ball, tmp_path):
+    write_dicom(tmp_path / "mixed", ball.values)
+    write_dicom(tmp_path / "mixed", ball.values[:3], series="9.9", prefix="other", description="scout")
+    message = r"holds 2 series: 1\.2\.3\.4 \(chest, 12 files such as '001\.dcm'\), 9\.9 \(scout, 3 files such as "
+    rejected(tmp_path / "mixed", message + r"'other001\.dcm'\); pass one file of the series wanted")
+
+    write_dicom(tmp_path / "gap", ball.values)
+    (tmp_path / "gap" / "004.dcm").unlink()
+    rejected(tmp_path / "gap", r"lacks slices: '005\.dcm' and '003\.dcm' are 4 mm apart, most others 2 mm")
+
+    write_dicom(tmp_path / "twice", ball.values)
+    write_dicom(tmp_path / "twice", ball.values, prefix="again")
+    rejected(tmp_path / "twice", "has two slices at one position, .* such as one point in time")
+
+    write_dicom(tmp_path / "one", ball.values[:1])
+    rejected(tmp_path / "one", "holds one slice; a volume has two or more slices in a folder")
+
+    write_dicom(tmp_path / "sizes", ball.values)
+    write_dicom(tmp_path / "sizes", ball.values[:1, :20], prefix="small", places=[90])
+    rejected(tmp_path / "sizes", r"different sizes: 'small001\.dcm' is 26x20, '001\.dcm' 26x24")
+
+    write_dicom(tmp_path / "short", ball.values)
+    cut_short(tmp_path / "short" / "003.dcm", 0.5)
+    rejected(tmp_path / "short", r"003\.dcm: .*; pass a complete DICOM series")
+
+
+@pytest.mark.parametrize(("name", "package"), [("a.nii.gz", "SimpleITK"), ("a.nrrd", "SimpleITK"), ("a.zarr", "zarr")])
+def test_missing_packages_are_named(ball, tmp_path, name, package, monkeypatch):
+    path = write_volume(tmp_path / name, ball.values)
+    monkeypatch.setitem(sys.modules, package, None)
+    rejected(path, rf"which requires {package}; pip install 'cutmatch\[volumes\]'")
+
+
+def test_dicom_without_simple_itk(ball, tmp_path, monkeypatch):
+    write_dicom(tmp_path / "series", ball.values)
+    monkeypatch.setitem(sys.modules, "SimpleITK", None)
+    rejected(tmp_path / "series", r"is a DICOM volume, which requires SimpleITK")
+
+
+def test_pages_need_no_package_of_the_extra(ball, tmp_path, monkeypatch):
+    for package in ("SimpleITK", "zarr"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert read_volume(write_imagej(tmp_path / "a.tif", ball.values.view(np.uint16))).values.shape == SHAPE

@@ -1,0 +1,356 @@
+"""`cutmatch segment` on volumes: from files to files of the same format."""
+
+import json
+
+import nibabel
+import numpy as np
+import pytest
+import SimpleITK
+import tifffile
+from PIL import Image
+
+from apps import cli
+from apps.common.images import InputError
+from apps.segment.volume_object import refine_mask, segment_object
+from apps.volumes.volume_files import read_volume
+from tests.apps.volumes.conftest import (
+    SHAPE,
+    SPACING,
+    write_dicom,
+    write_imagej,
+    write_itk_image,
+    write_ome_zarr,
+    write_volume,
+)
+
+VOXEL = SPACING[0] * SPACING[1] * SPACING[2]
+
+
+def segment(folder, *arguments):
+    """Run the command with --out folder/out; return its status and the report."""
+    line = ["segment", *map(str, arguments), "--out", str(folder / "out"), "--json", str(folder / "r.json")]
+    status = cli.main([*line, "--device", "cpu"])
+    return status, json.loads((folder / "r.json").read_text()) if status == 0 else None
+
+
+FORMATS = {
+    "a.nii": "a-{}.nii.gz",
+    "a.nii.gz": "a-{}.nii.gz",
+    "a.nrrd": "a-{}.nrrd",
+    "a.nhdr": "a-{}.nrrd",
+    "a.mha": "a-{}.mha",
+    "a.mhd": "a-{}.mha",
+    "a.tif": "a-{}.tif",
+    "a.ome.tif": "a-{}.ome.tif",
+    "a.ome.zarr": "a-{}.ome.zarr",
+    "a.npy": "a-{}.npy",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("option", ["--labels", "--scribbles"])
+def test_every_format(ball, tmp_path, name, option, capsys):
+    path = write_volume(tmp_path / name, ball.values if "tif" not in name else ball.values.astype(np.float32))
+    seeds = write_volume(tmp_path / f"seeds-{name}", ball.seeds)
+    status, report = segment(tmp_path, path, option, seeds)
+    assert status == 0
+    kind = "labels" if option == "--labels" else "mask"
+    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == sorted(
+        [FORMATS[name].format(kind), "a-segment.json", "a-slices.png"]
+    )
+    written = tmp_path / "out" / FORMATS[name].format(kind)
+    found = read_volume(written)
+    wanted = ball.truth if kind == "labels" else ball.truth == 1
+    assert (found.values == wanted).mean() > 0.99
+    assert found.values.dtype == np.uint8
+    given = read_volume(path)
+    if name == "a.npy":
+        assert report["spacing"] == [1, 1, 1]
+        assert (report["spacing_from"], report["volume_unit"], report["unit"]) == ("default", "voxels", None)
+    else:
+        np.testing.assert_allclose(found.geometry.spacing, given.geometry.spacing, rtol=1e-7)
+        np.testing.assert_allclose(report["spacing"], SPACING, rtol=1e-6)
+        assert report["unit"] == ("mm" if name[2:5] in ("nii", "nrr", "nhd", "mha", "mhd") else "µm")
+        assert report["volume_unit"] == f"{report['unit']}³"
+        np.testing.assert_allclose(report["volumes"]["1"], report["pixels"]["1"] * VOXEL, rtol=1e-5)
+        assert report["spacing_from"] == "file"
+    assert report["pixels"]["1"] == (found.values == 1).sum()
+    assert report["volume_unit"] in capsys.readouterr().out
+    # A second run replaces its own results, folders too.
+    assert segment(tmp_path, path, option, seeds)[0] == 0
+
+
+def test_seeds_in_another_format_without_geometry(ball, tmp_path):
+    path = write_itk_image(tmp_path / "a.nii.gz", ball.values)
+    np.save(tmp_path / "seeds.npy", ball.seeds)
+    assert segment(tmp_path, path, "--labels", tmp_path / "seeds.npy")[0] == 0
+
+
+def test_dicom_series_becomes_nifti(ball, tmp_path):
+    folder = write_dicom(tmp_path / "chest", ball.values)
+    np.save(tmp_path / "seeds.npy", ball.seeds)
+    status, report = segment(tmp_path, folder, "--scribbles", tmp_path / "seeds.npy")
+    assert status == 0
+    found = nibabel.load(tmp_path / "out" / "chest-mask.nii.gz")
+    given = itk_affine(folder)
+    np.testing.assert_allclose(found.affine, given, atol=1e-6)
+    assert (np.asarray(found.dataobj).T == (ball.truth == 1)).mean() > 0.99
+    assert report["unit"] == "mm"
+
+
+def itk_affine(folder):
+    """The affine matrix, as nibabel has it, of a series read by SimpleITK's own reader of series."""
+    names = SimpleITK.ImageSeriesReader.GetGDCMSeriesFileNames(str(folder))
+    image = SimpleITK.ReadImage(names)
+    affine = np.eye(4)
+    affine[:3, :3] = np.reshape(image.GetDirection(), (3, 3)) * image.GetSpacing()
+    affine[:3, 3] = image.GetOrigin()
+    return np.diag([-1, -1, 1, 1]) @ affine
+
+
+def test_spacing_of_the_file_is_used_unless_overridden(ball, tmp_path):
+    values = np.where(ball.truth == 1, 130, 100) + np.random.default_rng(1).normal(0, 25, SHAPE)
+    path = write_itk_image(tmp_path / "a.nii.gz", values.astype(np.float32))
+    seeds = write_itk_image(tmp_path / "seeds.nii.gz", ball.seeds)
+    np.save(tmp_path / "a.npy", values.astype(np.float32))
+    np.save(tmp_path / "seeds.npy", ball.seeds)
+    energies = {}
+    for name, image, options in (
+        ("file", path, []),
+        ("override", path, ["--spacing", 1, 1, 1]),
+        ("plain", tmp_path / "a.npy", []),
+        ("stated", tmp_path / "a.npy", ["--spacing", *SPACING]),
+    ):
+        marks = seeds if image == path else tmp_path / "seeds.npy"
+        status, report = segment(tmp_path, image, "--labels", marks, *options, "--overwrite")
+        assert status == 0
+        energies[name] = report["energies"]
+        if name == "override":
+            assert report["spacing_from"] == "--spacing"
+            np.testing.assert_allclose(report["spacing_in_file"], SPACING, rtol=1e-6)
+            assert report["volumes"]["1"] == report["pixels"]["1"]
+            found = nibabel.load(tmp_path / "out" / "a-labels.nii.gz")
+            np.testing.assert_allclose(found.header.get_zooms(), SPACING[::-1], rtol=1e-6)
+    assert energies["file"] == pytest.approx(energies["stated"])
+    assert energies["override"] == energies["plain"]
+    assert energies["file"] != energies["plain"]
+
+
+def test_strokes_with_the_codes_of_images(ball, tmp_path):
+    path = write_itk_image(tmp_path / "a.nrrd", ball.values)
+    masks = []
+    grey = np.select([ball.seeds == 1, ball.seeds == 2], [255, 0], 128).astype(np.uint8)
+    for name, strokes, options in (
+        ("index", ball.seeds, []),
+        ("grey", grey, []),
+        ("forced", grey, ["--encoding", "grey"]),
+    ):
+        seeds = write_itk_image(tmp_path / f"{name}.nrrd", strokes)
+        assert segment(tmp_path, path, "--scribbles", seeds, *options)[0] == 0
+        masks.append(read_volume(tmp_path / "out" / "a-mask.nrrd").values)
+    np.testing.assert_array_equal(masks[0], masks[1])
+    np.testing.assert_array_equal(masks[0], masks[2])
+
+
+def test_parts_holes_and_truth(ball, tmp_path):
+    ball.values[5:7, 11:13, 17:19] = -700  # a hole
+    ball.values[1:3, 20:23, 20:23] = 300  # a part without a stroke
+    path = write_itk_image(tmp_path / "a.nii.gz", ball.values)
+    seeds = write_itk_image(tmp_path / "seeds.nii.gz", ball.seeds)
+    truth = write_itk_image(tmp_path / "truth.nii.gz", np.uint8(255) * (ball.truth == 1).astype(np.uint8))
+    found = {}
+    for options in (
+        (),
+        ("--keep", "all"),
+        ("--keep", "largest"),
+        ("--fill-holes",),
+        ("--min-area", "20", "--keep", "all"),
+    ):
+        status, report = segment(tmp_path, path, "--scribbles", seeds, "--truth", truth, *options)
+        assert status == 0
+        assert report["truth"]["iou_percent"] > 90
+        found[options] = nibabel.load(tmp_path / "out" / "a-mask.nii.gz").get_fdata().T > 0
+    hole, part = (slice(5, 7), slice(11, 13), slice(17, 19)), (slice(1, 3), slice(20, 23), slice(20, 23))
+    assert not found[()][hole].any()
+    assert not found[()][part].any()
+    assert found[("--keep", "all")][part].all()
+    assert not found[("--keep", "largest")][part].any()
+    assert found[("--fill-holes",)][hole].all()
+    dropped = found[("--min-area", "20", "--keep", "all")]
+    assert dropped[hole].all()
+    assert not dropped[part].any()
+
+
+@pytest.mark.parametrize("given", ["slices", "a.nii.gz"])
+def test_strokes_in_some_slices(ball, tmp_path, given):
+    """Painted slices: red and blue, and values 1 and 2."""
+    if given == "slices":
+        (tmp_path / "slices").mkdir()
+        for n, plane in enumerate(ball.values.astype(np.uint16)):
+            tifffile.imwrite(tmp_path / "slices" / f"s{n + 101}.tif", plane)
+        image, first, options = tmp_path / "slices", 101, ["--volume"]
+    else:
+        image, first, options = write_itk_image(tmp_path / given, ball.values), 0, []
+    (tmp_path / "marks").mkdir()
+    painted = np.full((*SHAPE[1:], 3), 255, np.uint8)
+    painted[ball.seeds[6] == 1] = (230, 20, 20)
+    painted[ball.seeds[6] == 2] = (20, 30, 230)
+    Image.fromarray(painted).save(tmp_path / "marks" / f"s{first + 6}.png")
+    Image.fromarray(ball.seeds[3]).save(tmp_path / "marks" / f"s{first + 3}.png")
+    Image.fromarray(np.zeros(SHAPE[1:], np.uint8)).save(tmp_path / "marks" / f"s{first + 4}.png")
+    if given == "slices":
+        ball.values = ball.values.astype(np.uint16)
+    status, _ = segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options)
+    assert status == 0
+    stem, suffix = ("slices", ".tif") if given == "slices" else ("a", ".nii.gz")
+    assert (read_volume(tmp_path / "out" / f"{stem}-mask{suffix}").values == (ball.truth == 1)).mean() > 0.98
+    Image.fromarray(ball.seeds[3]).save(tmp_path / "marks" / "s999.png")
+    assert segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options, "--overwrite")[0] == 2
+
+
+def test_folder_of_volumes(ball, tmp_path, capsys):
+    for folder in ("scans", "seeds"):
+        (tmp_path / folder).mkdir()
+    for name in ("b.nii.gz", "c.nrrd", "d.ome.zarr", "e.ome.tif"):
+        write_volume(tmp_path / "scans" / name, ball.values.astype(np.float32))
+        write_volume(tmp_path / "seeds" / name, ball.seeds)
+    (tmp_path / "seeds" / "c.nrrd").unlink()
+    line = [tmp_path / "scans", "--scribbles", tmp_path / "seeds", "--resume"]
+    assert segment(tmp_path, *line)[0] == 1
+    captured = capsys.readouterr()
+    assert "3 done, 0 skipped, 1 failed" in captured.out
+    assert "--scribbles: folder" in captured.err
+    assert "no file named 'c'" in captured.err
+    write_volume(tmp_path / "seeds" / "c.nrrd", ball.seeds)
+    assert segment(tmp_path, *line)[0] == 0
+    assert "1 done, 3 skipped, 0 failed" in capsys.readouterr().out
+    # A changed chunk of a zarr folder is a changed input.
+    write_ome_zarr(tmp_path / "scans" / "d.ome.zarr", ball.values.astype(np.float32) + 1)
+    assert segment(tmp_path, *line)[0] == 0
+    assert "1 done, 3 skipped, 0 failed" in capsys.readouterr().out
+    names = {p.name for p in (tmp_path / "out").glob("*-mask*")}
+    assert names == {"b-mask.nii.gz", "c-mask.nrrd", "d-mask.ome.zarr", "e-mask.ome.tif"}
+
+
+@pytest.mark.parametrize("changed", ["slice", "data"])
+def test_resume_sees_all_files_of_a_volume(ball, tmp_path, changed, capsys):
+    np.save(tmp_path / "seeds.npy", ball.seeds)
+    if changed == "slice":
+        write_dicom(tmp_path / "chest", ball.values)
+        image = tmp_path / "chest" / "005.dcm"
+    else:
+        image = write_itk_image(tmp_path / "chest.mhd", ball.values)
+    line = [image, "--labels", tmp_path / "seeds.npy", "--resume"]
+    assert segment(tmp_path, *line)[0] == 0
+    assert segment(tmp_path, *line)[0] == 0
+    assert "1 skipped" in capsys.readouterr().out
+    if changed == "slice":
+        write_dicom(tmp_path / "chest", ball.values + np.int16(1))
+    else:
+        write_itk_image(image, ball.values + np.int16(1))
+    assert segment(tmp_path, *line)[0] == 0
+    assert "1 done, 0 skipped" in capsys.readouterr().out
+
+
+BAD = [
+    (["a.nii.gz", "--scribbles", "moved.nii.gz"], r"moved\.nii\.gz' has spacing 2 0\.8 0\.7 mm .*origin 0 0 0 .*, but "
+     r"the image has spacing 2 0\.8 0\.7 mm .*origin -100\.5 20\.25 33.*; resample it"),
+    (["a.nii.gz", "--labels", "coarse.nii.gz"], r"has spacing 3 0\.8 0\.7 mm .*, but .* has spacing 2 0\.8"),
+    (["a.nii.gz", "--labels", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has spacing"),
+    (["a.nii.gz", "--scribbles", "short.nii.gz"], r"--scribbles is 5x24x26 voxels, but the image is 12x24x26 voxels"),
+    (["a.nii.gz", "--scribbles", "photo.png"], r"--scribbles: .*photo\.png' is not a volume"),
+    (["a.nii.gz", "--scribbles", "one.nii.gz"], r"--scribbles marks no background; add a stroke on it \(blue, or"),
+    (["a.nii.gz", "--scribbles", "empty.nii.gz"], r"--scribbles: .*empty\.nii\.gz' is empty: no stroke"),
+    (["a.nii.gz", "--scribbles", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
+    (["a.nii.gz", "--scribbles", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
+    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --labels"),
+    (["flat.nii.gz", "--scribbles", "seeds.nii.gz"], r"flat\.nii\.gz' is constant: every voxel is 4; pass one whose"),
+    (["photo.png", "--scribbles", "photo.png", "--volume"], r"photo\.png' is not a volume; pass a NIfTI"),
+    (["a.nii.gz", "--scribbles", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
+    (["a.nii.gz", "--scribbles", "named"], r"first\.png' belongs to no slice; end its name in the number of"),
+    (["series", "--scribbles", "seeds.nii.gz", "--out", "series"], r"--out: .* is the folder of image"),
+    (["a.nii.gz", "--start", "seeds.nii.gz", "--band", "0"], r"--band must be above 0 voxels, got 0"),
+    (["a.nii.gz", "--start", "seeds.nii.gz", "--fill-holes"], r"--fill-holes and --min-area apply to strokes alone"),
+    (["a.nii.gz", "--start", "moved.nii.gz"], r"--start: .*moved\.nii\.gz' has spacing"),
+    (["two.tif", "--scribbles", "photo.png"], r"two\.tif' has several channels"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_is_one_line_and_nothing_is_written(ball, tmp_path, arguments, message, rejects):
+    files = {"a": ball.values, "seeds": ball.seeds, "one": np.uint8(ball.seeds == 1), "empty": 0 * ball.seeds,
+             "codes": 7 * ball.seeds, "short": ball.seeds[:5], "flat": 0 * ball.values + 4}  # fmt: skip
+    for name, values in files.items():
+        write_itk_image(tmp_path / f"{name}.nii.gz", values)
+    write_itk_image(tmp_path / "moved.nii.gz", ball.seeds, origin=(0.0, 0.0, 0.0))
+    write_itk_image(tmp_path / "coarse.nii.gz", ball.seeds, spacing=(3.0, 0.8, 0.7))
+    write_imagej(tmp_path / "two.tif", ball.values.view(np.uint16), axes="CYX")
+    write_dicom(tmp_path / "series", ball.values)
+    for name in ("photo", "marks/7x7", "named/first"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        size = (7, 7) if name == "marks/7x7" else SHAPE[1:]
+        Image.fromarray(np.eye(*size, dtype=np.uint8)).save(tmp_path / f"{name}.png")
+    placed = [word if word.startswith("--") or word == "0" else tmp_path / word for word in arguments]
+    placed += [] if "--out" in arguments else ["--out", tmp_path / "out"]
+    rejects(["segment", *placed], message, tmp_path)
+
+
+def test_object_is_certified(ball, device):
+    found = segment_object(ball.values, ball.seeds, spacing=SPACING, device=device)
+    found.solved.check()
+    assert (found.mask == (ball.truth == 1)).mean() > 0.99
+    assert found.mask[ball.seeds == 1].all()
+    assert not found.mask[ball.seeds == 2].any()
+
+
+def test_refining_a_rough_mask(ball):
+    from scipy import ndimage
+
+    truth = ball.truth == 1
+    start = ndimage.binary_dilation(truth, iterations=2)
+    start[:, :, :12] = False
+    start[:, :, 10:12] |= truth[:, :, 10:12]
+    found = refine_mask(ball.values, start, band=4, spacing=SPACING)
+    found.solved.check()
+    before = np.mean(start == truth)
+    near = ndimage.distance_transform_edt(~start) <= 3
+    assert np.mean(found.mask[near] == truth[near]) > 0.98
+    assert np.mean(found.mask == truth) > before
+    far = ndimage.distance_transform_edt(~start, sampling=np.array(SPACING) / min(SPACING)) > 4
+    assert not found.mask[far].any(), "nothing changes outside of the band"
+    marks = np.zeros(SHAPE, np.int8)
+    marks[6, 12, 13] = 2
+    assert not refine_mask(ball.values, start, marks=marks, spacing=SPACING).mask[6, 12, 13]
+
+
+def test_library_rejects_bad_arguments(ball):
+    with pytest.raises(InputError, match="--keep must be one of touching, all, largest, got 'some'"):
+        segment_object(ball.values, ball.seeds, keep="some")
+    with pytest.raises(InputError, match=r"marks have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
+        segment_object(ball.values, ball.seeds[:5])
+    with pytest.raises(InputError, match="--band must be above 0 voxels, got 0"):
+        refine_mask(ball.values, ball.truth == 1, band=0)
+    with pytest.raises(InputError, match=r"start has shape"):
+        refine_mask(ball.values, ball.truth[:2] == 1)
+
+
+def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
+    from scipy import ndimage
+
+    start = ndimage.binary_dilation(ball.truth == 1, np.ones((1, 5, 5))).astype(np.uint8)
+    path = write_itk_image(tmp_path / "a.nii.gz", ball.values)
+    write_itk_image(tmp_path / "start.nii.gz", start * np.uint8(255))
+    status, report = segment(tmp_path, path, "--start", tmp_path / "start.nii.gz")
+    assert status == 0
+    refined = nibabel.load(tmp_path / "out" / "a-mask.nii.gz").get_fdata().T > 0
+    assert np.mean(refined == (ball.truth == 1)) > np.mean((start == 1) == (ball.truth == 1))
+    assert np.mean(refined == (ball.truth == 1)) > 0.99
+    strokes = np.zeros(SHAPE, np.uint8)
+    strokes[6, 12, 13] = 2
+    write_itk_image(tmp_path / "strokes.nii.gz", strokes)
+    line = [path, "--start", tmp_path / "start.nii.gz", "--scribbles", tmp_path / "strokes.nii.gz"]
+    assert segment(tmp_path, *line)[0] == 0
+    assert not nibabel.load(tmp_path / "out" / "a-mask.nii.gz").get_fdata().T[6, 12, 13]
+    write_itk_image(tmp_path / "start.nii.gz", 0 * start)
+    assert segment(tmp_path, *line)[0] == 2
+    assert "holds no object: all its values are 0" in capsys.readouterr().err
