@@ -4,6 +4,8 @@ On a machine without a GPU the tests marked `gpu` are left out, and so are those
 simulator (NUMBA_ENABLE_CUDASIM=1), where nothing else runs.  CUTMATCH_TEST_GPU=1 says that there must be a GPU.
 
 Tests marked `thorough` are deselected unless the -m expression names that marker or CUTMATCH_THOROUGH=1 is set.
+
+A run of the whole suite is of the quick tier (tests/tiers.py); --all runs all combinations of parameters.
 """
 
 import atexit
@@ -21,9 +23,15 @@ import numba
 import pytest
 
 from gridcut.device import cuda_is_available
+from tests.tiers import is_whole_run, quick_tier
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 LEFT_OUT = pytest.StashKey[int]()
+IN_FULL_TIER = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="the full tier: all combinations of parameters, slow tests too")
 
 
 def has_gpu():
@@ -71,3 +79,25 @@ def pytest_collection_modifyitems(config, items):
     if not thorough_demanded(config) and (left := marked("thorough")):
         config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = [item for item in items if item not in left]
+    full = config.getoption("all") or gpu_demanded() or thorough_demanded(config)
+    if is_whole_run(config) and not full:
+        kept = set(quick := quick_tier(items))
+        config.stash[IN_FULL_TIER] = len(items) - len(quick)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = quick
+
+
+def pytest_sessionfinish(session):
+    """A worker of pytest-xdist, which collects the tests, tells the process that prints the summary."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["in_full_tier"] = session.config.stash.get(IN_FULL_TIER, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[IN_FULL_TIER] = getattr(node, "workeroutput", {}).get("in_full_tier", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if count := config.stash.get(IN_FULL_TIER, 0):
+        terminalreporter.write_line(f"{count} further combinations: ./run tests --all")

@@ -24,6 +24,7 @@ import gridcut
 import matching
 from assign.dense import cheap_columns as lists
 from assign.dense import first_prices as prices
+from gridcut import small
 from gridcut.device import run_threads
 from gridcut.ibfs import ibfs
 from matching.general import general_graph, locally_dominant, parallel
@@ -55,6 +56,7 @@ def solvers() -> dict:
     portfolio.ONE_KERNEL_EDGES = portfolio.PARALLEL_MIN_EDGES = general_graph.PARALLEL_MIN_ENTRIES = 1
     parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     ibfs.STRIP_CELLS = 500
+    small.MAX_PIXELS = 0  # no short path
     lists.PARALLEL_MIN_COSTS = prices.PARALLEL_MIN_COSTS = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))
@@ -90,7 +92,7 @@ def solvers() -> dict:
         "async_global cut": cut(method="async_global", threads=THREADS),
         "ibfs": cut(method="ibfs"),
         "lock_free assignment": total(method="lock_free", threads=THREADS, cycle=200),
-        "dense assignment": total(),
+        "dense assignment": total(method="shortest_paths"),
     }
 
 

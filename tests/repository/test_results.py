@@ -43,7 +43,6 @@ UNSEALED = {
     "out-of-core-cpu",
     "scale-cpu",
     "segment-cpu",
-    "stereo-cpu",
     "superpixels-cpu",
     "volume-cpu",
 }

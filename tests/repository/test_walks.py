@@ -19,17 +19,17 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("gridcut", "assign", "matching", "apps")
 
 
-def max_flow(device):
+def max_flow(device, side=4):
     import gridcut
 
-    ones = np.ones((4, 5), np.int32)
+    ones = np.ones((side, side + 1), np.int32)
     gridcut.max_flow(ones, 2 * ones, {(0, 1): 3, (1, 0): 3}, device=device)
 
 
-def assignment(device):
+def assignment(device, n):
     import assign
 
-    assign.solve(np.arange(16).reshape(4, 4) % 5, device=device)
+    assign.solve(np.arange(n * n).reshape(n, n) % 5, device=device)
 
 
 def maximum_matching(device, from_gpu=False):
@@ -57,7 +57,8 @@ def segment_command():
 
 sim = pytest.mark.sim
 WALKS = [  # row of the table, call, first kernel, most frames, most files
-    ("`gridcut.max_flow`, CPU", lambda: max_flow("cpu"), "gridcut.ibfs.ibfs:push_one_hop", 9, 4),
+    ("`gridcut.max_flow`, small grid", lambda: max_flow("cpu"), "gridcut.small:largest_in_planes", 2, 2),
+    ("`gridcut.max_flow`, CPU", lambda: max_flow("cpu", 130), "gridcut.ibfs.ibfs:push_one_hop", 9, 4),
     pytest.param(
         *("`gridcut.max_flow`, CUDA", lambda: max_flow("cuda"), "gridcut.cuda.device_load:bounds_kernel", 8, 4),
         marks=sim,
@@ -66,7 +67,8 @@ WALKS = [  # row of the table, call, first kernel, most frames, most files
         *("`gridcut.max_flow`, CUDA, to `tiles`", lambda: max_flow("cuda"), "gridcut.tiles.tiles:bits_kernel", 9, 5),
         marks=sim,
     ),
-    ("`assign.solve`, CPU", lambda: assignment("cpu"), "assign.dense.dense:column_minima", 4, 3),
+    ("`assign.solve`, small matrix", lambda: assignment("cpu", 4), "assign.small:solve_matrix", 3, 2),
+    ("`assign.solve`, CPU", lambda: assignment("cpu", 700), "assign.dense.dense:column_minima", 4, 3),
     ("`matching.maximum`, CPU", lambda: maximum_matching("cpu"), "matching.portfolio.portfolio:solve_small", 3, 3),
     pytest.param(
         "`matching.maximum`, CUDA",

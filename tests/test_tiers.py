@@ -1,0 +1,108 @@
+"""A run of the whole suite tries every choice of every parameter once; --all, and what is named, all combinations."""
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TESTS = """
+import pytest
+
+ROWS = [("x", 0), ("y", 0), ("x", 1)]
+
+@pytest.fixture(params=["p", "q"])
+def place(request):
+    return request.param
+
+@pytest.mark.parametrize(("letter", "bit"), ROWS)
+@pytest.mark.parametrize("number", [7, 8, 9, 10])
+def test_product(letter, bit, number, place): pass
+
+@pytest.mark.parametrize("letter,bit", ROWS)
+class TestRows:
+    def test_table(self, letter, bit): pass
+
+    @pytest.mark.parametrize("sign", "+-")
+    def test_within(self, sign, bit, letter): pass
+
+def test_single(): pass
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2])
+def test_slow(number): pass
+"""
+ROWS = "x-0", "y-0", "x-1"
+EVERYTHING = {
+    *(f"test_product[{place}-{number}-{row}]" for place, number, row in product("pq", (7, 8, 9, 10), ROWS)),
+    *(f"test_table[{row}]" for row in ROWS),
+    *(f"test_within[{sign}-{row}]" for sign, row in product("+-", ROWS)),
+    *("test_single", "test_slow[1]", "test_slow[2]"),
+}
+QUICK = {
+    *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
+    *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
+    *("test_within[+-x-0]", "test_within[--y-0]", "test_within[+-x-1]"),
+    "test_single",
+}
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """A project whose tests are chosen as this one's are."""
+    (tmp_path / "tests").mkdir()
+    for name in ("conftest.py", "tiers.py"):
+        shutil.copy(HERE / name, tmp_path / "tests")
+    (tmp_path / "tests" / "test_some.py").write_text(TESTS)
+    markers = "".join(f"\n    {name}: {name}" for name in ("gpu", "sim", "thorough", "slow"))
+    (tmp_path / "pytest.ini").write_text(
+        f"[pytest]\ntestpaths = tests\npythonpath = .\naddopts = --import-mode=importlib\nmarkers ={markers}\n"
+    )
+    return tmp_path
+
+
+def pytest_in(folder, *options, **environment):
+    clean = {key: value for key, value in os.environ.items() if key not in ("CUTMATCH_TEST_GPU", "CUTMATCH_THOROUGH")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env={**clean, "PYTHONPATH": str(HERE.parent), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "expected"),
+    [
+        ((), {}, QUICK),
+        (("tests",), {}, QUICK),
+        (("--all",), {}, EVERYTHING),
+        (("tests/test_some.py",), {}, EVERYTHING),
+        (("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}),
+        (("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}),
+        (("-m", "not slow"), {}, {name for name in EVERYTHING if "slow" not in name}),
+        ((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING),
+        ((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING),
+    ],
+)
+def test_what_is_run(suite, options, environment, expected):
+    printed = pytest_in(suite, "--collect-only", "-q", *options, **environment)
+    assert {line.rpartition("::")[2] for line in printed.splitlines() if "::" in line} == expected
+    left = len(EVERYTHING) - len(QUICK)
+    assert (f"{left} further combinations: ./run tests --all" in printed) == (expected is QUICK)
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2")])
+def test_the_summary_says_how_many_are_left(suite, processes):
+    if processes:
+        pytest.importorskip("xdist")
+    printed = pytest_in(suite, *processes)
+    assert f"{len(EVERYTHING) - len(QUICK)} further combinations: ./run tests --all" in printed
+    assert f"{len(QUICK)} passed" in printed
