@@ -105,14 +105,14 @@ def test_without_dask(photos, monkeypatch, capsys):
 
 
 def test_examples_of_the_guide(tmp_path, monkeypatch):
-    """The Python of docs/scale.md runs with the documented results: delayed, map_blocks, a cluster, blocks on disk."""
+    """The Python of docs/guide/scale.md runs: delayed, map_blocks, a cluster, blocks on disk."""
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
     from apps.flow import flow
     from apps.segment import segment_marked
 
-    guide = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
+    guide = (Path(__file__).resolve().parents[2] / "docs/guide/scale.md").read_text("utf-8")
     names = {"__name__": "__main__"}
     for example in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
         if 'device="cuda"' not in example:  # tests/gridcut/test_cuda_slabs.py has that

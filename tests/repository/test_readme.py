@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -38,7 +38,7 @@ def test_every_method_has_its_row_in_the_algorithm_table():
 def test_every_parameter_of_a_max_flow_method_is_documented():
     from gridcut.methods import METHODS
 
-    rows = [row for row in (ROOT / "docs/gridcut.md").read_text("utf-8").splitlines() if row.startswith("| `")]
+    rows = [row for row in (ROOT / "docs/guide/gridcut.md").read_text("utf-8").splitlines() if row.startswith("| `")]
     for method, entry in METHODS.items():
         for device, solver, parameters in (
             ("CPU", entry.cpu, entry.cpu_parameters),
