@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "plot_",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # its page would load scripts from the network
     "show_signature": False,
     "min_reported_time": 1e9,
     "capture_repr": (),
