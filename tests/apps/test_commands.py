@@ -94,6 +94,12 @@ BAD = [
     bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
     bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
+    bad(
+        "band of an image", ["--box", "1,1,9,9", "--band", "3"], r"--band applies to volumes, but no input is a volume"
+    ),
+    bad("spacing of an image", ["--box", "1,1,9,9", "--spacing", "1,1,2"], r"--spacing applies to volumes"),
+    bad("neighbours of pixels", ["--box", "1,1,9,9", "--connectivity", "26"], r"--connectivity applies to volumes"),
+    bad("no kind", ["--box", "1,1,9,9", "--write", ""], r"--write is empty; pass a value"),
     bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
 ]
 
