@@ -50,7 +50,7 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
         "photo-segment.json",
         "photo-strokes.png",
     ]
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["object_pixels"] == (mask == 255).sum()
     assert report["truth"]["iou_percent"] > 93
     assert report["truth"]["error_percent"] < 3
@@ -141,7 +141,7 @@ def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     captured = capsys.readouterr()
     assert "2 done, 1 failed" in captured.out
     assert re.search(r"cutmatch segment: .*b\.png: image: cannot read", captured.err)
-    report = json.loads((folder / "r.json").read_text())
+    report = json.loads((folder / "r.json").read_text("utf-8"))
     assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
     assert len(report["failures"]) == 1
     names = sorted(p.name for p in (folder / "out").iterdir() if p.suffix != ".json")
@@ -199,7 +199,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     assert printed.count("disc-segment.png") == 2
     assert printed.count("astronaut-flow.png") == 1
     assert (tmp_path / "disc-cutout.png").exists()
-    *cuts, flow = json.loads((tmp_path / "r.json").read_text())
+    *cuts, flow = json.loads((tmp_path / "r.json").read_text("utf-8"))
     for row in cuts:
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5

@@ -219,7 +219,7 @@ def test_a_video_file(given):
     assert names == [*masks_written, "disc-overlay.mp4", "disc-segment.json"]
     for number, mask in enumerate(masks):
         assert iou(mask_of(out, "disc", number), mask[:, :80]) > 0.9
-    content = json.loads(report.read_text())
+    content = json.loads(report.read_text("utf-8"))
     assert content["key_frames"] == [0]
     assert [row["frame"] for row in content["frames"]] == list(range(FRAMES))
     assert [row["certified"] for row in content["frames"]] == [False] + [True] * (FRAMES - 1)
@@ -243,7 +243,7 @@ def test_a_folder_of_frames_with_strokes_named_by_frame(given):
     report = given / "report.json"
     assert run(given / "frames", "--clip", "--scribbles", given / "strokes", "--out", given / "out", "--write",
                "mask,cutout", "--json", report) == 0  # fmt: skip
-    content = json.loads(report.read_text())
+    content = json.loads(report.read_text("utf-8"))
     assert content["key_frames"] == [1, 6]
     assert [row["key_frame"] for row in content["frames"]] == [1, 1, 1, 1, 6, 6, 6, 6]
     for number, mask in enumerate(masks):
