@@ -89,7 +89,6 @@ COPIES = {
     ROOT / "data/README.md": GENERATED / "data.md",
     **{path: GENERATED / "results" / path.name for path in sorted((ROOT / "benchmarks/results").glob("*.md"))},
 }
-PROGRAMS = ("segment", "session", "superpixels", "denoise", "stereo", "flow", "match", "track")
 
 
 def relinked(text: str, source: Path, page: Path) -> str:
@@ -161,6 +160,13 @@ def api_page(package: str, names: list[str], summary: str) -> str:
     return "\n".join(page)
 
 
+def packages() -> list[str]:
+    """The solvers, and the modules of apps, and of the folders there, that say by `__all__` what is public."""
+    files = [*(ROOT / "apps").glob("*/__init__.py"), *(ROOT / "apps/compat").glob("*.py")]
+    public = [path.relative_to(ROOT).with_suffix("") for path in files if "__all__" in path.read_text("utf-8")]
+    return ["gridcut", "assign", "matching", *sorted(".".join(path.parts).removesuffix(".__init__") for path in public)]
+
+
 def write_pages() -> None:
     """Write the pages of docs/generated/, except those of the gallery."""
     for source, page in COPIES.items():
@@ -169,8 +175,7 @@ def write_pages() -> None:
         f"{page.stem} <results/{page.stem}>" for page in COPIES.values() if page.parent.name == "results"
     )
     write(GENERATED / "tables.md", f"# All tables\n\n```{{toctree}}\n:maxdepth: 1\n\n{tables}\n```\n")
-    packages = ["gridcut", "assign", "matching", *(f"apps.{name}" for name in PROGRAMS)]
-    for package in packages:
+    for package in packages():
         module = importlib.import_module(package)
         summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         write(GENERATED / "api" / f"{package}.rst", api_page(package, list(module.__all__), summary))

@@ -20,7 +20,7 @@ BLOCK = re.compile(
     r"(<!-- (?:needs a (?:GPU|cluster|display)|takes minutes) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 EXTRAS = {"dask": "distributed", "SimpleITK": "SimpleITK", "pandas": "pandas", "volume.nii": "SimpleITK"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/index.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
 
