@@ -2,7 +2,7 @@
 
 The Python of a page is run from top to bottom in one namespace, and the lines of its shell blocks that start with
 `cutmatch`, in a copy of data/.  Other shell lines are commands of this repository, whose names are checked, or of pip.
-A comment before a block says why it is not run: <!-- needs a GPU -->, a cluster or a display, or <!-- takes minutes -->.
+A comment before a block says why it is not run: <!-- needs a GPU -->, a cluster, a display, or <!-- takes minutes -->.
 """
 
 import importlib
