@@ -11,7 +11,7 @@ from apps.common.outputs import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
-from apps.segment.result_files import files_of
+from apps.segment.result_files import LARGE_PIXELS, files_of
 from apps.segment.strokes import box_of, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
 
@@ -64,7 +64,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     from apps.segment.segmentation import segment_marked
 
     charge("import")
-    rgb, metadata = read_photograph(job.image)
+    rgb, metadata = read_photograph(job.image, keep_bytes=True)
     shape = rgb.shape[:2]
     location = read_location(job, chosen, rgb)
     marks, options = location.hints.marks, location.options
@@ -87,7 +87,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     notes = (*location.hints.notes, *remarks_on(result.mask))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
-    contents = {kind: _content(kind, path, job.image, rgb, metadata, marks, found) for kind, path in files.items()}
+    contents = _contents(files, job.image, rgb, metadata, marks, found)
     charge("figures")
     claim(chosen, "segment", stem_of(job.image), job.image, files.values())
     for kind, content in contents.items():
@@ -119,6 +119,18 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
             "boundary_f_percent": round(scores.boundary_f, 4),
         }
     return report
+
+
+def _contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
+    """Contents of an image's files by kind; the figures of a large image are computed and compressed in parallel."""
+    done = {}
+    if found.mask.size > LARGE_PIXELS:
+        from apps.segment.large_figures import figure_files
+
+        done = figure_files(files, rgb, found.mask, marks, metadata)
+    rest = ((kind, path) for kind, path in files.items() if kind not in done)
+    done |= {kind: _content(kind, path, image, rgb, metadata, marks, found) for kind, path in rest}
+    return {kind: done[kind] for kind in files}
 
 
 def _content(kind: str, path: Path, image: Path, rgb, metadata, marks, found) -> bytes:

@@ -1,0 +1,160 @@
+"""Place the outline of an object in the full image, given the labelling of a reduced image.
+
+The labels of the reduced image are right except along their outline, where a pixel of the full image may belong to
+either side.  Only pixels within MAX_SHIFT reduced pixels of the outline are free; all others keep their label.  Their
+costs are those of the reduced image, interpolated; the edge weights are those of the full image.  So the colours decide
+what belongs to the object, and the edges of the full image where exactly it ends.
+
+The image is divided into tiles.  Each tile that contains outline is one exact minimum cut, of the tile and a margin around
+it, and provides the labels of the tile.  Tiles are independent: memory is that of one tile per thread, for images of any
+size.  A free band is a few pixels wide, so what lies beyond the margin hardly affects the labels of the tile; no label
+depends on the order of the tiles or on the number of threads.
+"""
+
+import math
+
+import numpy as np
+
+import gridcut
+from apps.common.images import as_floats
+from apps.common.row_blocks import bounds, in_parallel
+from apps.segment.colour_models import lab_image
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.terms import CONTRAST, FORBIDDEN, SOFT_STROKE, UNIT, mean_squared_step
+
+MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
+TILE = 128  # pixels
+MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
+MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this difference, so that marks do not spread
+SAMPLED_ROWS = 16  # one pair of rows in so many serves for the mean contrast
+
+
+def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarray:
+    """The labelling `guess` with its outline placed along the edges of the image.
+
+    Parameters
+    ----------
+    rgb : ndarray, shape (H, W, 3)
+        Image, float32 in [0, 1] or uint8.
+    marks : ndarray of int8, shape (H, W)
+        Marks of apps.segment.strokes.
+    guess : ndarray of bool, shape (H, W)
+        Labelling of the reduced image, enlarged.
+    preference : ndarray of int32, shape (h, w)
+        Cost of the background minus cost of the object in the reduced image, in 1 / UNIT nats.
+    smoothness : float
+        Weight of an edge of length 1 between equal colours, in nats.
+    soft : bool
+        Whether marks are hints that cost SOFT_STROKE nats to override, and not constraints.
+
+    Returns
+    -------
+    ndarray of bool, shape (H, W)
+        True on the object; equals `guess` away from its outline.
+
+    Notes
+    -----
+    Time and memory O(tiles that contain outline), apart from the result.
+    """
+    labels = guess.copy()
+    scale = (guess.size / preference.size) ** 0.5
+    width = math.ceil(MAX_SHIFT * scale)
+    outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width)
+
+    def place(y, x):
+        labels[y : y + TILE, x : x + TILE] = outline.placed(y, x)
+
+    H, W = guess.shape
+    corners = [(y, x) for y in range(0, H, TILE) for x in range(0, W, TILE) if outline.crosses(y, x)]
+    in_parallel([lambda y=y, x=x: place(y, x) for y, x in corners])
+    return labels
+
+
+def mean_contrast(rgb) -> float:
+    """Mean squared difference of neighbours in Lab, over a sample of the rows of the image."""
+    rows = range(0, rgb.shape[0] - 1, SAMPLED_ROWS)
+    return sum(mean_squared_step(lab_image(as_floats(rgb[y : y + 2]))) for y in rows) / len(rows)
+
+
+class _Outline:
+    """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
+
+    def __init__(self, rgb, marks, guess, preference, smoothness, soft, width):
+        import cv2
+
+        self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
+        self.preference = np.clip(preference, -MAX_PREFERENCE, MAX_PREFERENCE).astype(np.float32)
+        self.beta = CONTRAST / mean_contrast(rgb)
+        self.weight = smoothness * UNIT
+        side = 2 * width + 1
+        self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
+
+    def crosses(self, y, x) -> bool:
+        """Whether pixels of the tile at (y, x) are free."""
+        part = self.guess[self._around(y, x, self.width)]
+        return bool(part.any()) and not part.all()
+
+    def placed(self, y, x) -> np.ndarray:
+        """Labels of the tile at (y, x)."""
+        import cv2
+
+        rows, columns = self._around(y, x, MARGINS * self.width)
+        guess = self.guess[rows, columns]
+        codes = guess.view(np.uint8)
+        free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
+        # Pixels at a side of the part that is not a side of the image keep their labels, as those beyond it do.
+        H, W = self.guess.shape
+        for side, is_inside in (
+            (np.s_[0], rows.start > 0),
+            (np.s_[-1], rows.stop < H),
+            (np.s_[:, 0], columns.start > 0),
+            (np.s_[:, -1], columns.stop < W),
+        ):
+            if is_inside:
+                free[side] = 0
+        taking_part = cv2.dilate(free, np.ones((3, 3), np.uint8)) > 0
+        box = bounds(taking_part)
+        labels = guess.copy()
+        if box is not None:
+            inner = tuple(slice(whole.start + b.start, whole.start + b.stop) for whole, b in zip((rows, columns), box))
+            labels[box] = self._cut(inner, guess[box], free[box] > 0, taking_part[box])
+        top, left = y - rows.start, x - columns.start
+        return labels[top : top + TILE, left : left + TILE]
+
+    def _cut(self, where, guess, free, taking_part):
+        """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
+        as_background, as_object = self._costs(where)
+        held = taking_part & ~free
+        source = np.where(held, np.int32(FORBIDDEN) * guess, as_background)
+        sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object)
+        lab = lab_image(as_floats(self.rgb[where]))
+        edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
+        cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device="cpu")
+        return np.where(taking_part, cut.labels, guess)
+
+    def _costs(self, where):
+        """Costs of the background and of the object for a part of the image, int32, one of them 0."""
+        import cv2
+
+        rows, columns = where
+        (H, W), (h, w) = self.guess.shape, self.preference.shape
+        size = columns.stop - columns.start, rows.stop - rows.start
+        to_reduced = np.array(
+            [[w / W, 0, (columns.start + 0.5) * w / W - 0.5], [0, h / H, (rows.start + 0.5) * h / H - 0.5]]
+        )
+        preference = cv2.warpAffine(
+            self.preference, to_reduced, size, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
+        ).astype(np.int32)
+        marks = self.marks[where]
+        strength = np.int32(SOFT_STROKE * UNIT if self.soft else FORBIDDEN)
+        preference[marks == OBJECT] = strength
+        preference[marks == BACKGROUND] = -strength
+        return np.maximum(preference, 0), np.maximum(-preference, 0)
+
+    def _around(self, y, x, margin):
+        """Rows and columns of the tile at (y, x) with a margin, inside the image."""
+        H, W = self.guess.shape
+        return (
+            slice(max(0, y - margin), min(H, y + TILE + margin)),
+            slice(max(0, x - margin), min(W, x + TILE + margin)),
+        )
