@@ -95,8 +95,11 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
 
     Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
     """
-    codes = read_pixels(path, name, indices=True)
-    what = f"{name}: {str(path)!r}"
+    return codes_of(read_pixels(path, name, indices=True), f"{name}: {str(path)!r}")
+
+
+def codes_of(codes: np.ndarray, what: str) -> np.ndarray:
+    """The result of `read_codes` from pixels as stored, with palette indices; `what` is the start of the messages."""
     if codes.ndim == 3:
         codes = codes[..., 0] if codes.shape[2] <= 2 else codes[..., :3]
     if codes.ndim == 3 and codes.dtype != np.uint8:

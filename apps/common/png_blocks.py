@@ -33,7 +33,7 @@ ZLIB_HEADER = b"\x78\x01"
 class Figure:
     """A figure that is computed in blocks of rows.
 
-    rows       rows(first, last): uint8 pixels (last - first, W) or (last - first, W, channels)
+    rows       rows(first, last): uint8 or uint16 pixels (last - first, W) or (last - first, W, channels)
     shape      (H, W)
     metadata   of the file
     """
@@ -50,27 +50,29 @@ def encoded_figures(figures: list[Figure]) -> list[bytes]:
 
 
 def _deflated(pixels: np.ndarray, is_last: bool):
-    """Filter and deflate a block: the data, the checksum and the length before compression, and the pixels' layout."""
+    """Filter and deflate a block: data, checksum and length before compression, channels and bits per channel."""
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]
-    lines = np.ascontiguousarray(pixels).reshape(pixels.shape[0], -1)
+    size = pixels.dtype.itemsize * channels  # bytes per pixel
+    stored = np.ascontiguousarray(pixels, pixels.dtype.newbyteorder(">"))
+    lines = stored.view(np.uint8).reshape(pixels.shape[0], -1)
     filtered = np.empty((lines.shape[0], lines.shape[1] + 1), np.uint8)
     filtered[0, 0], filtered[1:, 0] = SUB, UP
-    filtered[0, 1 : 1 + channels] = lines[0, :channels]
-    np.subtract(lines[0, channels:], lines[0, :-channels], out=filtered[0, 1 + channels :])
+    filtered[0, 1 : 1 + size] = lines[0, :size]
+    np.subtract(lines[0, size:], lines[0, :-size], out=filtered[0, 1 + size :])
     np.subtract(lines[1:], lines[:-1], out=filtered[1:, 1:])
     deflater = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_RLE)
     data = deflater.compress(filtered) + deflater.flush(zlib.Z_FINISH if is_last else zlib.Z_FULL_FLUSH)
-    return data, zlib.adler32(filtered), filtered.size, channels
+    return data, zlib.adler32(filtered), filtered.size, channels, 8 * pixels.dtype.itemsize
 
 
 def _file(figure: Figure, parts: list) -> bytes:
     """The file of a figure from its deflated blocks."""
     height, width = figure.shape
-    channels = parts[0][3]
+    channels, bits = parts[0][3:]
     checksum = 1
-    for _, adler, length, _ in parts:
+    for _, adler, length, *_ in parts:
         checksum = joined_checksum(checksum, adler, length)
-    header = struct.pack(">IIBBBBB", width, height, 8, COLOUR_TYPES[channels], 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, bits, COLOUR_TYPES[channels], 0, 0, 0)
     like = np.empty((0, 0) if channels <= 2 else (0, 0, 3), np.uint8)
     chunks = [png_chunk(b"IHDR", header), metadata_chunks(figure.metadata, like)]
     for k, (data, *_) in enumerate(parts):

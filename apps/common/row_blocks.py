@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from gridcut.device import run_threads, thread_count
-
 BLOCK_PIXELS = 1 << 16
 ONE_BLOCK_PIXELS = 1_000_000  # smaller images are one block, since starting threads would take longer
 
@@ -30,6 +28,8 @@ def for_blocks(work: Callable[[int, int], object], shape: tuple[int, ...]) -> li
 
 def in_parallel(tasks: Iterable[Callable[[], object]]) -> list:
     """Call functions on all threads, each on the next free one; their results in order.  The first error is raised."""
+    from gridcut.device import run_threads, thread_count  # not needed to show a help
+
     tasks = list(tasks)
     results = [None] * len(tasks)
     pending = iter(range(len(tasks)))  # `next` on it is atomic
