@@ -20,7 +20,7 @@ from apps.common.images import as_floats
 from apps.common.row_blocks import bounds, in_parallel
 from apps.segment.colour_models import lab_image
 from apps.segment.strokes import BACKGROUND, OBJECT
-from apps.segment.terms import CONTRAST, FORBIDDEN, SOFT_STROKE, UNIT, mean_squared_step
+from apps.segment.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
 TILE = 128  # pixels
@@ -86,6 +86,7 @@ class _Outline:
         self.preference = np.clip(preference, -MAX_PREFERENCE, MAX_PREFERENCE).astype(np.float32)
         self.beta = CONTRAST / mean_contrast(rgb)
         self.weight = smoothness * UNIT
+        self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel
         side = 2 * width + 1
         self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
 
@@ -125,8 +126,8 @@ class _Outline:
         """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
         as_background, as_object = self._costs(where)
         held = taking_part & ~free
-        source = np.where(held, np.int32(FORBIDDEN) * guess, as_background)
-        sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object)
+        source = np.where(held, self.forbidden * guess, as_background)
+        sink = np.where(held, self.forbidden * ~guess, as_object)
         lab = lab_image(as_floats(self.rgb[where]))
         edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
         cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device="cpu")
@@ -146,7 +147,7 @@ class _Outline:
             self.preference, to_reduced, size, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
         ).astype(np.int32)
         marks = self.marks[where]
-        strength = np.int32(SOFT_STROKE * UNIT if self.soft else FORBIDDEN)
+        strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
         preference[marks == OBJECT] = strength
         preference[marks == BACKGROUND] = -strength
         return np.maximum(preference, 0), np.maximum(-preference, 0)

@@ -263,19 +263,20 @@ class _Found(NamedTuple):
 def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock, scale=1.0):
     """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first.
 
-    scale   pixels of the user's image per pixel of this one, in each direction
+    scale   for `EnergyTerms`; 1 except at WORKING_PIXELS
     """
     if marks.size > LARGE_PIXELS:
         # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
-        pixels = WORKING_PIXELS if marks.size > WORKING_PIXELS and scale == 1 else REDUCED_PIXELS
+        is_above_working_size = marks.size > WORKING_PIXELS and scale == 1
+        pixels = WORKING_PIXELS if is_above_working_size else REDUCED_PIXELS
         smaller = reduced(rgb, marks, start, labelling, pixels=pixels)
         clock.charge("reduce")
         if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
-            factor = (marks.size / smaller[1].size) ** 0.5 if pixels == WORKING_PIXELS else 1.0
+            factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
             small = _find(*smaller, boxed, keep, soft, rounds, device, clock, factor)
             guess = _enlarged(small.mask, marks)
             if _has_both(guess):
-                if pixels == WORKING_PIXELS:
+                if is_above_working_size:
                     return _placed(rgb, marks, start, guess, small, keep, soft, clock)
                 return _refined(rgb, marks, start, guess, keep, soft, device, clock, scale)
     terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
@@ -309,9 +310,9 @@ def _enlarged(small, marks):
 
 def _placed(rgb, marks, start, guess, small, keep, soft, clock):
     """Place the outline of an enlarged labelling in the full image, by cuts along it."""
-    has_outline_hints = start is not None or bool((marks == OBJECT).any())
-    preference = small.costs[1] - small.costs[0]
-    labels = placed_outline(rgb, marks, guess, preference, SMOOTHNESS if has_outline_hints else BOX_SMOOTHNESS, soft)
+    is_box = start is None and not (marks == OBJECT).any()
+    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
+    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
     clock.charge("outline")
     labels = keep_parts(labels, keep, marks == OBJECT)
     clock.charge("parts")

@@ -27,8 +27,9 @@ FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel
 class EnergyTerms:
     """Terms that do not change between rounds: colours, marks, edges, geodesic preference, start mask.
 
-    scale   pixels of the user's image per pixel of `rgb`, in each direction.  A pixel then stands for scale^2 pixels, and
-            an edge for `scale` edges; the energy is divided by scale^2.  A path is `scale` times as long as its pixels.
+    scale   pixels of `rgb` per pixel of the reduced image, in each direction.  The costs of a region grow with its area
+            and those of its outline with its length only, so edges count `scale` times as much; so do the colours along
+            a path, whose pixels are `scale` times as many.  Then the labelling does not depend on the size of the image.
     """
 
     def __init__(self, rgb, marks, soft, device, clock, start=None, scale=1.0):
@@ -42,7 +43,7 @@ class EnergyTerms:
         smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
             lab,
-            weight=smoothness * UNIT / scale,
+            weight=smoothness * UNIT * scale,
             connectivity=8,
             beta=CONTRAST / mean_squared_step(lab),
             dtype=np.int32,
@@ -62,7 +63,7 @@ class EnergyTerms:
                     near_background | (outside & ~near_object),
                 )
                 costs = UNIT * costs_of(depth)
-            steps = lab if scale == 1 else lab / np.float32(scale)
+            steps = lab if scale == 1 else lab * np.float32(scale)
             preference = geodesic_preference(steps, near_object, near_background)
             self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + costs)
         clock.charge("distances")
