@@ -1,12 +1,10 @@
 """Work on large images in blocks of rows, on all threads.
 
-A pass over a whole image of 24 megapixels with NumPy writes every intermediate array to fresh memory, which takes longer
-than the arithmetic.  The arrays of a block fit into a core's cache and are used again for the next block.
+A pass over a whole image of 24 megapixels with NumPy writes every intermediate array to fresh memory, which takes
+longer than the arithmetic.  The arrays of a block fit into a core's cache, and their memory serves the next block.
 """
 
 from collections.abc import Callable, Iterable
-
-import numpy as np
 
 BLOCK_PIXELS = 1 << 16
 ONE_BLOCK_PIXELS = 1_000_000  # smaller images are one block, since starting threads would take longer
@@ -43,12 +41,3 @@ def in_parallel(tasks: Iterable[Callable[[], object]]) -> list:
 
     run_threads(worker, max(1, min(thread_count(), len(tasks))), abort)
     return results
-
-
-def bounds(mask: np.ndarray) -> tuple[slice, slice] | None:
-    """Rows and columns of the smallest box that contains a mask; None for an empty one."""
-    rows = np.flatnonzero(mask.any(axis=1))
-    if not rows.size:
-        return None
-    columns = np.flatnonzero(mask.any(axis=0))
-    return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)

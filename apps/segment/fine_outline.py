@@ -5,10 +5,10 @@ either side.  Only pixels within MAX_SHIFT reduced pixels of the outline are fre
 costs are those of the reduced image, interpolated; the edge weights are those of the full image.  So the colours decide
 what belongs to the object, and the edges of the full image where exactly it ends.
 
-The image is divided into tiles.  Each tile that contains outline is one exact minimum cut, of the tile and a margin around
-it, and provides the labels of the tile.  Tiles are independent: memory is that of one tile per thread, for images of any
-size.  A free band is a few pixels wide, so what lies beyond the margin hardly affects the labels of the tile; no label
-depends on the order of the tiles or on the number of threads.
+The image is divided into tiles.  For each tile that contains outline, one exact minimum cut of the tile and a margin
+around it gives the labels of the tile.  Tiles are independent, so memory is that of one tile per thread for images of
+any size, and no label depends on the order of the tiles or on the number of threads.  The free band is a few pixels
+wide, so pixels beyond the margin hardly affect the labels of the tile.
 """
 
 import math
@@ -17,7 +17,8 @@ import numpy as np
 
 import gridcut
 from apps.common.images import as_floats
-from apps.common.row_blocks import bounds, in_parallel
+from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import in_parallel
 from apps.segment.colour_models import lab_image
 from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
@@ -61,12 +62,11 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
     width = math.ceil(MAX_SHIFT * scale)
     outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width)
 
-    def place(y, x):
-        labels[y : y + TILE, x : x + TILE] = outline.placed(y, x)
+    def place(tile):
+        labels[tile] = outline.placed(tile)
 
-    H, W = guess.shape
-    corners = [(y, x) for y in range(0, H, TILE) for x in range(0, W, TILE) if outline.crosses(y, x)]
-    in_parallel([lambda y=y, x=x: place(y, x) for y, x in corners])
+    tiles = [tile for tile in tiles_of(guess.shape, TILE) if outline.crosses(tile)]
+    in_parallel([lambda tile=tile: place(tile) for tile in tiles])
     return labels
 
 
@@ -90,37 +90,38 @@ class _Outline:
         side = 2 * width + 1
         self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
 
-    def crosses(self, y, x) -> bool:
-        """Whether pixels of the tile at (y, x) are free."""
-        part = self.guess[self._around(y, x, self.width)]
+    def crosses(self, tile: Rectangle) -> bool:
+        """Whether pixels of the tile are free."""
+        part = self.guess[widened(tile, self.width, self.guess.shape)]
         return bool(part.any()) and not part.all()
 
-    def placed(self, y, x) -> np.ndarray:
-        """Labels of the tile at (y, x)."""
+    def placed(self, tile: Rectangle) -> np.ndarray:
+        """Labels of the tile."""
         import cv2
 
-        rows, columns = self._around(y, x, MARGINS * self.width)
-        guess = self.guess[rows, columns]
+        around = widened(tile, MARGINS * self.width, self.guess.shape)
+        guess = self.guess[around]
         codes = guess.view(np.uint8)
         free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
-        # Pixels at a side of the part that is not a side of the image keep their labels, as those beyond it do.
-        H, W = self.guess.shape
-        for side, is_inside in (
-            (np.s_[0], rows.start > 0),
-            (np.s_[-1], rows.stop < H),
-            (np.s_[:, 0], columns.start > 0),
-            (np.s_[:, -1], columns.stop < W),
-        ):
-            if is_inside:
-                free[side] = 0
+        self._hold_sides(free, around)
         taking_part = cv2.dilate(free, np.ones((3, 3), np.uint8)) > 0
-        box = bounds(taking_part)
         labels = guess.copy()
+        box = bounds(taking_part)
         if box is not None:
-            inner = tuple(slice(whole.start + b.start, whole.start + b.stop) for whole, b in zip((rows, columns), box))
-            labels[box] = self._cut(inner, guess[box], free[box] > 0, taking_part[box])
-        top, left = y - rows.start, x - columns.start
-        return labels[top : top + TILE, left : left + TILE]
+            labels[box] = self._cut(absolute(box, around), guess[box], free[box] > 0, taking_part[box])
+        return labels[relative(tile, around)]
+
+    def _hold_sides(self, free, around) -> None:
+        """At sides of a part that are not sides of the image, keep the labels, as they are kept beyond them."""
+        (rows, columns), (H, W) = around, self.guess.shape
+        if rows.start > 0:
+            free[0] = 0
+        if rows.stop < H:
+            free[-1] = 0
+        if columns.start > 0:
+            free[:, 0] = 0
+        if columns.stop < W:
+            free[:, -1] = 0
 
     def _cut(self, where, guess, free, taking_part):
         """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
@@ -144,18 +145,14 @@ class _Outline:
             [[w / W, 0, (columns.start + 0.5) * w / W - 0.5], [0, h / H, (rows.start + 0.5) * h / H - 0.5]]
         )
         preference = cv2.warpAffine(
-            self.preference, to_reduced, size, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
+            self.preference,
+            to_reduced,
+            size,
+            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+            borderMode=cv2.BORDER_REPLICATE,
         ).astype(np.int32)
         marks = self.marks[where]
         strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
         preference[marks == OBJECT] = strength
         preference[marks == BACKGROUND] = -strength
         return np.maximum(preference, 0), np.maximum(-preference, 0)
-
-    def _around(self, y, x, margin):
-        """Rows and columns of the tile at (y, x) with a margin, inside the image."""
-        H, W = self.guess.shape
-        return (
-            slice(max(0, y - margin), min(H, y + TILE + margin)),
-            slice(max(0, x - margin), min(W, x + TILE + margin)),
-        )

@@ -9,7 +9,8 @@ from apps.common.figures import line_width, overlay, strokes_figure
 from apps.common.image_metadata import Metadata
 from apps.common.images import as_floats, to_bytes
 from apps.common.png_blocks import Figure, encoded_figures
-from apps.common.row_blocks import bounds, for_blocks, in_parallel
+from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segment.matte import REACH, cut_out, near_outline
 
 MATTE_TILE = 128  # pixels: side of the parts that are searched for outline
@@ -52,27 +53,17 @@ def large_cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
         colours = cv2.cvtColor(to_bytes(rgb[first:last]), cv2.COLOR_RGB2RGBA)
         cv2.copyTo(colours, mask[first:last].view(np.uint8), out[first:last])
 
-    def soften(top, left):
-        tile = slice(top, min(H, top + MATTE_TILE)), slice(left, min(W, left + MATTE_TILE))
-        around = mask[_wider(tile, mask.shape)]
-        if around.all() or not around.any():
+    def soften(tile):
+        around = widened(tile, REACH, mask.shape)
+        part = mask[around]
+        if part.all() or not part.any():
             return
-        band = near_outline(around)
-        inner = tuple(slice(t.start - w.start, t.stop - w.start) for t, w in zip(tile, _wider(tile, mask.shape)))
-        box = bounds(band[inner])
+        box = bounds(near_outline(part)[relative(tile, around)])
         if box is not None:
-            part = tuple(slice(t.start + b.start, t.start + b.stop) for t, b in zip(tile, box))
-            wide = _wider(part, mask.shape)
-            figure = cut_out(as_floats(rgb[wide]), mask[wide])
-            out[part] = figure[tuple(slice(p.start - w.start, p.stop - w.start) for p, w in zip(part, wide))]
+            box = absolute(box, tile)
+            wide = widened(box, REACH, mask.shape)
+            out[box] = cut_out(as_floats(rgb[wide]), mask[wide])[relative(box, wide)]
 
-    H, W = mask.shape
     for_blocks(fill, mask.shape)
-    corners = [(top, left) for top in range(0, H, MATTE_TILE) for left in range(0, W, MATTE_TILE)]
-    in_parallel([lambda corner=corner: soften(*corner) for corner in corners])
+    in_parallel([lambda tile=tile: soften(tile) for tile in tiles_of(mask.shape, MATTE_TILE)])
     return out
-
-
-def _wider(part, shape):
-    """A part of the image with REACH pixels more on every side."""
-    return tuple(slice(max(0, p.start - REACH), min(size, p.stop + REACH)) for p, size in zip(part, shape))

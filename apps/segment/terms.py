@@ -29,7 +29,7 @@ class EnergyTerms:
 
     scale   pixels of `rgb` per pixel of the reduced image, in each direction.  The costs of a region grow with its area
             and those of its outline with its length only, so edges count `scale` times as much; so do the colours along
-            a path, whose pixels are `scale` times as many.  Then the labelling does not depend on the size of the image.
+            a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
     """
 
     def __init__(self, rgb, marks, soft, device, clock, start=None, scale=1.0):
@@ -133,6 +133,7 @@ def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
 
     scale = (pixels / marks.size) ** 0.5
     size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
+
     def smaller(mask):
         return None if mask is None else cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA)
 

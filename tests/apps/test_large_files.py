@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.common import png_blocks, row_blocks
+from apps.common import row_blocks
 from apps.common.figures import overlay, strokes_figure
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import as_floats, read_photograph, to_bytes, to_rgb
 from apps.common.png_blocks import Figure, encoded_figures, joined_checksum
-from apps.common.row_blocks import blocks_of, bounds, for_blocks, in_parallel
+from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
 from apps.segment import segmentation
 from apps.segment.fine_outline import placed_outline
@@ -108,6 +109,18 @@ def test_bounds_of_a_mask():
     assert bounds(mask) is None
     mask[1, 2] = mask[3, 4] = True
     assert bounds(mask) == (slice(1, 4), slice(2, 5))
+
+
+def test_rectangles():
+    tiles = tiles_of((5, 7, 3), 4)
+    covered = np.zeros((5, 7), int)
+    for tile in tiles:
+        covered[tile] += 1
+    assert (covered == 1).all()
+    whole = widened((slice(1, 4), slice(4, 6)), 2, (5, 7))
+    assert whole == (slice(0, 5), slice(2, 7))
+    assert relative((slice(1, 4), slice(4, 6)), whole) == (slice(1, 4), slice(2, 4))
+    assert absolute(relative((slice(1, 4), slice(4, 6)), whole), whole) == (slice(1, 4), slice(4, 6))
 
 
 def test_figures_in_blocks_equal_those_of_the_whole_image(tiny_blocks):
