@@ -23,7 +23,7 @@ from apps.common.metadata_reading import metadata_of
 from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".avif", ".ppm", ".pgm", ".gif")
-KEPT_PIXELS = 1_000_000  # see `read_photograph`
+KEPT_PIXELS = 4_000_000  # see `read_photograph`
 FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF requires Pillow 11.3 or later
 
 

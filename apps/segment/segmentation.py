@@ -49,7 +49,7 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.figures import outline
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, as_floats, to_bytes, to_rgb
 from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
 from apps.segment.fine_outline import placed_outline
@@ -278,8 +278,8 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
             if _has_both(guess):
                 if is_above_working_size:
                     return _placed(rgb, marks, start, guess, small, keep, soft, clock)
-                return _refined(rgb, marks, start, guess, keep, soft, device, clock, scale)
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
+                return _refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
+    terms = EnergyTerms(as_floats(rgb), marks, soft, device, clock, start, scale)
     counts = terms.palette.counts
     if start is not None:
         starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
