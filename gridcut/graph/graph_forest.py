@@ -177,22 +177,22 @@ def adopt(v, side, first, arcs, label, parent):
     toward = BACK if side > 0 else OUT
     own = np.int64(label[v]) * side
     end = np.uint64(first[v + ONE])
-    best = own + 1
-    best_arc = ZERO
+    twin = np.int64(-1)
     a = np.uint64(first[v])
     while a < end:
-        q = np.uint64(arcs[a])
-        its = np.int64(label[q]) * side
-        fits = (arcs[a + toward] > 0) & (its > 0) & (its < best) & (parent[q] != ORPHAN)
-        best = its if fits else best
-        best_arc = a if fits else best_arc
+        if arcs[a + toward] > 0:
+            q = np.uint64(arcs[a])
+            its = np.int64(label[q]) * side
+            if (its > 0) & (its <= own):
+                if parent[q] != ORPHAN:
+                    if its < own:
+                        parent[v] = a
+                        return True, False
+                    twin = np.int64(a)
         a += ARC
-    if best < own:
-        parent[v] = best_arc
-        return True, False
-    if best == own and (own + 1) >> SHIFT == own >> SHIFT:
+    if twin >= 0 and (own + 1) >> SHIFT == own >> SHIFT:
         label[v] = (own + 1) * side
-        parent[v] = best_arc
+        parent[v] = twin
         return True, True
     return False, False
 
