@@ -1,4 +1,4 @@
-"""`GraphSolver`: a sequence of similar minimum-cut problems on one graph, each solved from the flow of the one before."""
+"""`GraphSolver`: similar minimum-cut problems on one graph, each solved from the flow of the one before."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""Warm starts on graphs: after changes of some capacities, the forests of the last solve are repaired and grown further.
+"""Warm starts on graphs: after changes of capacities, the forests of the last solve are repaired and grown further.
 
 As gridcut/ibfs/warm.py and gridcut/ibfs/merge.py, which explain the steps, for arcs in lists.
 
