@@ -1,0 +1,168 @@
+"""Incremental breadth-first search: maximum flow on a graph, with both forests grown from scratch.
+
+As gridcut/ibfs/search.py: in each step, the forest with fewer repaired nodes so far grows by a whole level.  Where the
+forests meet, they form an augmenting path.  Arrays as in graph_forest.py and residual_graph.py.
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+
+Time O(n^2 m) as [1]; memory: the lists in graph_forest.py.
+"""
+
+import numpy as np
+
+from gridcut.device import inner_kernel, kernel
+from gridcut.graph.graph_forest import NONE, ROOT, augment_path, can_grow, compact_list, repair_forest
+
+EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
+
+
+@kernel
+def push_to_neighbours(first, arcs, excess):
+    """Push excess to deficits one arc away."""
+    for p in range(np.uint64(excess.size)):
+        held = np.int64(excess[p])
+        if held <= 0:
+            continue
+        for a in range(np.uint64(first[p]), np.uint64(first[p + np.uint64(1)])):
+            room = np.int64(arcs[a].out)
+            if room > 0:
+                q = np.uint64(arcs[a].head)
+                need = -np.int64(excess[q])
+                if need > 0:
+                    amount = min(held, min(room, need))
+                    b = np.uint64(arcs[a].reverse)
+                    arcs[a].out -= amount
+                    arcs[a].back += amount
+                    arcs[b].out += amount
+                    arcs[b].back -= amount
+                    excess[q] += amount
+                    held -= amount
+                    if held == 0:
+                        break
+        excess[p] = held
+
+
+@inner_kernel
+def make_graph_roots(excess, label, parent, sources, sinks):
+    """Make the nodes with excess or a deficit roots, all others free; lists the roots, returns their numbers."""
+    n_sources = 0
+    n_sinks = 0
+    for p in range(excess.size):
+        e = excess[p]
+        if e > 0:
+            label[p] = 1
+            parent[p] = ROOT
+            sources[n_sources] = p
+            n_sources += 1
+        elif e < 0:
+            label[p] = -1
+            parent[p] = ROOT
+            sinks[n_sinks] = p
+            n_sinks += 1
+        else:
+            label[p] = 0
+            parent[p] = NONE
+    return n_sources, n_sinks
+
+
+@kernel
+def search_graph(until, first, arcs, excess, forest, work):
+    """Find a maximum flow; returns the largest depth, and the numbers of augmentations and of repaired nodes."""
+    # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+    source_now, source_next = work.source_now, work.source_next
+    sink_now, sink_next = work.sink_now, work.sink_next
+    head = np.full(256, -1, detached.dtype)
+    sources, sinks = make_graph_roots(excess, label, parent, source_now, sink_now)
+    source_depth = 1
+    sink_depth = 1
+    source_work = 0
+    sink_work = 0
+    augmentations = 0
+    while True:
+        if sinks == 0 and (until != BOTH or sources == 0):
+            break
+        if sources == 0 and until == EITHER:
+            break
+        if max(source_depth, sink_depth) + 3 > head.size:
+            head = np.full(2 * head.size, -1, detached.dtype)
+        if sinks == 0:
+            side = 1
+        elif sources == 0:
+            side = -1
+        else:
+            side = 1 if source_work <= sink_work else -1
+        source_limit = source_depth
+        sink_limit = sink_depth
+        if side > 0:
+            now, after, others, waiting, count = source_now, source_next, sink_now, sinks, sources
+            level = source_depth
+            source_limit += 1
+        else:
+            now, after, others, waiting, count = sink_now, sink_next, source_now, sources, sinks
+            level = -sink_depth
+            sink_limit += 1
+        grown = 0
+        for i in range(count):
+            u = np.uint64(now[i])
+            if label[u] != level:
+                continue
+            a = np.uint64(first[u])
+            end = np.uint64(first[u + np.uint64(1)])
+            while a < end:
+                if not can_grow(side, arcs, a):
+                    a += np.uint64(1)
+                    continue
+                w = np.uint64(arcs[a].head)
+                meets = np.int64(label[w]) * side
+                if meets >= 0:
+                    if meets == 0:
+                        if grown == after.size:
+                            grown = compact_list(after, grown, label, level + side)
+                        label[w] = level + side
+                        parent[w] = arcs[a].reverse
+                        after[grown] = w
+                        grown += 1
+                    a += np.uint64(1)
+                    continue
+                augmentations += 1
+                from_source, to_sink = augment_path(u, a, side, excess, arcs, parent, source_orphans, sink_orphans)
+                if from_source > 0:
+                    frontier = after if side > 0 else others
+                    listed, moved = repair_forest(
+                        1, source_limit, False, first, arcs, label, parent, link, queued,
+                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
+                        detached, queue, ring, ends, head,
+                    )  # fmt: skip
+                    source_work += moved
+                    if side > 0:
+                        grown = listed
+                    else:
+                        waiting = listed
+                if to_sink > 0:
+                    frontier = others if side > 0 else after
+                    listed, moved = repair_forest(
+                        -1, sink_limit, False, first, arcs, label, parent, link, queued,
+                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
+                        detached, queue, ring, ends, head,
+                    )  # fmt: skip
+                    sink_work += moved
+                    if side > 0:
+                        waiting = listed
+                    else:
+                        grown = listed
+                if label[u] != level:
+                    break
+        if side > 0:
+            source_depth += 1
+            source_now, source_next = source_next, source_now
+            sources = grown
+            sinks = waiting
+        else:
+            sink_depth += 1
+            sink_now, sink_next = sink_next, sink_now
+            sinks = grown
+            sources = waiting
+    return max(source_depth, sink_depth), augmentations, source_work + sink_work
