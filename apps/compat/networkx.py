@@ -12,6 +12,7 @@ dictionary per edge takes most of the time, so the adjacency lists are read in o
 
 from collections.abc import Iterable
 from itertools import chain
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,37 @@ class ConvertedGraph:
         self.nodes = list(adjacency)
         self.index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
         self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
-        ends = chain.from_iterable(adjacency.values())
-        self.indices = np.fromiter(map(self.index.__getitem__, ends), np.int64, self.indptr[-1])
+        self.indices = _positions(list(chain.from_iterable(adjacency.values())), self.nodes, self.index)
         self.values = {}
         if not graph.is_multigraph():
             for name, default in attributes.items():
-                self.values[name, default] = [
-                    data.get(name, default) for ends in adjacency.values() for data in ends.values()
-                ]
+                self.values[name, default] = _attributes(adjacency, name, default)
 
     def is_directed(self) -> bool:
         return self.graph.is_directed()
 
     def is_multigraph(self) -> bool:
         return self.graph.is_multigraph()
+
+
+def _positions(ends: list, nodes: list, index: dict) -> np.ndarray:
+    """The index of each node of a list, int64."""
+    if nodes and set(map(type, nodes)) == {int}:
+        low, high = min(nodes), max(nodes)
+        if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
+            table = np.empty(high - low + 1, np.int64)
+            table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
+            return table[np.fromiter(ends, np.int64, len(ends)) - low]
+    return np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
+
+
+def _attributes(adjacency, name, default) -> list:
+    """An edge attribute of each entry of the adjacency lists."""
+    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    try:
+        return list(map(itemgetter(name), data))
+    except KeyError:
+        return [data.get(name, default) for ends in adjacency.values() for data in ends.values()]
 
 
 def convert_from_nx(graph, *, edge_attrs=None, preserve_edge_attrs=False, **_) -> ConvertedGraph:
@@ -142,7 +160,8 @@ def maximal_matching(G: ConvertedGraph) -> set:
     kept = tail != G.indices  # no loops
     indptr = np.concatenate(([0], np.cumsum(kept)))[G.indptr]
     found = matching.greedy((indptr, G.indices[kept], (n, n)), device="cpu")
-    return {(G.nodes[u], G.nodes[v]) for u, v in found.edges().tolist()}
+    lower, upper = ([G.nodes[i] for i in side] for side in found.pairs.T.tolist())
+    return set(zip(lower, upper, strict=True))
 
 
 def maximum_flow_value(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> Any:
