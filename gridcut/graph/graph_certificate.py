@@ -24,16 +24,16 @@ def structure_kernel(first, arcs):
     if first[0] != 0 or first[nodes] != arcs.size:
         return False
     for u in range(nodes):
-        if first[u + 1] < first[u]:
+        if first[u + 1] < first[u] or first[u] % 4 != 0:
             return False
     for u in range(nodes):
         before = -1
-        for a in range(first[u], first[u + 1]):
-            v = arcs[a].head
-            b = arcs[a].reverse
-            if v <= before or v >= nodes or v == u or b < first[v] or b >= first[v + 1]:
+        for a in range(first[u], first[u + 1], 4):
+            v = arcs[a]
+            b = arcs[a + 1]
+            if v <= before or v >= nodes or v == u or b < first[v] or b >= first[v + 1] or b % 4 != 0:
                 return False
-            if arcs[b].head != u or arcs[b].reverse != a or arcs[b].back != arcs[a].out:
+            if arcs[b] != u or arcs[b + 1] != a or arcs[b + 3] != arcs[a + 2]:
                 return False
             before = v
     return True
@@ -47,14 +47,14 @@ def capacities_kernel(indptr, indices, capacity, scale, first, arcs, total):
             v = indices[i]
             if v == u:
                 continue
-            low, high = np.int64(first[u]), np.int64(first[u + 1])
+            low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
             while low < high:
                 middle = (low + high) >> 1
-                if arcs[middle].head < v:
+                if arcs[4 * middle] < v:
                     low = middle + 1
                 else:
                     high = middle
-            if low == first[u + 1] or arcs[low].head != v:
+            if 4 * low == first[u + 1] or arcs[4 * low] != v:
                 return i
             total[low] += units(capacity[i], scale)
     return -1
@@ -69,9 +69,9 @@ def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, start)
             if is_clamped:
                 out = np.int64(1)
                 into = np.int64(1)
-                for a in range(first[u], first[u + 1]):
-                    out += total[a]
-                    into += total[arcs[a].reverse]
+                for a in range(first[u], first[u + 1], 4):
+                    out += total[a >> 2]
+                    into += total[arcs[a + 1] >> 2]
                 start[u] = max(-into, min(out, difference(source[u], sink[u], scale)))
 
 
@@ -80,14 +80,14 @@ def certify_graph_kernel(first, arcs, excess, start, total, labels):
     """The first of the conditions (1) to (3) that fails, and where: (condition, node, head of the arc)."""
     for u in range(excess.size):
         net_out = np.int64(0)
-        for a in range(first[u], first[u + 1]):
-            v = arcs[a].head
-            r = np.int64(arcs[a].out)
-            if r < 0 or r + np.int64(arcs[a].back) != total[a] + total[arcs[a].reverse]:
+        for a in range(first[u], first[u + 1], 4):
+            v = arcs[a]
+            r = np.int64(arcs[a + 2])
+            if r < 0 or r + np.int64(arcs[a + 3]) != total[a >> 2] + total[arcs[a + 1] >> 2]:
                 return 1, u, v
             if r > 0 and labels[u] and not labels[v]:
                 return 3, u, v
-            net_out += total[a] - r
+            net_out += total[a >> 2] - r
         if np.int64(excess[u]) != start[u] - net_out:
             return 2, u, -1
         if (labels[u] and excess[u] < 0) or (not labels[u] and excess[u] > 0):
@@ -108,9 +108,9 @@ def reaches_deficit_kernel(first, arcs, excess, reached, queue):
     while front < tail:
         v = queue[front]
         front += 1
-        for a in range(first[v], first[v + 1]):
-            u = arcs[a].head
-            if not reached[u] and arcs[arcs[a].reverse].out > 0:
+        for a in range(first[v], first[v + 1], 4):
+            u = arcs[a]
+            if not reached[u] and arcs[arcs[a + 1] + 2] > 0:
                 reached[u] = True
                 queue[tail] = u
                 tail += 1
@@ -127,7 +127,7 @@ def certify_graph(value, labels, problem: GraphProblem, graph: ResidualGraph) ->
     if first.size != problem.nodes + 1 or excess.size != problem.nodes or not structure_kernel(first, arcs):
         raise CertificateError("the residual graph is damaged: its arcs are not paired")
     scale = scale_of(unit, problem.bound)
-    total = np.zeros(arcs.size, np.int64)
+    total = np.zeros(arcs.size // 4, np.int64)
     missing = capacities_kernel(lists.indptr, lists.indices, lists.capacity, scale, first, arcs, total)
     if missing >= 0:
         raise CertificateError(f"entry {missing} of the graph has no arc; were its indices changed after the solve?")

@@ -81,11 +81,11 @@ class GraphCut(Result):
             If the cut is stale: its `GraphSolver` was updated or solved again.
         """
         problem, graph = self._kept()
-        values = graph.arcs["out"].copy()
+        values = graph.arcs[2::4].copy()
         if isinstance(graph.unit, float):
             values = values * graph.unit
-        heads = graph.arcs["head"].copy()
-        return scipy.sparse.csr_array((values, heads, graph.first.copy()), shape=(problem.nodes, problem.nodes))
+        heads = graph.arcs[::4].copy()
+        return scipy.sparse.csr_array((values, heads, graph.first // 4), shape=(problem.nodes, problem.nodes))
 
     def check(self) -> None:
         """Certify that the cut is minimal and the labels are right, from the caller's capacities.

@@ -18,12 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel
 
 ROOT = -1
 ORPHAN = -2
 DETACHED = -3
 NONE = -4
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+REVERSE = np.uint64(1)  # positions in an arc, see residual_graph.py
+OUT = np.uint64(2)
+BACK = np.uint64(3)
+ARC = np.uint64(4)
+SHIFT = 4  # a depth has 2^SHIFT labels
+BAND = 1 << SHIFT
+INFINITY = 2**62
 
 
 class GraphForest(NamedTuple):
@@ -60,148 +69,183 @@ def make_graph_work(nodes: int, index_type) -> GraphWork:
 
 
 @inner_kernel
-def activate_node(v, queued, ring, ends):
+def activate_node(v, queued, ring, ring_ends):
     """Append v to the ring of active nodes, unless it is in the ring."""
     if queued[v] == 0:
         queued[v] = 1
-        end = ends[1]
+        end = ring_ends[1]
         ring[end] = v
-        ends[1] = end + 1 if end + 1 < ring.size else 0
+        ring_ends[1] = end + 1 if end + 1 < ring.size else 0
 
 
 @inner_kernel
-def compact_list(nodes, count, label, level):
-    """Remove from a list the nodes that have left the level, and repetitions; returns the number of nodes left."""
+def depth_of(label, v, side):
+    """The depth of a node in the forest of `side`; below 1 if the node is not in it."""
+    return (np.int64(label[v]) * side) >> SHIFT
+
+
+@inner_kernel
+def compact_list(nodes, count, label, side, depth, queued):
+    """Remove from a list the nodes that have left the depth, and repetitions; returns the number of nodes left."""
     left = 0
     for i in range(count):
-        v = nodes[i]
-        if label[v] == level:
-            label[v] = 0
+        v = np.uint64(nodes[i])
+        if depth_of(label, v, side) == depth and queued[v] == 0:
+            queued[v] = 1
             nodes[left] = v
             left += 1
     for i in range(left):
-        label[nodes[i]] = level
+        queued[np.uint64(nodes[i])] = 0
     return left
 
 
 @inner_kernel
-def push_along(arcs, a, amount):
-    """Push flow through an arc; returns what residual capacity it has left."""
-    b = np.uint64(arcs[a].reverse)
-    out = arcs[a].out - amount
-    back = arcs[a].back + amount
-    arcs[a].out = out
-    arcs[a].back = back
-    arcs[b].out = back
-    arcs[b].back = out
-    return out
+def move_flow(arcs, a, amount):
+    """Push flow through an arc, or through its reverse if the amount is negative."""
+    b = np.uint64(arcs[a + REVERSE])
+    out = arcs[a + OUT] - amount
+    back = arcs[a + BACK] + amount
+    arcs[a + OUT] = out
+    arcs[a + BACK] = back
+    arcs[b + OUT] = back
+    arcs[b + BACK] = out
 
 
 @inner_kernel
-def push_against(arcs, a, amount):
-    """Push flow through the reverse of an arc; returns what residual capacity that has left."""
-    b = np.uint64(arcs[a].reverse)
-    out = arcs[a].out + amount
-    back = arcs[a].back - amount
-    arcs[a].out = out
-    arcs[a].back = back
-    arcs[b].out = back
-    arcs[b].back = out
-    return back
+def bottleneck(x, kind, sign, amount, arcs, excess, parent):
+    """The minimum of an amount and the capacities from x to its root: OUT towards a deficit, BACK from an excess."""
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            return min(amount, sign * np.int64(excess[x]))
+        a = np.uint64(c)
+        r = np.int64(arcs[a + kind])
+        if r < amount:
+            amount = r
+        x = np.uint64(arcs[a])
 
 
-@kernel
-def augment_path(u, joint, side, excess, arcs, parent, source_orphans, sink_orphans):
+@inner_kernel
+def push_to_root(x, kind, sign, amount, arcs, excess, parent, orphans):
+    """Push an amount between x and its root; lists nodes that lose their parent, and returns their number."""
+    count = 0
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            excess[x] -= sign * amount
+            if excess[x] == 0:
+                parent[x] = ORPHAN
+                orphans[count] = x
+                count += 1
+            return count
+        a = np.uint64(c)
+        move_flow(arcs, a, -sign * amount)
+        if arcs[a + kind] == 0:
+            parent[x] = ORPHAN
+            orphans[count] = x
+            count += 1
+        x = np.uint64(arcs[a])
+
+
+@inner_kernel
+def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orphans):
     """Push the bottleneck capacity from root to root through arc `joint` of u, which leads to the other forest.
 
     u is in the forest of `side`.  Returns the numbers of new orphans in the two lists.
     """
-    w = np.uint64(arcs[joint].head)
+    w = np.uint64(arcs[joint])
     if side > 0:
         a, b = u, w
-        amount = np.int64(arcs[joint].out)
+        amount = np.int64(arcs[joint + OUT])
     else:
         a, b = w, u
-        amount = np.int64(arcs[joint].back)
-    x = a
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = np.int64(excess[x])
-            if r < amount:
-                amount = r
-            break
-        r = np.int64(arcs[np.uint64(c)].back)
-        if r < amount:
-            amount = r
-        x = np.uint64(arcs[np.uint64(c)].head)
-    x = b
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            r = -np.int64(excess[x])
-            if r < amount:
-                amount = r
-            break
-        r = np.int64(arcs[np.uint64(c)].out)
-        if r < amount:
-            amount = r
-        x = np.uint64(arcs[np.uint64(c)].head)
-    from_source = 0
-    x = a
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            excess[x] -= amount
-            if excess[x] == 0:
-                parent[x] = ORPHAN
-                source_orphans[from_source] = x
-                from_source += 1
-            break
-        if push_against(arcs, np.uint64(c), amount) == 0:
-            parent[x] = ORPHAN
-            source_orphans[from_source] = x
-            from_source += 1
-        x = np.uint64(arcs[np.uint64(c)].head)
-    to_sink = 0
-    x = b
-    while True:
-        c = parent[x]
-        if c == ROOT:
-            excess[x] += amount
-            if excess[x] == 0:
-                parent[x] = ORPHAN
-                sink_orphans[to_sink] = x
-                to_sink += 1
-            break
-        if push_along(arcs, np.uint64(c), amount) == 0:
-            parent[x] = ORPHAN
-            sink_orphans[to_sink] = x
-            to_sink += 1
-        x = np.uint64(arcs[np.uint64(c)].head)
-    if side > 0:
-        push_along(arcs, joint, amount)
-    else:
-        push_against(arcs, joint, amount)
+        amount = np.int64(arcs[joint + BACK])
+    amount = bottleneck(a, BACK, 1, amount, arcs, excess, parent)
+    amount = bottleneck(b, OUT, -1, amount, arcs, excess, parent)
+    move_flow(arcs, joint, side * amount)
+    from_source = push_to_root(a, BACK, 1, amount, arcs, excess, parent, source_orphans)
+    to_sink = push_to_root(b, OUT, -1, amount, arcs, excess, parent, sink_orphans)
     return from_source, to_sink
 
 
 @inner_kernel
-def has_room(side, arcs, a):
-    """Whether the residual capacity lets the head of arc a become the parent of its tail."""
-    return arcs[a].back > 0 if side > 0 else arcs[a].out > 0
+def adopt(v, side, first, arcs, label, parent):
+    """Find a parent of v with a smaller label, or a twin with the same label whose child v becomes one label later.
+
+    Returns whether a parent was found, and whether the label of v has increased.
+    """
+    toward = BACK if side > 0 else OUT
+    own = np.int64(label[v]) * side
+    end = np.uint64(first[v + ONE])
+    best = own + 1
+    best_arc = ZERO
+    a = np.uint64(first[v])
+    while a < end:
+        q = np.uint64(arcs[a])
+        its = np.int64(label[q]) * side
+        fits = (arcs[a + toward] > 0) & (its > 0) & (its < best) & (parent[q] != ORPHAN)
+        best = its if fits else best
+        best_arc = a if fits else best_arc
+        a += ARC
+    if best < own:
+        parent[v] = best_arc
+        return True, False
+    if best == own and (own + 1) >> SHIFT == own >> SHIFT:
+        label[v] = (own + 1) * side
+        parent[v] = best_arc
+        return True, True
+    return False, False
 
 
 @inner_kernel
-def can_grow(side, arcs, a):
-    """Whether the residual capacity lets the tail of arc a become the parent of its head."""
-    return arcs[a].out > 0 if side > 0 else arcs[a].back > 0
+def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, deepest):
+    """Make the children of v with labels from low to high orphans; returns the largest depth of a list."""
+    end = np.uint64(first[v + ONE])
+    a = np.uint64(first[v])
+    while a < end:
+        q = np.uint64(arcs[a])
+        its = np.int64(label[q]) * side
+        if (its >= low) & (its <= high):
+            if parent[q] == arcs[a + REVERSE]:
+                parent[q] = ORPHAN
+                d = its >> SHIFT
+                link[q] = head[d]
+                head[d] = q
+                deepest = max(deepest, d)
+        a += ARC
+    return deepest
 
 
-@kernel
+@inner_kernel
+def best_depth(v, limit, side, first, arcs, label):
+    """One more than the smallest depth of a possible parent of v, or limit + 1."""
+    toward = BACK if side > 0 else OUT
+    best = limit + 1
+    end = np.uint64(first[v + ONE])
+    a = np.uint64(first[v])
+    while a < end:
+        d = depth_of(label, np.uint64(arcs[a]), side) + 1
+        if (arcs[a + toward] > 0) & (d > 1) & (d < best):
+            best = d
+        a += ARC
+    return best
+
+
+@inner_kernel
+def attach(v, d, side, first, arcs, label, parent):
+    """Make v a child of a possible parent of depth d - 1, of which there is one."""
+    toward = BACK if side > 0 else OUT
+    a = np.uint64(first[v])
+    while arcs[a + toward] <= 0 or depth_of(label, np.uint64(arcs[a]), side) != d - 1:
+        a += ARC
+    parent[v] = a
+    label[v] = (d << SHIFT) * side
+
+
+@inner_kernel
 def repair_forest(
     side, limit, merging, first, arcs, label, parent, link, queued,
-    orphans, count, frontier, waiting, detached, queue, ring, ends, head,
+    orphans, count, frontier, waiting, detached, queue, ring, ring_ends, head,
 ):  # fmt: skip
     """Find new parents of depth below `limit` for the orphans of one forest and their descendants, or free them.
 
@@ -209,11 +253,12 @@ def repair_forest(
     merging, nodes may be scanned in any order, so the neighbours that may attach a freed node become active.
     Returns the length of `frontier` and the number of detached nodes.
     """
+    away = OUT if side > 0 else BACK
     low = limit + 1
     high = 0
     for i in range(count):
         v = np.uint64(orphans[i])
-        d = np.int64(label[v]) * side
+        d = depth_of(label, v, side)
         link[v] = head[d]
         head[d] = v
         low = min(low, d)
@@ -222,44 +267,27 @@ def repair_forest(
     n_detached = 0
     d = low
     while d <= high:
-        i = np.int64(head[d])
-        head[d] = -1
-        while i >= 0:
-            v = np.uint64(i)
-            i = np.int64(link[v])
-            begin, end = np.uint64(first[v]), np.uint64(first[v + np.uint64(1)])
-            found = False
-            if d > 1:
-                above = (d - 1) * side
-                for a in range(begin, end):
-                    if has_room(side, arcs, a) and label[np.uint64(arcs[a].head)] == above:
-                        parent[v] = a
-                        found = True
-                        break
+        while head[d] >= 0:
+            v = np.uint64(head[d])
+            head[d] = link[v]
+            found, is_raised = adopt(v, side, first, arcs, label, parent)
+            own = np.int64(label[v]) * side
             if not found:
                 parent[v] = DETACHED
                 label[v] = 0
                 detached[n_detached] = v
                 n_detached += 1
-                below = (d + 1) * side
-                for a in range(begin, end):
-                    q = np.uint64(arcs[a].head)
-                    if label[q] == below and parent[q] == arcs[a].reverse:
-                        parent[q] = ORPHAN
-                        link[q] = head[d + 1]
-                        head[d + 1] = q
-                        high = max(high, d + 1)
+                high = orphan_children(v, own, INFINITY, side, first, arcs, label, parent, link, head, high)
+            elif is_raised:
+                high = orphan_children(v, own, own, side, first, arcs, label, parent, link, head, high)
         d += 1
+    if n_detached == 0:
+        return waiting, 0
     # Sort the detached nodes by the depth of their best attached neighbour ...
     low = limit + 1
     for i in range(n_detached):
         v = np.uint64(detached[i])
-        best = limit + 1
-        for a in range(np.uint64(first[v]), np.uint64(first[v + np.uint64(1)])):
-            if has_room(side, arcs, a):
-                d = np.int64(label[np.uint64(arcs[a].head)]) * side + 1
-                if 1 < d < best:
-                    best = d
+        best = best_depth(v, limit, side, first, arcs, label)
         if best <= limit:
             link[v] = head[best]
             head[best] = v
@@ -272,36 +300,34 @@ def repair_forest(
     while d <= high or front < back:
         i = np.int64(head[d])
         head[d] = -1
-        above = (d - 1) * side
         while i >= 0:
             v = np.uint64(i)
             i = np.int64(link[v])
             if parent[v] == DETACHED:
-                for a in range(np.uint64(first[v]), np.uint64(first[v + np.uint64(1)])):
-                    if has_room(side, arcs, a) and label[np.uint64(arcs[a].head)] == above:
-                        parent[v] = a
-                        break
-                label[v] = d * side
+                attach(v, d, side, first, arcs, label, parent)
                 queue[back] = v
                 back += 1
         last = back
         if d < limit:
-            below = (d + 1) * side
+            below = ((d + 1) << SHIFT) * side
             while front < last:
                 v = np.uint64(queue[front])
                 front += 1
-                for a in range(np.uint64(first[v]), np.uint64(first[v + np.uint64(1)])):
-                    q = np.uint64(arcs[a].head)
-                    if parent[q] == DETACHED and can_grow(side, arcs, a):
-                        parent[q] = arcs[a].reverse
+                end = np.uint64(first[v + ONE])
+                a = np.uint64(first[v])
+                while a < end:
+                    q = np.uint64(arcs[a])
+                    if parent[q] == DETACHED and arcs[a + away] > 0:
+                        parent[q] = arcs[a + REVERSE]
                         label[q] = below
                         queue[back] = q
                         back += 1
+                    a += ARC
         else:
             while front < last:
                 if not merging:
                     if waiting == frontier.size:
-                        waiting = compact_list(frontier, waiting, label, limit * side)
+                        waiting = compact_list(frontier, waiting, label, side, limit, queued)
                     frontier[waiting] = queue[front]
                     waiting += 1
                 front += 1
@@ -312,12 +338,17 @@ def repair_forest(
             if parent[v] == DETACHED:
                 parent[v] = NONE
                 if merging:
-                    for a in range(np.uint64(first[v]), np.uint64(first[v + np.uint64(1)])):
-                        q = np.uint64(arcs[a].head)
-                        if label[q] > 0:
-                            if arcs[a].back > 0:
-                                activate_node(q, queued, ring, ends)
-                        elif label[q] < 0:
-                            if arcs[a].out > 0:
-                                activate_node(q, queued, ring, ends)
+                    activate_neighbours(v, first, arcs, label, queued, ring, ring_ends)
     return waiting, n_detached
+
+
+@inner_kernel
+def activate_neighbours(v, first, arcs, label, queued, ring, ring_ends):
+    """Make the neighbours that can attach a free node active."""
+    end = np.uint64(first[v + ONE])
+    a = np.uint64(first[v])
+    while a < end:
+        q = np.uint64(arcs[a])
+        if (label[q] > 0 and arcs[a + BACK] > 0) or (label[q] < 0 and arcs[a + OUT] > 0):
+            activate_node(q, queued, ring, ring_ends)
+        a += ARC

@@ -1,11 +1,11 @@
 """`ResidualGraph`: the arcs of a graph with their residual capacities, grouped by node, each with its reverse arc.
 
-    first[u] ... first[u + 1] - 1      the arcs of node u, by ascending head
+    a = first[u], first[u] + 4, ..., first[u + 1] - 4         the arcs of node u, by ascending head v
 
-    arc a from u to v      head: v     reverse: the arc b from v to u     out: residual u -> v     back: residual v -> u
+    arcs[a]: the head v     arcs[a + 1]: the arc v -> u     arcs[a + 2]: residual u -> v     arcs[a + 3]: residual v -> u
 
-Every residual is stored twice: arcs[a].back == arcs[b].out.  A search can then grow with or against the arcs of a node
-from one line of memory, and only a push touches the reverse arc.  There is one arc from u to v, and one from v to u, if
+An arc is named by its position.  Every residual is stored twice, at both ends: a search grows with or against the arcs
+of a node by reading one line of memory, and only a push touches the reverse arcs.  There is one arc from u to v, and one from v to u, if
 the graph has an entry at (u, v) or (v, u); entries at the same position are summed, entries at (u, u) are ignored.
 
 Construction, O(nodes + entries).  Most graphs are stored with both directions of every edge and sorted rows.  Then the
@@ -47,11 +47,6 @@ class ResidualGraph(NamedTuple):
     @property
     def nodes(self) -> int:
         return self.excess.size
-
-
-def arc_type(index_type, flow_type) -> np.dtype:
-    """The record of an arc."""
-    return np.dtype([("head", index_type), ("reverse", index_type), ("out", flow_type), ("back", flow_type)])
 
 
 @kernel
@@ -110,10 +105,10 @@ def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
                 return False
             cursor[v] = reverse + 1
             value = units(capacity[i], scale)
-            arcs[i].head = v
-            arcs[i].reverse = reverse
-            arcs[i].out = value
-            arcs[reverse].back = value
+            arcs[4 * i] = v
+            arcs[4 * i + 1] = 4 * reverse
+            arcs[4 * i + 2] = value
+            arcs[4 * reverse + 3] = value
     return True
 
 
@@ -150,7 +145,7 @@ def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
 def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry, capacity, scale, first, arcs):
     """Write the arcs of any graph, given the entries of its rows and of its columns in ascending order.
 
-    Returns the number of arcs.
+    Returns the length of all arcs.
     """
     count = 0
     for u in range(first.size - 1):
@@ -173,10 +168,10 @@ def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry,
                 back = saturated_sum(back, units(capacity[column_entry[j]], scale))
                 j += 1
             if v != u:
-                arcs[count].head = v
-                arcs[count].out = out
-                arcs[count].back = back
-                count += 1
+                arcs[count] = v
+                arcs[count + 2] = out
+                arcs[count + 3] = back
+                count += 4
     first[first.size - 1] = count
     return count
 
@@ -185,10 +180,10 @@ def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry,
 def link_reverse(first, cursor, arcs):
     """Write the reverse of every arc; `cursor`: a copy of the first arc of all nodes."""
     for u in range(cursor.size):
-        for a in range(first[u], first[u + 1]):
-            v = arcs[a].head
-            arcs[a].reverse = cursor[v]
-            cursor[v] += 1
+        for a in range(first[u], first[u + 1], 4):
+            v = arcs[a]
+            arcs[a + 1] = cursor[v]
+            cursor[v] += 4
 
 
 @kernel
@@ -201,9 +196,9 @@ def load_excess(first, arcs, source, sink, scale, is_clamped, excess):
     for u in range(excess.size):
         out = np.int64(1)
         into = np.int64(1)
-        for a in range(first[u], first[u + 1]):
-            out = saturated_sum(out, np.int64(arcs[a].out))
-            into = saturated_sum(into, np.int64(arcs[a].back))
+        for a in range(first[u], first[u + 1], 4):
+            out = saturated_sum(out, np.int64(arcs[a + 2]))
+            into = saturated_sum(into, np.int64(arcs[a + 3]))
         s = units(source[u], scale)
         t = units(sink[u], scale)
         excess[u] = s - t
@@ -274,20 +269,21 @@ def fill_graph(problem: GraphProblem, lists: Lists, flow_type, unit) -> tuple[Re
 
 
 def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs with their capacities: first and arcs of a ResidualGraph."""
     indptr, indices, capacity = lists.indptr, lists.indices, lists.capacity
     entries = indices.size
-    index_type = np.int32 if 2 * entries < INT32_MAX else np.int64
-    record = arc_type(index_type, flow_type)
-    arcs = np.empty(entries, record)
-    first = indptr.astype(index_type)
-    if load_symmetric(indptr, indices, capacity, scale, first[:-1].copy(), arcs):
-        return first, arcs
+    index_type = np.int32 if 8 * entries <= INT32_MAX else np.int64
+    arc_type = np.promote_types(index_type, flow_type)
+    arcs = np.empty(4 * entries, arc_type)
+    if load_symmetric(indptr, indices, capacity, scale, indptr[:-1].copy(), arcs):
+        return (4 * indptr).astype(index_type), arcs
     entry = np.arange(entries, dtype=index_type)
     columns, tails, column_entry = _transposed(indptr, indices, entry, index_type)
     heads = indices
     if not rows_ascend(indptr, indices):
         _, heads, entry = _transposed(columns, tails, column_entry, index_type)
-    arcs = np.empty(2 * entries, record)
+    arcs = np.empty(8 * entries, arc_type)
+    first = np.empty(indptr.size, index_type)
     count = merge_rows_and_columns(indptr, heads, entry, columns, tails, column_entry, capacity, scale, first, arcs)
     arcs = arcs[:count]
     link_reverse(first, first[:-1].copy(), arcs)
