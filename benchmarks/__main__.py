@@ -10,6 +10,7 @@ NAMES = (
     "devices",
     "first_use",
     "flow",
+    "graphs",
     "greedy",
     "gridcut",
     "interactive",

@@ -5,6 +5,7 @@ from .device import CertificateError
 from .energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
 from .graph.graph_cut import GraphCut
 from .graph.graph_flow import graph_max_flow
+from .graph.graph_solver import GraphSolver
 from .maximum_flow import max_flow
 from .multilabel.convex import ConvexMinimum, convex_labels
 from .multilabel.expansion import alpha_expansion
@@ -23,6 +24,7 @@ __all__ = [
     "ConvexMinimum",
     "Cut",
     "GraphCut",
+    "GraphSolver",
     "LabelSolver",
     "Labelling",
     "RoofDual",

@@ -5,9 +5,15 @@ grows from nodes with excess along arcs with residual capacity; a sink tree grow
 deficit.  `side` is +1 for the source forest, -1 for the sink forest.
 
 Arrays, in addition to those of gridcut/graph/residual_graph.py
-  label[u]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
+  label[u]    side * (BAND * depth + rank), 0 <= rank < BAND; 0: free.  Labels increase from a parent to its children
   parent[u]   the arc of u that leads to its parent, or ROOT, ORPHAN, DETACHED, NONE (free)
   link[u]     next node of a list of orphans of the same depth;  head[d]: the first node, -1: none (so between calls)
+
+Unlike there, a depth has BAND labels.  An orphan may become a child of any node whose label is smaller than its own,
+or equal (then its rank increases by one): no such node is its descendant.  On the grid, only a node of the depth above
+can adopt an orphan.  Here most orphans stay at their depth, with their subtrees, and a root without excess becomes a
+child of another root: five to six times fewer nodes are detached where flow goes far.  Depths are lower bounds of the
+distances to the roots, as the labels of push-relabel, and never decrease in a search.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -177,22 +183,22 @@ def adopt(v, side, first, arcs, label, parent):
     toward = BACK if side > 0 else OUT
     own = np.int64(label[v]) * side
     end = np.uint64(first[v + ONE])
-    best = own + 1
-    best_arc = ZERO
+    twin = np.int64(-1)
     a = np.uint64(first[v])
     while a < end:
-        q = np.uint64(arcs[a])
-        its = np.int64(label[q]) * side
-        fits = (arcs[a + toward] > 0) & (its > 0) & (its < best) & (parent[q] != ORPHAN)
-        best = its if fits else best
-        best_arc = a if fits else best_arc
+        if arcs[a + toward] > 0:
+            q = np.uint64(arcs[a])
+            its = np.int64(label[q]) * side
+            if (its > 0) & (its <= own):
+                if parent[q] != ORPHAN:
+                    if its < own:
+                        parent[v] = a
+                        return True, False
+                    twin = np.int64(a)
         a += ARC
-    if best < own:
-        parent[v] = best_arc
-        return True, False
-    if best == own and (own + 1) >> SHIFT == own >> SHIFT:
+    if twin >= 0 and (own + 1) >> SHIFT == own >> SHIFT:
         label[v] = (own + 1) * side
-        parent[v] = best_arc
+        parent[v] = twin
         return True, True
     return False, False
 

@@ -1,7 +1,9 @@
 """Incremental breadth-first search: maximum flow on a graph, with both forests grown from scratch.
 
-As gridcut/ibfs/search.py: in each step, the forest with fewer repaired nodes so far grows by a whole level.  Where the
-forests meet, they form an augmenting path.  Arrays as in graph_forest.py and residual_graph.py.
+As gridcut/ibfs/search.py: in each step, one forest grows by a whole level.  Where the forests meet, they form an
+augmenting path.  The forest with more roots grows, unless its repairs have cost PREFERENCE times as much: the minimum
+cut is often close to the smaller seeds, and a forest that has grown past it loses its trees again and again.  Arrays as
+in graph_forest.py and residual_graph.py.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 
@@ -28,6 +30,7 @@ from gridcut.graph.graph_forest import (
     repair_forest,
 )
 
+PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
 EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
 
@@ -99,6 +102,7 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     source_depth = 1
     sink_depth = 1
     source_work = 0
+    prefer_source = sources > sinks
     sink_work = 0
     augmentations = 0
     while True:
@@ -113,7 +117,10 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
         elif sources == 0:
             side = -1
         else:
-            side = 1 if source_work <= sink_work else -1
+            if prefer_source:
+                side = 1 if source_work <= PREFERENCE * sink_work else -1
+            else:
+                side = -1 if sink_work <= PREFERENCE * source_work else 1
         source_limit = source_depth
         sink_limit = sink_depth
         if side > 0:

@@ -2,11 +2,12 @@
 
     a = first[u], first[u] + 4, ..., first[u + 1] - 4         the arcs of node u, by ascending head v
 
-    arcs[a]: the head v     arcs[a + 1]: the arc v -> u     arcs[a + 2]: residual u -> v     arcs[a + 3]: residual v -> u
+    arcs[a]: the head v    arcs[a + 1]: the arc v -> u    arcs[a + 2]: residual u -> v    arcs[a + 3]: residual v -> u
 
 An arc is named by its position.  Every residual is stored twice, at both ends: a search grows with or against the arcs
-of a node by reading one line of memory, and only a push touches the reverse arcs.  There is one arc from u to v, and one from v to u, if
-the graph has an entry at (u, v) or (v, u); entries at the same position are summed, entries at (u, u) are ignored.
+of a node by reading one line of memory, and only a push touches the reverse arcs.  There is one arc from u to v, and
+one from v to u, if the graph has an entry at (u, v) or (v, u); entries at the same position are summed, entries at
+(u, u) are ignored.
 
 Construction, O(nodes + entries).  Most graphs are stored with both directions of every edge and sorted rows.  Then the
 nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds all reverse arcs
@@ -194,8 +195,8 @@ def load_excess(first, arcs, source, sink, scale, is_clamped, excess):
     """
     largest = np.int64(0)
     for u in range(excess.size):
-        out = np.int64(1)
-        into = np.int64(1)
+        out = np.int64(0)
+        into = np.int64(0)
         for a in range(first[u], first[u + 1], 4):
             out = saturated_sum(out, np.int64(arcs[a + 2]))
             into = saturated_sum(into, np.int64(arcs[a + 3]))
@@ -204,8 +205,8 @@ def load_excess(first, arcs, source, sink, scale, is_clamped, excess):
         excess[u] = s - t
         if scale is not None:
             if is_clamped:
-                excess[u] = max(-into, min(out, difference(source[u], sink[u], scale)))
-        largest = max(largest, saturated_sum(saturated_sum(s, t), saturated_sum(out - 1, into - 1)))
+                excess[u] = max(-into - 1, min(out + 1, difference(source[u], sink[u], scale)))
+        largest = max(largest, saturated_sum(saturated_sum(s, t), saturated_sum(out, into)))
     return largest
 
 
