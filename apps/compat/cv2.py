@@ -91,7 +91,7 @@ def grabCut(
         raise _error("image must have CV_8UC3 type")
     if 0 in img.shape:
         raise _error("image is empty")
-    models = [_checked_model(bgdModel), _checked_model(fgdModel)]
+    background, foreground = _checked_model(bgdModel), _checked_model(fgdModel)
     if mode == GC_INIT_WITH_RECT:
         mask = _mask_of(rect, mask, img.shape[:2])
     elif mode not in (GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL):
@@ -103,9 +103,9 @@ def grabCut(
     if iterCount > 0 and (codes > GC_FGD).any():
         is_object = _find(img, codes, is_object, 1 if mode == GC_EVAL_FREEZE_MODEL else iterCount, mode)
         codes[codes > GC_FGD] = np.where(is_object, GC_PR_FGD, GC_PR_BGD)[codes > GC_FGD]
-    _fill_models(img, is_object, *models)
+    _fill_models(img, is_object, background, foreground)
     assert mask is not None
-    return mask, *models
+    return mask, background, foreground
 
 
 def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
@@ -174,6 +174,6 @@ def _fill_models(img, is_object, background, foreground) -> None:
         codes.append(np.full(len(pixels), code, np.uint8))
     row, row_codes = np.concatenate(samples)[None], np.concatenate(codes)[None]
     fitted = cv2.grabCut(
-        row, row_codes, None, np.zeros((1, MODEL_SIZE)), np.zeros((1, MODEL_SIZE)), 0, GC_INIT_WITH_MASK
+        row, row_codes, (0, 0, 0, 0), np.zeros((1, MODEL_SIZE)), np.zeros((1, MODEL_SIZE)), 0, GC_INIT_WITH_MASK
     )
     background.reshape(-1)[:], foreground.reshape(-1)[:] = fitted[1].ravel(), fitted[2].ravel()

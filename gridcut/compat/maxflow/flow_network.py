@@ -241,7 +241,8 @@ class _Network:
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
-        source, sink = np.zeros(self._node_count, self._dtype), np.zeros(self._node_count, self._dtype)
+        source: np.ndarray = np.zeros(self._node_count, self._dtype)
+        sink: np.ndarray = np.zeros(self._node_count, self._dtype)
         for nodes, *added in self._terminals:
             if nodes is None:
                 source[: len(added[0])] += added[0]
