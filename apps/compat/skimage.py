@@ -26,7 +26,7 @@ __all__ = ["graph_cut"]
 MODES = ("cg", "cg_j", "cg_mg", "bf", None)
 BETA = 130  # scikit-image's default
 CONTRAST = 0.7  # weight of an edge at that beta: exp(-CONTRAST * squared step / mean squared step)
-SMOOTHNESS = 6.0  # nats: weight of an edge between equal pixels
+SMOOTHNESS = 8.0  # nats: sum of the weights of a pixel's edges to half of its neighbours, if all are equal
 LOCATION = 2.0  # nats: maximum cost from the distances to the seeds
 BANDWIDTH = 0.5  # standard deviations by which the histogram of a single seed is blurred, less with more seeds
 DEVIATION = 20.0  # pixels that a step of one standard deviation is worth in the distances
@@ -195,8 +195,9 @@ def _segmented(pixels, marks, count: int, taking_part, sides, beta) -> np.ndarra
     offsets = [tuple(part - 1 for part in offset) for offset in offsets]
     squares = [((one[1] - one[0]) ** 2).mean() for one in _pairs(pixels, offsets)]
     mean = pixels.shape[-1] * float(np.mean(squares)) or 1.0
+    weight = SMOOTHNESS / max(3.0, sum(1 / np.linalg.norm(offset) for offset in offsets))
     edges = gridcut.contrast_edges(
-        pixels, SMOOTHNESS * UNIT, offsets, spacing=sides, beta=CONTRAST * beta / BETA / mean, dtype=np.int32
+        pixels, weight * UNIT, offsets, spacing=sides, beta=CONTRAST * beta / BETA / mean, dtype=np.int32
     )
     for offset, weight in edges.items():
         weight *= taking_part & _neighbour(taking_part, offset)
