@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel
+from gridcut.device import inlined_kernel
 
 ROOT = -1
 ORPHAN = -2
@@ -74,7 +74,7 @@ def make_graph_work(nodes: int, index_type) -> GraphWork:
     return GraphWork(*(np.empty(nodes + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
 
 
-@inner_kernel
+@inlined_kernel
 def activate_node(v, queued, ring, ring_ends):
     """Append v to the ring of active nodes, unless it is in the ring."""
     if queued[v] == 0:
@@ -84,13 +84,13 @@ def activate_node(v, queued, ring, ring_ends):
         ring_ends[1] = end + 1 if end + 1 < ring.size else 0
 
 
-@inner_kernel
+@inlined_kernel
 def depth_of(label, v, side):
     """The depth of a node in the forest of `side`; below 1 if the node is not in it."""
     return (np.int64(label[v]) * side) >> SHIFT
 
 
-@inner_kernel
+@inlined_kernel
 def compact_list(nodes, count, label, side, depth, queued):
     """Remove from a list the nodes that have left the depth, and repetitions; returns the number of nodes left."""
     left = 0
@@ -105,7 +105,7 @@ def compact_list(nodes, count, label, side, depth, queued):
     return left
 
 
-@inner_kernel
+@inlined_kernel
 def move_flow(arcs, a, amount):
     """Push flow through an arc, or through its reverse if the amount is negative."""
     b = np.uint64(arcs[a + REVERSE])
@@ -117,7 +117,7 @@ def move_flow(arcs, a, amount):
     arcs[b + BACK] = out
 
 
-@inner_kernel
+@inlined_kernel
 def bottleneck(x, kind, sign, amount, arcs, excess, parent):
     """The minimum of an amount and the capacities from x to its root: OUT towards a deficit, BACK from an excess."""
     while True:
@@ -131,7 +131,7 @@ def bottleneck(x, kind, sign, amount, arcs, excess, parent):
         x = np.uint64(arcs[a])
 
 
-@inner_kernel
+@inlined_kernel
 def push_to_root(x, kind, sign, amount, arcs, excess, parent, orphans):
     """Push an amount between x and its root; lists nodes that lose their parent, and returns their number."""
     count = 0
@@ -153,7 +153,7 @@ def push_to_root(x, kind, sign, amount, arcs, excess, parent, orphans):
         x = np.uint64(arcs[a])
 
 
-@inner_kernel
+@inlined_kernel
 def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orphans):
     """Push the bottleneck capacity from root to root through arc `joint` of u, which leads to the other forest.
 
@@ -174,7 +174,7 @@ def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orph
     return from_source, to_sink
 
 
-@inner_kernel
+@inlined_kernel
 def adopt(v, side, first, arcs, label, parent):
     """Find a parent of v with a smaller label, or a twin with the same label whose child v becomes one label later.
 
@@ -203,7 +203,7 @@ def adopt(v, side, first, arcs, label, parent):
     return False, False
 
 
-@inner_kernel
+@inlined_kernel
 def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, deepest):
     """Make the children of v with labels from low to high orphans; returns the largest depth of a list."""
     end = np.uint64(first[v + ONE])
@@ -222,7 +222,7 @@ def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, 
     return deepest
 
 
-@inner_kernel
+@inlined_kernel
 def best_depth(v, limit, side, first, arcs, label):
     """One more than the smallest depth of a possible parent of v, or limit + 1."""
     toward = BACK if side > 0 else OUT
@@ -237,7 +237,7 @@ def best_depth(v, limit, side, first, arcs, label):
     return best
 
 
-@inner_kernel
+@inlined_kernel
 def attach(v, d, side, first, arcs, label, parent):
     """Make v a child of a possible parent of depth d - 1, of which there is one."""
     toward = BACK if side > 0 else OUT
@@ -248,7 +248,7 @@ def attach(v, d, side, first, arcs, label, parent):
     label[v] = (d << SHIFT) * side
 
 
-@inner_kernel
+@inlined_kernel
 def repair_forest(
     side, limit, merging, first, arcs, label, parent, link, queued,
     orphans, count, frontier, waiting, detached, queue, ring, ring_ends, head,
@@ -348,7 +348,7 @@ def repair_forest(
     return waiting, n_detached
 
 
-@inner_kernel
+@inlined_kernel
 def activate_neighbours(v, first, arcs, label, queued, ring, ring_ends):
     """Make the neighbours that can attach a free node active."""
     end = np.uint64(first[v + ONE])

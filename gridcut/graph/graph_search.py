@@ -12,7 +12,7 @@ Time O(n^2 m) as [1]; memory: the lists in graph_forest.py.
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_forest import (
     ARC,
     BACK,
@@ -34,7 +34,7 @@ PREFERENCE = 2  # share of the repairs at which the forest with more roots is le
 EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
 
-@inner_kernel
+@inlined_kernel
 def push_to_neighbours(begin, end, first, arcs, excess):
     """Push excess of the nodes begin..end to deficits one arc away."""
     for u in range(begin, end):
@@ -59,7 +59,7 @@ def push_to_neighbours(begin, end, first, arcs, excess):
         excess[p] = held
 
 
-@inner_kernel
+@inlined_kernel
 def make_graph_roots(begin, end, excess, label, parent, sources, sinks):
     """Make the nodes with excess or a deficit roots, all others free; lists the roots, returns their numbers."""
     n_sources = 0

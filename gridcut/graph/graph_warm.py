@@ -10,7 +10,7 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_forest import (
     ARC,
     BACK,
@@ -136,7 +136,7 @@ def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
     return source_repaired + sink_repaired
 
 
-@inner_kernel
+@inlined_kernel
 def keep_node_orphans(nodes, count, parent):
     """Remove from a list the nodes that are not orphans; returns the number of nodes left."""
     left = 0

@@ -31,7 +31,7 @@ from gridcut.core.units import (
     scale_of,
     units,
 )
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
 
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
@@ -81,7 +81,7 @@ def largest_incident_sum(indptr, indices, capacity, limit, factor, total):
     return largest
 
 
-@inner_kernel
+@inlined_kernel
 def saturated_sum(a, b):
     """The sum of two integers that are not negative, at most INT64_MAX."""
     total = a + b
