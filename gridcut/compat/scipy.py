@@ -79,33 +79,17 @@ def maximum_flow(
     for name, node in (("source", source), ("sink", sink)):
         if not 0 <= node < n:
             raise ValueError(f"{name} value ({node}) must be between 0 and {n - 1}")
-    graph = _with_reverse_edges(csgraph)
-    total = int(graph.data.sum())
-    at_source, at_sink = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    at_source[source] = at_sink[sink] = total + 1
-    lists = (graph.indptr, graph.indices, graph.data, (n, n))
-    cut = graph_max_flow(lists, at_source, at_sink)
-    flow = flow_of_cut(lists, cut, source, sink)
-    matrix = type(csgraph)((flow.astype(np.int32), graph.indices, graph.indptr), shape=(n, n))
-    return MaximumFlowResult(int(cut.value), matrix)
-
-
-def _with_reverse_edges(matrix) -> Any:
-    """The capacities as int64 CSR with ascending indices, and a zero for each edge without one in reverse."""
-    graph = scipy.sparse.csr_array((matrix.data.astype(np.int64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    graph = scipy.sparse.csr_array((csgraph.data.astype(np.int64), csgraph.indices, csgraph.indptr), shape=(n, n))
     graph.sum_duplicates()
     if graph.data.size and not 0 <= graph.data.min() <= graph.data.max() <= INT32_MAX:
         raise ValueError(f"graph capacities must be from 0 to {INT32_MAX}, as SciPy's are")
-    # Both have an entry wherever either has one, because entries of the sum that cancel stay stored as zeros.
-    pattern = scipy.sparse.csr_array((np.ones(graph.nnz, np.int64), graph.indices, graph.indptr), shape=graph.shape)
-    both = (pattern + pattern.T).tocsr()
-    both.sort_indices()
-    n = graph.shape[0]
-    keys = np.repeat(np.arange(n), np.diff(both.indptr)) * n + both.indices
-    own = np.repeat(np.arange(n), np.diff(graph.indptr)) * n + graph.indices
-    data = np.zeros(both.nnz, np.int64)
-    data[np.searchsorted(keys, own)] = graph.data
-    return scipy.sparse.csr_array((data, both.indices, both.indptr), shape=graph.shape)
+    terminals = np.zeros((2, n), np.int64)
+    terminals[0, source] = terminals[1, sink] = int(graph.data.sum()) + 1
+    lists = (graph.indptr, graph.indices, graph.data, (n, n))
+    cut = graph_max_flow(lists, *terminals)
+    _, along = _completed(lists, cut, source, sink)
+    matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
+    return MaximumFlowResult(int(cut.value), matrix)
 
 
 def flow_of_cut(graph: tuple, cut: GraphCut, source: int, sink: int) -> np.ndarray:
@@ -116,28 +100,28 @@ def flow_of_cut(graph: tuple, cut: GraphCut, source: int, sink: int) -> np.ndarr
     The solver leaves a maximum preflow: flow that cannot reach the sink remains at nodes of the source side.  A second
     cut, from those nodes to the source in the residual graph, sends it back along the paths by which it came.
     """
+    position, along = _completed(graph, cut, source, sink)
+    flow = np.zeros(len(position), along.dtype)
+    flow[position >= 0] = along.data[position[position >= 0]]
+    return flow
+
+
+def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.ndarray, Any]:
+    """Where each entry of the graph is stored in the flow (-1: a loop), and the flow in both directions as CSR."""
     indptr, indices, capacity, (n, _) = graph
     tail = np.repeat(np.arange(n), np.diff(indptr))
-    kept = tail != indices  # no loops
     residual = cut.residual()
-    position = _positions(residual, tail[kept], indices[kept])
-    whole = np.zeros(len(residual.data), capacity.dtype)
-    whole[position] = capacity[kept]
-    along = whole - residual.data  # for each pair of nodes in both directions
-    excess = -np.bincount(np.repeat(np.arange(n), np.diff(residual.indptr)), along, n).astype(along.dtype)
+    rows = np.repeat(np.arange(n), np.diff(residual.indptr))
+    inner = tail != indices
+    position = np.full(len(indices), -1)
+    position[inner] = np.searchsorted(rows * n + residual.indices, tail[inner] * n + indices[inner])
+    along = -residual.data
+    along[position[inner]] += capacity[inner]
+    excess = -np.bincount(rows, along, n).astype(along.dtype)
     excess[[source, sink]] = 0
     if (excess > 0).any():
         home = np.zeros(n, excess.dtype)
         home[source] = 2 * excess.sum() + 1
         left = graph_max_flow(residual, np.maximum(excess, 0), home).residual()
-        along = whole - left.data
-    flow = np.zeros(len(indices), along.dtype)
-    flow[kept] = along[position]
-    return flow
-
-
-def _positions(matrix, tail, head) -> np.ndarray:
-    """Where the entries (tail, head) are stored in a CSR matrix that has them all, in ascending rows."""
-    n = matrix.shape[0]
-    keys = np.repeat(np.arange(n), np.diff(matrix.indptr)) * n + matrix.indices
-    return np.searchsorted(keys, tail * n + head)
+        along += residual.data - left.data
+    return position, scipy.sparse.csr_array((along, residual.indices, residual.indptr), shape=(n, n))
