@@ -149,7 +149,8 @@ def api_page(package: str, names: list[str], summary: str) -> str:
     module = importlib.import_module(package)
     found = {name: getattr(module, name) for name in names}
     # CertificateError of assign and matching is that of gridcut.
-    members = {name: thing for name, thing in found.items() if thing.__module__.startswith(package.split(".")[0])}
+    top = package.split(".")[0]
+    members = {name: thing for name, thing in found.items() if getattr(thing, "__module__", "").startswith(top)}
     functions = [name for name, thing in members.items() if inspect.isfunction(thing)]
     classes = [name for name, thing in members.items() if inspect.isclass(thing)]
     page = [package, "=" * len(package), "", summary, ""]
