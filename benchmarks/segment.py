@@ -69,7 +69,7 @@ def load(data, kind, limit=None):
     """Images of one kind: name, RGB in [0, 1], ground truth, marks."""
     base, truths, what = KINDS[kind]
     images = sorted((data / base / "images").glob("*"))[:limit]
-    boxes = json.loads((data / base / "boxes.json").read_text()) if what in ("tight", "loose10") else None
+    boxes = json.loads((data / base / "boxes.json").read_text("utf-8")) if what in ("tight", "loose10") else None
     for path in images:
         rgb = read_image(path)
         truth = read_truth(find_by_stem(data / base / truths, path.stem, "truth"))

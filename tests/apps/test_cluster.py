@@ -78,7 +78,7 @@ def test_failures_on_a_cluster_are_retried_and_reported(outcomes, tmp_path):
     good, broken, once = outcomes({"a": "text", "b": "broken", "c": "once"})
     assert (good.status, broken.status, once.status) == (DONE, FAILED, DONE)
     assert broken.reason == "KeyError: 'a mistake'"
-    assert len((tmp_path / "b.log").read_text().splitlines()) == broken.attempts == 3
+    assert len((tmp_path / "b.log").read_text("utf-8").splitlines()) == broken.attempts == 3
 
 
 def test_items_that_kill_cluster_workers_are_reported(outcomes):

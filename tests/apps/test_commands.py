@@ -50,7 +50,7 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
         "photo-segment.json",
         "photo-strokes.png",
     ]
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["object_pixels"] == (mask == 255).sum()
     assert report["truth"]["iou_percent"] > 93
     assert report["truth"]["error_percent"] < 3
@@ -94,6 +94,12 @@ BAD = [
     bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
     bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
+    bad(
+        "band of an image", ["--box", "1,1,9,9", "--band", "3"], r"--band applies to volumes, but no input is a volume"
+    ),
+    bad("spacing of an image", ["--box", "1,1,9,9", "--spacing", "1,1,2"], r"--spacing applies to volumes"),
+    bad("neighbours of pixels", ["--box", "1,1,9,9", "--connectivity", "26"], r"--connectivity applies to volumes"),
+    bad("no kind", ["--box", "1,1,9,9", "--write", ""], r"--write is empty; pass a value"),
     bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
 ]
 
@@ -135,7 +141,7 @@ def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     captured = capsys.readouterr()
     assert "2 done, 1 failed" in captured.out
     assert re.search(r"cutmatch segment: .*b\.png: image: cannot read", captured.err)
-    report = json.loads((folder / "r.json").read_text())
+    report = json.loads((folder / "r.json").read_text("utf-8"))
     assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
     assert len(report["failures"]) == 1
     names = sorted(p.name for p in (folder / "out").iterdir() if p.suffix != ".json")
@@ -193,7 +199,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     assert printed.count("disc-segment.png") == 2
     assert printed.count("astronaut-flow.png") == 1
     assert (tmp_path / "disc-cutout.png").exists()
-    *cuts, flow = json.loads((tmp_path / "r.json").read_text())
+    *cuts, flow = json.loads((tmp_path / "r.json").read_text("utf-8"))
     for row in cuts:
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5

@@ -98,7 +98,7 @@ def test_first_example_runs_and_does_what_it_says():
 
 
 def test_run_without_a_job_explains_itself():
-    done = subprocess.run(["sh", ROOT / "run"], capture_output=True, text=True)
+    done = subprocess.run(["sh", ROOT / "run"], capture_output=True, encoding="utf-8")
     assert done.returncode == 2
     assert "./run demo" in done.stderr
     assert "./run tests" in done.stderr
