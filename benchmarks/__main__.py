@@ -8,6 +8,7 @@ NAMES = (
     "assign",
     "compare",
     "devices",
+    "faces",
     "first_use",
     "flow",
     "graphs",

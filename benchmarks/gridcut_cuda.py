@@ -201,8 +201,8 @@ class Known:
     def __init__(self, path):
         self.path = None if path is None else Path(path)
         boot = Path("/proc/sys/kernel/random/boot_id")
-        self.machine = f"{socket.gethostname()} {boot.read_text().strip() if boot.exists() else ''}"
-        self.all = json.loads(self.path.read_text()) if self.path is not None and self.path.exists() else {}
+        self.machine = f"{socket.gethostname()} {boot.read_text(encoding='utf-8').strip() if boot.exists() else ''}"
+        self.all = json.loads(self.path.read_text("utf-8")) if self.path is not None and self.path.exists() else {}
 
     def of(self, name, problem, repeats):
         """{"value", "baseline", "cpu"}: the baseline's value, and seconds; baseline None if it is not installed."""

@@ -33,7 +33,7 @@ def resident(field):
 
     Not resource.ru_maxrss, which a child process inherits from its parent.
     """
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
     return 1024 * int(re.search(rf"{field}:\s+(\d+) kB", status)[1])
 
 
@@ -55,7 +55,7 @@ def memory(folder, name, device):
     run = solver_of(name, device)
     run(problem)  # not a tiny one: other kernels may run on it, and compiling takes memory
     before = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak reached so far
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak reached so far
     result = run(problem)
     return {"peak": resident("VmHWM") - before, "value": int(result[0])}
 

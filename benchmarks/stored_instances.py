@@ -26,7 +26,7 @@ BAND = 512  # rows written at a time
 
 def read(folder: Path, mode: str = "r") -> tuple:
     """source, sink, edges as memory-mapped arrays."""
-    offsets = [tuple(offset) for offset in json.loads((folder / "offsets.json").read_text())]
+    offsets = [tuple(offset) for offset in json.loads((folder / "offsets.json").read_text("utf-8"))]
     source, sink, *weights = (np.load(folder / f"{k}.npy", mmap_mode=mode) for k in range(2 + len(offsets)))
     return source, sink, dict(zip(offsets, weights, strict=True))
 

@@ -73,7 +73,7 @@ def is_sealed(text: str) -> bool:
 
 def _processor():
     try:
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
         return found[1] if found else platform.processor()
     except OSError:
         return platform.processor()

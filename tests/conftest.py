@@ -9,6 +9,7 @@ A run of the whole suite is of the quick tier (tests/tiers.py); --all runs all c
 """
 
 import atexit
+import locale
 import os
 import re
 import shutil
@@ -46,6 +47,15 @@ def thorough_demanded(config):
     """Whether the long randomised batteries run: not with -m sim or -m gpu alone, which have another purpose."""
     expression = config.getoption("markexpr", default="")
     return os.environ.get("CUTMATCH_THOROUGH") == "1" or re.search(r"\bthorough\b", expression) is not None
+
+
+@pytest.fixture(autouse=True)
+def locale_of_the_process():
+    """Undo a change of the locale: GDCM's writer sets it to C, after which text files would be read as ASCII."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    if locale.setlocale(locale.LC_ALL) != before:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -34,7 +34,7 @@ def test_long(): pass
     ],
 )
 def test_thorough_tests_are_run_on_demand_only(tmp_path, monkeypatch, options, demanded, collected):
-    (tmp_path / "conftest.py").write_text((HERE / "conftest.py").read_text())
+    (tmp_path / "conftest.py").write_text((HERE / "conftest.py").read_text("utf-8"))
     (tmp_path / "test_some.py").write_text(TESTS)
     markers = "".join(f"\n    {name}: {name}" for name in ("gpu", "sim", "thorough", "slow"))
     (tmp_path / "pytest.ini").write_text(f"[pytest]\nmarkers ={markers}\n")

@@ -6,6 +6,7 @@ Prints one line of JSON for each solver.  Run by test_thread_faults.py in a proc
 is a process that does not end.
 """
 
+import gc
 import itertools
 import json
 import random
@@ -201,6 +202,7 @@ def interrupts(solve, value, rng):
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, interrupt)
+    gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired for ever
     begin = time.perf_counter()
     solve()
     took = time.perf_counter() - begin

@@ -45,7 +45,7 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     for name, value in vars(chosen).items():
         if "" in (value if isinstance(value, list | tuple) else [value]):
             shown = f"--{name.replace('_', '-')}" if f"--{name.replace('_', '-')}" in options.format_usage() else name
-            raise InputError(f"{shown} is empty; pass a name, or . for the current folder")
+            raise InputError(f"{shown} is empty; pass a value (. is the current folder)")
     for name, suffix in SUFFIX_OF.items():
         value = getattr(chosen, name, None)
         if value is None or value == "-" or value.startswith(("/dev/", "/proc/")):

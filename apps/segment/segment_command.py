@@ -44,7 +44,7 @@ The spacing of the voxels is the file's unless --spacing is given; volumes of th
 
 A clip gives NAME-mask0000.png and so on, and NAME-overlay.mp4.  The mask is carried from the frames with strokes to the
 others along the optical flow, each frame by an exact cut.  The first frame with strokes needs both colours; on a later
-one, strokes of one colour correct the mask.
+one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds NAME-cutout0000.png and so on.
 
 Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
@@ -65,7 +65,7 @@ from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, vid
 from apps.segment.location import check_location, has_strokes
 from apps.segment.result_files import KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS, read_boxes
-from apps.segment.volume_jobs import inputs_of, volume_job
+from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
 
 INPUTS = ("image", "scribbles", "box", "trimap", "labels", "start", "resume_session", "truth")
 
@@ -116,20 +116,17 @@ def _add_options(options) -> None:
     volumes.add_argument(
         "--band",
         type=float,
-        default=BAND,
         metavar="VOXELS",
-        help="how far --start may be off, in shortest sides of a voxel (default: %(default)g)",
+        help=f"how far --start may be off, in shortest sides of a voxel (default: {BAND:g})",
     )
     volumes.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     clips = options.add_argument_group("clips")
     clips.add_argument("--clip", action="store_true", help="read a folder, stack or animation as the frames of a clip")
-    clips.add_argument("--cutouts", action="store_true", help="write a cut-out of every frame: NAME-cutout0000.png ...")
     volumes.add_argument(
         "--connectivity",
         type=int,
         choices=CONNECTIVITIES,
-        default=CONNECTIVITIES[0],
-        help="neighbours of a voxel (default: %(default)s)",
+        help=f"neighbours of a voxel (default: {CONNECTIVITIES[0]})",
     )
     volumes.add_argument(
         "--spacing",
@@ -145,12 +142,11 @@ def _plan(chosen) -> Work:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
         return video_jobs.plan(chosen, given)
-    if chosen.cutouts:
-        raise InputError("--cutouts applies to a clip; an image has its cut-out anyway, omit it")
     chosen.kinds = check_kinds(chosen.write, chosen.labels is not None, has_strokes(chosen))
     if chosen.labels is not None:
         return _plan_labels(chosen)
     images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
     for option in ("scribbles", "trimap", "start"):
         if (given := getattr(chosen, option)) is not None:
             _check_one_per_image(given, images, option)
@@ -169,6 +165,7 @@ def _plan_labels(chosen) -> Work:
         if getattr(chosen, name):
             raise InputError(f"--{name.replace('_', '-')} applies to a single object; omit it with --labels")
     images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
     _check_one_per_image(chosen.labels, images, "labels")
 
     def job(path):

@@ -17,9 +17,11 @@ SUFFIXES = (
     *(".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".ts", ".mts", ".mxf"),
 )
 NOT_FOR_CLIPS = (
-    *("volume", "box", "start", "save_session", "resume_session", "write"),
-    *("fill_holes", "min_area", "soft_strokes", "keep", "truth", "spacing"),
+    *("volume", "box", "start", "save_session", "resume_session"),
+    *("fill_holes", "min_area", "soft_strokes", "keep", "truth", "spacing", "band", "connectivity"),
 )
+KINDS = ("mask", "overlay", "cutout")  # files of a clip
+DEFAULT_KINDS = ("mask", "overlay")
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
@@ -44,6 +46,7 @@ def plan(chosen, kind: str) -> Work:
     for name in NOT_FOR_CLIPS:
         if getattr(chosen, name):
             raise InputError(f"--{name.replace('_', '-')} does not apply to a clip; omit it")
+    chosen.kinds = _check_kinds(chosen.write)
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is no clip; run clips and images separately, or pass --clip")
@@ -57,9 +60,18 @@ def plan(chosen, kind: str) -> Work:
         strokes = given / _name(clip) if len(clips) > 1 else given
         name = _name(clip)
         job = partial(Job, clip, strokes, kind)
-        return Item(name, str(clip), job, (_overlay(name, chosen),), clip, f"{name}-mask")
+        video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
+        return Item(name, str(clip), job, video, clip, f"{name}-{chosen.kinds[0]}")
 
     return Work([item(clip) for clip in clips], len(clips) > 1, segment_one, line, threads_per_item=None)
+
+
+def _check_kinds(text: str | None) -> tuple[str, ...]:
+    """The kinds of files in --write, in the order of KINDS; the default for None."""
+    kinds = DEFAULT_KINDS if text is None else [part.strip() for part in text.split(",")]
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise InputError(f"--write: a clip has no {unknown[0]!r}; the kinds of a clip are {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in kinds)
 
 
 def _name(clip: Path) -> str:
@@ -86,9 +98,12 @@ def segment_one(job: Job, chosen) -> dict:
     marks, count = _read_marks(sequence, files, job.kind, chosen)
     name, digits = _name(job.clip), max(MIN_DIGITS, len(str(count - 1)))
     folder = Path(chosen.out)
-    kinds = ("mask", "cutout") if chosen.cutouts else ("mask",)
-    planned = {kind: [folder / f"{name}-{kind}{number:0{digits}}.png" for number in range(count)] for kind in kinds}
-    video = _overlay(name, chosen)
+    planned = {
+        kind: [folder / f"{name}-{kind}{number:0{digits}}.png" for number in range(count)]
+        for kind in chosen.kinds
+        if kind != "overlay"
+    }
+    videos = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
     read = time.perf_counter()
     rows = []
     named = partial(_named, job.kind, files)
@@ -97,19 +112,25 @@ def segment_one(job: Job, chosen) -> dict:
     def figures():
         for frame in _bar(chosen, count)(found):
             if not rows:
-                claim(
-                    chosen, "segment", name, job.clip, [video, *(path for paths in planned.values() for path in paths)]
-                )
+                results = [*videos.values(), *(path for paths in planned.values() for path in paths)]
+                claim(chosen, "segment", name, job.clip, results)
             rgb = as_floats(frame.frame)
-            write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
-            if chosen.cutouts:
+            if "mask" in planned:
+                write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
+            if "cutout" in planned:
                 write_image(planned["cutout"][frame.number], cut_out(rgb, frame.mask))
             rows.append(_row(frame))
-            yield overlay(rgb, frame.mask)
+            yield overlay(rgb, frame.mask) if videos else None
 
-    write_video(video, figures(), sequence.rate, "--out")
+    if videos:
+        write_video(videos["overlay"], figures(), sequence.rate, "--out")
+    else:
+        for _ in figures():
+            pass
     done = time.perf_counter()
-    numbered = {f"{kind}{number:0{digits}}": path for kind in kinds for number, path in enumerate(planned[kind])}
+    numbered = {
+        f"{kind}{number:0{digits}}": path for kind, paths in planned.items() for number, path in enumerate(paths)
+    }
     return {
         "image": str(job.clip),
         "width": sequence.shape[1],
@@ -117,7 +138,7 @@ def segment_one(job: Job, chosen) -> dict:
         "key_frames": sorted(marks),
         "frames": rows,
         "seconds": {"read": round(read - start, 4), "segment": round(done - read, 4), "total": round(done - start, 4)},
-        "files": {kind: str(path) for kind, path in ({"overlay": video} | numbered).items()},
+        "files": {kind: str(path) for kind, path in (videos | numbered).items()},
     }
 
 
@@ -143,7 +164,7 @@ def line(report) -> str:
     return (
         f"{report['image']}: {report['width']}x{report['height']}, {len(rows)} frames, {keys} key "
         f"frame{'s' * (keys > 1)}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
-        f"{report['seconds']['segment'] / len(rows):.3f} s per frame -> {report['files']['overlay']}"
+        f"{report['seconds']['segment'] / len(rows):.3f} s per frame -> {next(iter(report['files'].values()))}"
     )
 
 

@@ -12,7 +12,7 @@ from apps.common.images import READABLE, write_image
 from apps.common.outputs import claim
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
-from apps.segment import SPACING
+from apps.segment import BAND, CONNECTIVITIES, SPACING
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
     further_files,
@@ -25,6 +25,7 @@ from apps.volumes.volume_files import (
 from apps.volumes.voxel_geometry import Geometry
 
 MARKS = ("labels", "scribbles", "start")  # options that mark objects in a volume
+FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
 FOR_IMAGES = ("box", "trimap", "resume_session", "save_session", "write", "soft_strokes")  # options without volumes
 MAX_LISTED = 6  # labels whose volumes are printed
 
@@ -57,6 +58,13 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
             many = True
     check_unique_names(paths, "image")
     return paths, many or len(paths) > 1
+
+
+def check_volume_options(images: list[Path], chosen) -> None:
+    """Raise InputError for options of volumes if no input is a volume."""
+    given = [option for option in FOR_VOLUMES if getattr(chosen, option) is not None]
+    if given and not any(is_volume(path, chosen.volume) for path in images):
+        raise InputError(f"--{given[0]} applies to volumes, but no input is a volume; omit it")
 
 
 def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
@@ -106,7 +114,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
             f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass one whose objects differ"
         )
     spacing = _spacing(chosen, volume.geometry)
-    options = {"connectivity": chosen.connectivity, "spacing": spacing, "device": chosen.device}
+    options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}
     truth = None
     if job.truth is not None:
         if job.labels is not None:
@@ -187,7 +195,14 @@ def _object(job, volume, chosen, options):
     if job.scribbles is not None:
         marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image, both=False)
     start = read_start(job.start, volume)
-    return refine_mask(volume.values, start, marks=marks, band=chosen.band, keep=chosen.keep or "all", **options)
+    return refine_mask(
+        volume.values,
+        start,
+        marks=marks,
+        band=BAND if chosen.band is None else chosen.band,
+        keep=chosen.keep or "all",
+        **options,
+    )
 
 
 def _sizes(chosen, geometry: Geometry | None, spacing, counted) -> dict:

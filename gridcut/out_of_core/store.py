@@ -230,7 +230,7 @@ def _lock(folder: Path):
     """An open file with an exclusive lock; RuntimeError if another process holds the lock."""
     if fcntl is None:
         return None
-    file = open(folder / "lock", "w")  # noqa: SIM115 - held as long as the store
+    file = open(folder / "lock", "w", encoding="utf-8")  # noqa: SIM115 - held as long as the store
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

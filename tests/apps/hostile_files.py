@@ -250,7 +250,7 @@ def is_readable(path: Path) -> str | None:
     kind = path.suffix.lower()
     try:
         if kind in (".json", ".geojson"):
-            json.loads(path.read_text(), parse_constant=lambda word: 1 / 0)
+            json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda word: 1 / 0)
         elif kind in (".png", ".jpg", ".tif", ".tiff", ".gif"):
             with Image.open(path) as found:
                 found.load()

@@ -63,7 +63,7 @@ def fault_of_record(path: Path) -> str | None:
     """The fault of a record beside a result: a file of it that does not exist, or an image of another size."""
     if path.suffix != ".json":
         return None
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or not {"certificate", "inputs", "files"} <= content.keys():
         return None
     result = content["result"]

@@ -307,7 +307,7 @@ class Runner:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 def replaceable(argv: list[str]) -> set[str]:

@@ -84,7 +84,7 @@ def _clip(rng) -> list[str]:
     argv = [clip, "--scribbles", strokes]
     if not clip.startswith("clip") or rng.random() < 0.1:
         argv.append("--clip")
-    return argv + ["--cutouts"] * (rng.random() < 0.3)
+    return argv + ["--write", rng.choice(("mask,cutout", "overlay", "cutout,", "labels"))] * (rng.random() < 0.3)
 
 
 def _session(rng) -> list[str]:

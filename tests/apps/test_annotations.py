@@ -59,7 +59,7 @@ def written():
 
 
 def document_of(path):
-    return json.loads(Path(path).read_text())
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def mask_of(path="out/photo-mask.png"):
@@ -134,11 +134,11 @@ def test_a_file_of_another_program_is_not_replaced(photo, capsys):
     for name, arguments in (("photo-coco.json", ONE), ("coco.json", ["in", *ONE[1:]])):
         for old in os.listdir("out"):
             os.remove(os.path.join("out", old))
-        Path("out", name).write_text("mine")
+        Path("out", name).write_text("mine", encoding="utf-8")
         assert run(*arguments, "--write", "coco") == 2
         assert f"'out/{name}' already exists and was not" in capsys.readouterr().err
         assert written() == [name]
-        assert Path("out", name).read_text() == "mine"
+        assert Path("out", name).read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("kind", ["coco", "coco-rle"])

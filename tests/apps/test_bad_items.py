@@ -69,7 +69,7 @@ def test_each_bad_input_has_its_line_and_the_good_one_is_done(folder, capsys, li
     captured = capsys.readouterr()
     assert "1 done, " in captured.out
     assert f"{len(WRONG)} failed" in captured.out
-    report = json.loads((folder / "r.json").read_text())
+    report = json.loads((folder / "r.json").read_text("utf-8"))
     failed = report["failures"]
     assert len(failed) == len(WRONG)
     for name, failure in zip(WRONG, failed, strict=True):
@@ -114,7 +114,7 @@ def test_a_missing_partner_fails_its_pair_only(folder, capsys):
     for program in (stereo, match):
         status = program.main(["p", "rights", "--json", "r.json", "--out", program.__name__])
         assert status == 1
-        failures = json.loads((folder / "r.json").read_text())["failures"]
+        failures = json.loads((folder / "r.json").read_text("utf-8"))["failures"]
         missing = [failure for failure in failures if "has no file named" in failure["error"]]
         assert [failure["pair"] for failure in missing] == ["p/empty.png", "p/four.tif", "p/nowhere.png"]
         assert len(capsys.readouterr().err.splitlines()) >= 3
@@ -194,7 +194,7 @@ def record(tmp_path):
     path = tmp_path / "out" / ".cutmatch" / "copy" / "a.json"
 
     def again(change):
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text("utf-8"))
         change(content)
         path.write_text(json.dumps(content))
         return attempt(task)

@@ -29,7 +29,7 @@ def test_a_session_is_extended_in_place(here):
     kept_session()
     again = ["segment", "photo.png", "--resume-session", "kept.json", "--scribbles", "strokes.png"]
     assert main([*again, "--save-session", "kept.json"]) == 0
-    assert json.loads((here / "kept.json").read_text())["format"] == "cutmatch-session"
+    assert json.loads((here / "kept.json").read_text("utf-8"))["format"] == "cutmatch-session"
 
 
 @pytest.mark.parametrize("option", ["--json", "--overwrite --json"])
@@ -46,13 +46,13 @@ def test_a_foreign_file_is_no_place_for_a_session(here, capsys):
     (here / "notes.json").write_text("{}")
     assert main(["segment", "photo.png", *BOX, "--save-session", "notes.json"]) == 2
     assert "choose another name, or pass --overwrite" in capsys.readouterr().err
-    assert (here / "notes.json").read_text() == "{}"
+    assert (here / "notes.json").read_text("utf-8") == "{}"
 
 
 def test_records_find_files_in_other_folders(here):
     np.save(here / "stack.npy", np.stack([np.asarray(Image.open("photo.png").convert("L"))] * 3))
     assert main(["track", "stack.npy", "--table", "tables/t.csv", "--video", "film.gif", "--quiet"]) == 0
-    files = json.loads((here / "out/stack-track.json").read_text())["files"]
+    files = json.loads((here / "out/stack-track.json").read_text("utf-8"))["files"]
     assert (files["table"], files["video"]) == ("../tables/t.csv", "../film.gif")
     assert all((here / "out" / name).is_file() for name in files.values())
 

@@ -316,7 +316,7 @@ def test_command(files, clean, capsys):
     assert run(files, "noisy.png", "--truth", "clean.png", "--mask", "mask.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == ["noisy-denoise.json", "noisy-restored.png"]
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["truth"]["after"]["psnr"] > report["truth"]["before"]["psnr"] + 7
     assert report["truth"]["after"]["ssim"] > report["truth"]["before"]["ssim"]
     restored = read_image(files / "out" / "noisy-restored.png")

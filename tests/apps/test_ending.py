@@ -155,7 +155,7 @@ def test_a_reader_that_has_exited(photos, line, status):
     assert b"Traceback" not in done.stderr
     assert done.returncode == status
     if "r.json" in line:
-        assert (photos / "r.json").read_text().startswith("{")
+        assert (photos / "r.json").read_text("utf-8").startswith("{")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])

@@ -57,7 +57,7 @@ def test_writes_everything(files, capsys):
     warped = np.array(Image.open(files / "out" / "one-warped.png")).astype(int)
     first = np.array(Image.open(files / "one.png"))
     assert np.abs(warped - first)[10:-10, 10:-10].mean() < 6
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["truth"]["epe"] < 0.3
     assert report["truth"]["pixels"] == 72 * 96
     assert report["matches"] == len(Matches.read(files / "out" / "one-matches.csv")) > 20
@@ -114,7 +114,7 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     names = {p.name for p in (files / "out").glob("[!.]*")}
     assert {"f8.flo", "f9.flo", "f9-colour.png"} < names
     assert "f10.flo" not in names
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert [re.findall(r"f\d+", pair["pair"]) for pair in report["pairs"]] == [["f8", "f9"], ["f9", "f10"]]
     assert set(report["truth"]) == {"by image", "pooled"}
     assert report["truth"]["pooled"]["pixels"] == 2 * 72 * 96
@@ -139,7 +139,7 @@ def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
         np.save(source, np.stack(frames))
     assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path), "--json", str(report),
                       *map(str, options)]) == 0  # fmt: skip
-    assert json.loads(report.read_text())["video"] == str(path)
+    assert json.loads(report.read_text("utf-8"))["video"] == str(path)
     if suffix == ".gif":
         with Image.open(path) as image:
             assert image.n_frames == 2
@@ -176,7 +176,7 @@ def test_a_failed_pair_does_not_stop_the_others(files, capsys):
     assert "2 done, 2 failed" in captured.out
     assert re.search(r"cutmatch flow: .*f7\.png -> .*f8\.png: .*texture", captured.err)
     assert re.search(r"cutmatch flow: .*f10\.png -> .*f11\.png: frames: cannot read", captured.err)
-    assert len(json.loads((files / "r.json").read_text())["failures"]) == 2
+    assert len(json.loads((files / "r.json").read_text("utf-8"))["failures"]) == 2
 
 
 def test_video_and_stack(files, frames):

@@ -68,7 +68,7 @@ def test_scores_of_tiny_images(tmp_path, shape, capsys):
     assert denoise.main([path, "--truth", path, *out]) == 0
     with Image.open(path) as image:
         side = min(image.size)
-    scores = json.loads((tmp_path / "r.json").read_text())["truth"]
+    scores = json.loads((tmp_path / "r.json").read_text("utf-8"))["truth"]
     assert (scores["before"]["ssim"] == 1.0) if side >= 3 else (scores["before"]["ssim"] is None)
 
 

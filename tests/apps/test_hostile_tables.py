@@ -79,14 +79,14 @@ def test_a_small_unit_of_length_is_not_rounded_to_nothing(tmp_path):
     text = "frame,x,y\n" + "".join(f"{t},{x * 1e-9},{y * 1e-9}\n" for t, x, y in POINTS)
     arguments = ["--search-range", "3e-9", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--quiet"]
     assert track.main([str(saved(tmp_path, text)), *arguments]) == 0
-    assert json.loads((tmp_path / "r.json").read_text())["tracks"] == 4
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["tracks"] == 4
 
 
 def test_infinite_columns_are_null_in_json(tmp_path):
     extra = {"w": np.array([np.inf, 1.0, -np.inf, np.nan])}
     detections = Detections(np.array([0, 0, 1, 1]), np.array([[0.0, 0], [9, 9], [0, 1], [9, 8]]), extra)
     path = write_tracks(tmp_path / "t.json", link(detections, search_range=3))
-    table = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+    table = json.loads(path.read_text("utf-8"), parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
     assert table["w"] == [None, None, 1.0, None]
 
 
@@ -194,7 +194,7 @@ def test_true_homographies_of_any_scale(pair, tmp_path, kind, capsys):
     if right is None:
         assert "must contain the nine numbers of an invertible homography" in capsys.readouterr().err
         return
-    report = (tmp_path / "r.json").read_text()
+    report = (tmp_path / "r.json").read_text("utf-8")
     scores = json.loads(report, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))["truth"]
     assert abs(scores["right_percent"] - right) < 5
     assert (scores["corner_error"] is not None) == finite

@@ -60,13 +60,13 @@ def here(files, monkeypatch):
     Path("in").mkdir()
     for name in ("a", "b", "c"):
         Path(f"in/{name}.png").write_bytes(Path("photo.png").read_bytes())
-    Path("in/b.png").write_text("no image")
+    Path("in/b.png").write_text("no image", encoding="utf-8")
     return files
 
 
 def page_of(line, status=0, path="page.html"):
     assert cli.main([*line.split(), "--device", "cpu", "--report", path]) == status
-    return Page(Path(path).read_text())
+    return Page(Path(path).read_text(encoding="utf-8"))
 
 
 def content_of(reports, failures=(), **more):
@@ -105,7 +105,7 @@ def test_page_shows_results_scores_times_and_failures(here):
 
 def test_page_loads_nothing_and_runs_nothing(here):
     page = page_of("denoise in --quiet", 1)
-    text = Path("page.html").read_text()
+    text = Path("page.html").read_text(encoding="utf-8")
     assert {"script", "link", "iframe", "object", "form"}.isdisjoint(page.tags)
     assert "://" not in text
     assert "default-src 'none'" in text
@@ -140,8 +140,8 @@ def test_links_are_relative_to_the_page(here):
 
 
 def test_protection_and_suffix(here, rejects):
-    Path("page.html").write_text("of another")
-    Path("page.txt").write_text("of another")
+    Path("page.html").write_text("of another", encoding="utf-8")
+    Path("page.txt").write_text("of another", encoding="utf-8")
     rejects(["denoise", "photo.png", "--report", "page.html"], "--report: 'page.html' already exists", here)
     rejects(["denoise", "photo.png", "--report", "page.txt"], "--report: 'page.txt' must end in .html", here)
     rejects(["denoise", "photo.png", "--report", "photo.png/p.html"], "--report: cannot write", here)
@@ -217,7 +217,7 @@ def test_every_command_with_batches_has_the_option(capsys):
 
 def test_json_and_page_agree(here):
     page = page_of("superpixels in --regions 40,9 --truth truth.png --json r.json --quiet", 1)
-    report = json.loads(Path("r.json").read_text())
+    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert len(report["images"]) == 2
     assert len(page.images) == 2 * html_report.MAX_THUMBNAILS
     assert "9 boundary recall %" in page.text

@@ -155,7 +155,7 @@ def test_the_command_keeps_all_objects(tmp_path):
     out = tmp_path / "out"
     arguments = [str(tmp_path / "photo.png"), "--labels", str(tmp_path / "seeds.png"), "--out", str(out)]
     assert segment.main([*arguments, "--truth", str(tmp_path / "seeds.png"), "--json", str(tmp_path / "r.json")]) == 0
-    assert set(json.loads((tmp_path / "r.json").read_text())["pixels"]) == {"1", "2", "300", "600"}
+    assert set(json.loads((tmp_path / "r.json").read_text("utf-8"))["pixels"]) == {"1", "2", "300", "600"}
     written = np.array(Image.open(out / "photo-labels.png"))
     assert set(np.unique(written)) == {1, 2, 300, 600}
 

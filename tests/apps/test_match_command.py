@@ -40,11 +40,11 @@ def test_homography(files, truth, capsys):
     assert run(files, "photo.png", "seen.png", "--truth", files / truth, "--json", files / "r.json") == 0
     names = ["match.json", "matches.csv", "matches.png", "matrix.txt", "over.png"]
     assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [f"photo-seen-{name}" for name in names]
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     matrix = files / "out" / "photo-seen-matrix.txt"
     np.testing.assert_array_equal(np.loadtxt(matrix), report["matrix"])
-    assert "homography: maps (x, y, 1) of the first image" in matrix.read_text()
-    with open(files / "out" / "photo-seen-matches.csv", newline="") as file:
+    assert "homography: maps (x, y, 1) of the first image" in matrix.read_text("utf-8")
+    with open(files / "out" / "photo-seen-matches.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["x0", "y0", "x1", "y1", "cost", "margin", "confidence", "residual", "inlier"]
     for row in rows:
@@ -81,7 +81,7 @@ def test_fundamental_matrix_as_json(files, capsys):
     assert report["model"] == "fundamental"
     assert not (files / "out" / "left-right-over.png").exists()
     np.testing.assert_array_equal(np.loadtxt(files / "out" / "left-right-matrix.txt"), report["matrix"])
-    table = json.loads((files / "m.json").read_text())
+    table = json.loads((files / "m.json").read_text("utf-8"))
     points = [
         np.column_stack([table[x], table[y], np.ones(report["matches"])]) for x, y in (("x0", "y0"), ("x1", "y1"))
     ]
@@ -90,7 +90,7 @@ def test_fundamental_matrix_as_json(files, capsys):
     off = np.abs((points[1] * lines).sum(axis=1)) / np.linalg.norm(lines[:, :2], axis=1)
     assert np.median(off) < 0.5
     assert run(files, "left.png", "right.png", "--quiet", "--model", "homography", "--json", files / "r.json") == 0
-    assert json.loads((files / "r.json").read_text())["model"] == "homography"
+    assert json.loads((files / "r.json").read_text("utf-8"))["model"] == "homography"
 
 
 def test_the_matrix_is_a_truth_and_the_table_a_start(files):
@@ -99,7 +99,7 @@ def test_the_matrix_is_a_truth_and_the_table_a_start(files):
     assert np.abs(np.loadtxt(matrix) - np.eye(3)).max() < 0.01
     again = ["--truth", matrix, "--quiet", "--json", files / "r.json", "--out", files / "again"]
     assert match.main([str(files / "photo.png")] * 2 + list(map(str, again))) == 0
-    assert json.loads((files / "r.json").read_text())["truth"]["corner_error"] == 0
+    assert json.loads((files / "r.json").read_text("utf-8"))["truth"]["corner_error"] == 0
     table = Matches.read(files / "out" / "photo-photo-matches.csv")
     np.testing.assert_allclose(table.first, table.second, atol=0.1)
     (files / "t.csv").write_text("inlier,x0,y0,x1,y1,cost,margin,confidence\n1,0,0,0,0,0,0,0\n")
@@ -116,8 +116,8 @@ def test_inliers_are_counted_in_pixels_of_the_given_images(files):
         cv2.warpPerspective(big, np.diag([10.0, 10, 1]) @ SLANT @ np.diag([0.1, 0.1, 1]), (2800, 2200))
     ).save(files / "other.png")
     assert run(files, "big.png", "other.png", "--inlier-threshold", 0.5, "--quiet", "--json", files / "r.json") == 0
-    report = json.loads((files / "r.json").read_text())
-    with open(files / "out" / "big-other-matches.csv", newline="") as file:
+    report = json.loads((files / "r.json").read_text("utf-8"))
+    with open(files / "out" / "big-other-matches.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["inlier"] for row in rows] == [str(int(float(row["residual"]) <= 0.5)) for row in rows]
     assert 0 < report["inliers"] < report["matches"] == len(rows)
@@ -129,9 +129,9 @@ def test_quiet_and_linker(files, linker, capsys):
     assert run(files, "photo.png", "seen.png", *how, "--json", files / "r.json") == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["truth"]["right_percent"] > 97
-    with open(files / "out" / "photo-seen-matches.csv", newline="") as file:
+    with open(files / "out" / "photo-seen-matches.csv", encoding="utf-8", newline="") as file:
         pairs = [(row["x0"], row["y0"], row["x1"], row["y1"]) for row in csv.DictReader(file)]
     assert len(pairs) == len(set(pairs)) == report["matches"]
 

@@ -43,7 +43,7 @@ def assert_matching(dense, pairs):
 def test_pairs_as_csv(files, name, capsys):
     assert run(files, name) == 0
     assert sorted(p.name for p in (files / "out").glob("[!.]*")) == ["a-matching.json", "a-pairs.csv"]
-    with open(files / "out" / "a-pairs.csv", newline="") as file:
+    with open(files / "out" / "a-pairs.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     dense = scipy.sparse.load_npz(files / "a.npz").toarray()
     assert_matching(dense, np.array([[int(r["row"]), int(r["col"])] for r in rows]))
@@ -88,7 +88,7 @@ def test_no_entries(files, shape, capsys):
     scipy.sparse.save_npz(files / "b.npz", scipy.sparse.csr_array(shape))
     assert run(files, "b.npz", "--dulmage-mendelsohn", "--json") == 0
     assert json.loads(capsys.readouterr().out)["structural_rank"] == 0
-    assert (files / "out" / "b-pairs.csv").read_text() == "row,col\n"
+    assert (files / "out" / "b-pairs.csv").read_text("utf-8") == "row,col\n"
 
 
 def test_quiet(files, capsys):

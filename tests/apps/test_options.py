@@ -99,7 +99,7 @@ def test_tables_and_videos_need_their_suffixes(photos, capsys, arguments, messag
 def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, named):
     before = contents(photos)
     assert cli.main(arguments) == 2
-    assert f": {named} is empty; pass a name, or . for the current folder\n" in capsys.readouterr().err
+    assert f": {named} is empty; pass a value (. is the current folder)\n" in capsys.readouterr().err
     assert contents(photos) == before
 
 
@@ -107,7 +107,7 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
     ("command", "inputs", "library", "own"),
     [
         ("segment", 1, segment, {"scribbles", "trimap", "box"}),
-        ("segment", 1, segment_volume, {"keep", "spacing"}),
+        ("segment", 1, segment_volume, {"keep", "spacing", "connectivity"}),
         ("superpixels", 1, superpixels, {"threads"}),
         ("denoise", 1, denoise, {"binary"}),
         ("stereo", 2, stereo, set()),

@@ -120,7 +120,7 @@ def test_only_own_results_are_replaced(here, capsys, case):
     assert f"'out/{result}' {message}" in captured.err
     assert "pass --overwrite" in captured.err
     assert [p.name for p in (here / "out").iterdir()] == [result], "checked before anything was written"
-    assert foreign.read_text() == "of another"
+    assert foreign.read_text("utf-8") == "of another"
 
     assert program.main([*arguments, "--overwrite"]) == 0
     first = foreign.read_bytes()
@@ -161,7 +161,7 @@ def test_links_and_devices_are_not_own_results(here, capsys):
         plant()
         assert denoise.main(["a.png"]) == 2
         assert "was not created by an earlier run" in capsys.readouterr().err
-    assert (here / "victim").read_text() == "old"
+    assert (here / "victim").read_text("utf-8") == "old"
 
 
 def test_reports_are_recognised_by_their_content(here, capsys):
@@ -169,14 +169,14 @@ def test_reports_are_recognised_by_their_content(here, capsys):
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
         assert cli.main([*command, "--json", "r.json"]) == 2
         assert "--json: 'r.json' already exists and was not written by cutmatch" in capsys.readouterr().err
-        assert json.loads((here / "r.json").read_text()) == {"a": [0, 0, 5, 5]}
+        assert json.loads((here / "r.json").read_text("utf-8")) == {"a": [0, 0, 5, 5]}
     assert cli.main(["denoise", "a.png", "--json", "r.json", "--overwrite"]) == 0
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
         assert cli.main([*command, "--json", "r.json"]) == 0
     for text in ("[]", "", "[1]", "{}", "words", "[" * 100_000):
         (here / "r.json").write_text(text)
         assert cli.main(["info", "--json", "r.json"]) == 2
-        assert (here / "r.json").read_text() == text
+        assert (here / "r.json").read_text("utf-8") == text
 
 
 def test_tables_named_by_options(here, capsys):
@@ -192,7 +192,7 @@ def test_tables_named_by_options(here, capsys):
         path.write_text("of another")
         assert cli.main(command) == 2
         assert f"{command[-2]}: {command[-1]!r} already exists and was not written by" in capsys.readouterr().err
-        assert path.read_text() == "of another"
+        assert path.read_text("utf-8") == "of another"
         path.unlink()
         assert cli.main(command) == 0
         assert cli.main(command) == 0, "its own"

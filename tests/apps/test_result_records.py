@@ -33,7 +33,7 @@ def run(line):
 
 
 def record(path):
-    return json.loads(Path(path).read_text())
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 COMMANDS = {
@@ -50,8 +50,12 @@ COMMANDS = {
 @pytest.mark.parametrize("case", COMMANDS)
 def test_every_command_writes_a_record(here, capsys, case):
     line, name = COMMANDS[case]
-    Path("points.csv").write_text("frame,x,y\n" + "".join(f"{t},{k}0,{t}\n" for t in range(3) for k in range(4)))
-    Path("graph.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 2\n2 2\n")
+    Path("points.csv").write_text(
+        "frame,x,y\n" + "".join(f"{t},{k}0,{t}\n" for t in range(3) for k in range(4)), encoding="utf-8"
+    )
+    Path("graph.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 2\n2 2\n", encoding="utf-8"
+    )
     start = time.perf_counter()
     assert run(f"{line} --device cpu") == 0
     wall = time.perf_counter() - start
@@ -102,13 +106,13 @@ def test_no_record(here, capsys):
 def test_a_record_is_protected_like_other_results(here, capsys):
     Path("out").mkdir()
     foreign = Path("out/photo-denoise.json")
-    foreign.write_text("of another")
+    foreign.write_text("of another", encoding="utf-8")
     assert run("denoise photo.png --device cpu") == 2
     assert "'out/photo-denoise.json' already exists and was not created" in capsys.readouterr().err
     assert os.listdir("out") == ["photo-denoise.json"], "checked before anything was written"
-    assert foreign.read_text() == "of another"
+    assert foreign.read_text(encoding="utf-8") == "of another"
     assert run("denoise photo.png --device cpu --no-record") == 0
-    assert foreign.read_text() == "of another"
+    assert foreign.read_text(encoding="utf-8") == "of another"
     assert run("denoise photo.png --device cpu --overwrite") == 0
     assert run("denoise photo.png --device cpu") == 0, "its own record is replaced"
 
@@ -143,7 +147,7 @@ def test_resume_verifies_the_record(here, capsys):
     assert skipped() == skipped("--no-record") == ["photo.png", "next.png"]
     assert skipped("--report page.html") == ["photo.png", "next.png"]
     assert before == {path: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
-    Path("out/photo-denoise.json").write_text("{}")
+    Path("out/photo-denoise.json").write_text("{}", encoding="utf-8")
     assert skipped() == ["next.png"]
     assert record("out/photo-denoise.json")["command"] == "denoise"
 

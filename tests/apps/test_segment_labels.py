@@ -176,7 +176,7 @@ def test_command_on_an_image(files, several, capsys):
     cutout = np.array(Image.open(files / "out" / "photo-object9.png"))
     assert cutout[20, 36, 3] == 255
     assert cutout[0, 0, 3] == 0
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert set(report["pixels"]) == {"1", "5", "9"}
     assert report["truth"]["iou_percent"] > 94
     assert report["truth"]["error_percent"] < 3
@@ -207,7 +207,7 @@ def test_command_on_a_volume(ball, image, options, capsys):
     labels = np.load if suffix == ".npy" else tifffile.imread
     assert (labels(files / "out" / f"{stem}-labels{suffix}") == truth).mean() > 0.99
     assert np.array(Image.open(files / "out" / f"{stem}-slices.png")).shape == (24, 26 + 26 + 24 + 8, 3)
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert (report["depth"], report["height"], report["width"]) == (12, 24, 26)
     assert report["truth"]["iou_percent"] > 95
     assert "26x24x12, 2 labels" in capsys.readouterr().out

@@ -219,7 +219,7 @@ def test_a_video_file(given):
     assert names == [*masks_written, "disc-overlay.mp4", "disc-segment.json"]
     for number, mask in enumerate(masks):
         assert iou(mask_of(out, "disc", number), mask[:, :80]) > 0.9
-    content = json.loads(report.read_text())
+    content = json.loads(report.read_text("utf-8"))
     assert content["key_frames"] == [0]
     assert [row["frame"] for row in content["frames"]] == list(range(FRAMES))
     assert [row["certified"] for row in content["frames"]] == [False] + [True] * (FRAMES - 1)
@@ -241,9 +241,9 @@ def test_a_folder_of_frames_with_strokes_named_by_frame(given):
     Image.fromarray(strokes_on(masks[1])).save(given / "strokes" / "shot11.png")
     Image.fromarray(strokes_on(masks[6])).save(given / "strokes" / "0006.png")
     report = given / "report.json"
-    assert run(given / "frames", "--clip", "--scribbles", given / "strokes", "--out", given / "out", "--cutouts",
-               "--json", report) == 0  # fmt: skip
-    content = json.loads(report.read_text())
+    assert run(given / "frames", "--clip", "--scribbles", given / "strokes", "--out", given / "out", "--write",
+               "mask,cutout", "--json", report) == 0  # fmt: skip
+    content = json.loads(report.read_text("utf-8"))
     assert content["key_frames"] == [1, 6]
     assert [row["key_frame"] for row in content["frames"]] == [1, 1, 1, 1, 6, 6, 6, 6]
     for number, mask in enumerate(masks):
@@ -305,7 +305,8 @@ def test_command_lines_that_are_refused(given, rejects):
     refuse("a clip requires --scribbles or --trimap .* got --box", avi, "--box", "1,1,9,9")
     refuse("--fill-holes does not apply to a clip", avi, "--scribbles", strokes, "--fill-holes")
     refuse("shot10.png' is no clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
-    refuse("--cutouts applies to a clip", given / "frames", "--scribbles", folder, "--cutouts")
+    refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--scribbles", strokes,
+           "--write", "mask,coco")  # fmt: skip
     refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--scribbles", strokes)
     rejects(["segment", given / "frames", "--clip", "--scribbles", strokes, "--out", given / "frames"],
             "is the folder of image", given)  # fmt: skip

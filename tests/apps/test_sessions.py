@@ -24,7 +24,7 @@ def stored(scene, files, session):
     """A session as a file, its image, and its JSON."""
     rgb = read_image(files / "photo.png")
     save_session(files / "a.json", rgb, "photo.png", session)
-    return files / "a.json", rgb, json.loads((files / "a.json").read_text())
+    return files / "a.json", rgb, json.loads((files / "a.json").read_text("utf-8"))
 
 
 def run(files, *arguments, image="photo.png"):

@@ -186,7 +186,7 @@ def test_writes_everything(files, pair, capsys):
     assert known.all()
     assert (np.abs(read - pair[2]) <= 1).mean() > 0.97
     assert np.array(Image.open(files / "out" / "left-colour.png")).shape[1:] == (90, 3)
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["truth"]["bad_10"] < 3
     assert report["truth"]["visible_bad_10"] < 1
     assert set(report["files"]) == {"disparity", "colour", "valid", "error", "record"}
@@ -204,7 +204,7 @@ def test_folders_where_one_fails(files, capsys):
     assert "1 done, 1 failed" in captured.out
     assert re.search(r"cutmatch stereo: .*b\.png: right: cannot read", captured.err)
     assert "2/2" not in captured.err, "a progress bar in a log"
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert len(report["pairs"]) == len(report["failures"]) == 1
     assert np.load(files / "out" / "a-disparity.npy").shape == (60, 90)
 

@@ -224,11 +224,11 @@ def test_writes_labels_outlines_and_means(files, capsys):
     assert labels.dtype == np.uint16
     np.testing.assert_array_equal(labels, superpixels(np.array(Image.open(files / "photo.png")), 6).labels + 1)
     assert [region.label for region in regionprops(labels)] == [1, 2, 3, 4, 5, 6]
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["levels"][0]["first_label"] == 1
     assert report["levels"][0]["truth"]["boundary_recall_percent"] > 90
     assert report["levels"][0]["truth"]["undersegmentation_error_percent"] < 5
-    rows = list(csv.DictReader((files / "r.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((files / "r.csv").read_text("utf-8").splitlines()))
     assert [row["regions"] for row in rows] == ["6"]
     assert float(rows[0]["boundary_recall_percent"]) > 90
     assert "6 regions" in capsys.readouterr().out
@@ -241,7 +241,7 @@ def test_several_numbers(files, kind, name):
     for count in (40, 9):
         assert np.unique(read(files / "out" / name.format(count))).tolist() == list(range(1, count + 1))
     assert len(list((files / "out").glob("photo-*-*"))) == 6
-    assert len((files / "r.csv").read_text().splitlines()) == 3
+    assert len((files / "r.csv").read_text("utf-8").splitlines()) == 3
 
 
 def test_a_folder(files, capsys):

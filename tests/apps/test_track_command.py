@@ -38,7 +38,7 @@ def run(files, name, *arguments):
 
 
 def read(path):
-    with open(path, newline="") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -56,7 +56,7 @@ def test_particles_in_frames(files, name, capsys):
         path = np.array([[float(r["x"]), float(r["y"])] for r in rows if r["track"] == str(k)])
         assert np.abs(np.diff(path, axis=0) - (2, 1)).max() < 0.3
     assert [r["link_margin"] for r in rows].count("") == 9
-    report = json.loads((files / "r.json").read_text())
+    report = json.loads((files / "r.json").read_text("utf-8"))
     assert (report["tracks"], report["links"], report["mean_length"], report["unlinked_in_range"]) == (9, 45, 6.0, 0)
     assert report["detector"]["kind"] == "bright"
     assert report["frames"] == 6
@@ -73,7 +73,7 @@ def test_detections_from_a_table(files, capsys):
     report = json.loads(capsys.readouterr().out)
     assert (report["tracks"], report["detector"]) == (9, None)
     assert report["search_range"] == 9  # half of 18
-    table = json.loads((files / "t.json").read_text())
+    table = json.loads((files / "t.json").read_text("utf-8"))
     assert list(table) == ["track", "frame", "x", "y", "mass", "colour", "link_margin"]
     assert table["colour"] == ["red"] * 54
     assert table["mass"] == [k + 0.5 for k in range(9) for _ in range(6)]
@@ -87,7 +87,7 @@ def test_a_table_of_tracks_can_be_tracked_again(files):
 
 
 def test_arrays_out_and_short_tracks_dropped(files):
-    text = (files / "detections.csv").read_text().rstrip() + "\n3;70;5;99;blue\n"
+    text = (files / "detections.csv").read_text("utf-8").rstrip() + "\n3;70;5;99;blue\n"
     (files / "detections.csv").write_text(text)
     assert run(files, "detections.csv", "--quiet", "--min-length", 2, "--table", files / "t.npz") == 0
     with np.load(files / "t.npz") as table:
@@ -111,12 +111,12 @@ def test_video(files, suffix, name):
 
 
 def test_memory_and_prediction_are_passed_to_the_linker(files):
-    lines = (files / "detections.csv").read_text().split("\n")
+    lines = (files / "detections.csv").read_text("utf-8").split("\n")
     kept = [line for line in lines if not line.startswith(("2;", "3;"))]
     (files / "gap.csv").write_text("\n".join(kept))
     for options, tracks in (([], 18), (["--memory", 2], 18), (["--memory", 2, "--predict", "velocity"], 9)):
         assert run(files, "gap.csv", "--quiet", "--search-range", 4, *options, "--json", files / "r.json") == 0
-        assert json.loads((files / "r.json").read_text())["tracks"] == tracks
+        assert json.loads((files / "r.json").read_text("utf-8"))["tracks"] == tracks
 
 
 def test_corners_are_predicted_from_the_images(files):
@@ -128,7 +128,7 @@ def test_corners_are_predicted_from_the_images(files):
     right = {}
     for options in ([], ["--predict", "off"]):
         assert run(files, "photos", "--quiet", "--json", files / "r.json", *options) == 0
-        report = json.loads((files / "r.json").read_text())
+        report = json.loads((files / "r.json").read_text("utf-8"))
         assert report["detector"]["kind"] == "corners"
         rows = read(files / "out" / "photos-tracks.csv")
         assert list(rows[0]) == ["track", "frame", "x", "y", "score", "link_margin"]

@@ -68,7 +68,7 @@ def test_a_table_of_tracks_is_read_again_without_loss(table):
 
 
 def test_json_and_npz_have_numbers(table):
-    content = json.loads(tracked(table, ".json").read_text())
+    content = json.loads(tracked(table, ".json").read_text("utf-8"))
     assert content["weight"] == [1.23456789e-6, 2.5, 0.1, -3.0]
     assert content["cell"] == [987654321012345 + k for k in range(4)]
     assert all(isinstance(value, int) for value in content["count"])
@@ -94,6 +94,6 @@ def test_columns_of_callers(tmp_path):
     read = pandas.read_csv(path, engine="python")
     assert read["id"].tolist() == extra["id"].tolist()
     np.testing.assert_array_equal(read["mass"], extra["mass"])
-    assert path.read_text().splitlines()[1].split(",")[6] == "0.1", "float32 has fewer digits"
+    assert path.read_text("utf-8").splitlines()[1].split(",")[6] == "0.1", "float32 has fewer digits"
     assert read["x"].tolist() == [0.1 + 0.2] * 4
     assert read["seen"].tolist() == extra["seen"].tolist()

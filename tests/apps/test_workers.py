@@ -49,7 +49,7 @@ def batch(tmp_path):
         how = HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json"), "workers": 2} | how
         work = Work(items, True, worker_jobs.copy, lambda report: report["item"])
         status = run_many(COPY, work, Namespace(**how), how, Clock())
-        return status, json.loads((tmp_path / "r.json").read_text())
+        return status, json.loads((tmp_path / "r.json").read_text("utf-8"))
 
     run.folder = tmp_path
     return run
@@ -57,7 +57,7 @@ def batch(tmp_path):
 
 def attempts(batch, name):
     """One row per attempt: process, threads, GPU."""
-    return [line.split() for line in (batch.folder / "in" / f"{name}.log").read_text().splitlines()]
+    return [line.split() for line in (batch.folder / "in" / f"{name}.log").read_text("utf-8").splitlines()]
 
 
 def visible(folder):
@@ -120,7 +120,7 @@ def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     after = batch(texts | {"a": "another"}, **how)[1]
     assert [len(attempts(batch, name)) for name in texts] == [2, 2, 2, 2, 1]
     assert after["skipped"] == ["e"]
-    assert (out / "c.out").read_text() == "THREE"
+    assert (out / "c.out").read_text("utf-8") == "THREE"
     assert "4 done, 1 skipped, 0 failed" in capsys.readouterr().out
 
     assert batch(texts, **how, strength=3)[1]["skipped"] == []
@@ -191,7 +191,7 @@ if __name__ == "__main__":
     assert visible(tmp_path / "out") == {"a.out": b"TEXT", "b.out": b"SHOT"}
     for log in logs:
         with pytest.raises(ProcessLookupError):
-            os.kill(int(log.read_text().split()[0]), 0)
+            os.kill(int(log.read_text("utf-8").split()[0]), 0)
 
 
 def test_each_worker_gets_its_share_of_threads_and_one_gpu(batch, monkeypatch):
@@ -340,6 +340,6 @@ def test_a_truncated_video_keeps_finished_items(batch, tmp_path):
         COPY, Work(items(), True, worker_jobs.copy, str, total=9, threads_per_item=None), chosen, {}, Clock()
     )
     assert status == 1
-    report = json.loads((tmp_path / "r.json").read_text())
+    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert len(report["items"]) == 1
     assert report["failures"] == [{"item": "item 2 and all after it", "error": "frames: no more"}]

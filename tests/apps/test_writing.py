@@ -23,7 +23,7 @@ def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
     private.write_text("old")
     private.chmod(0o600)
     write_bytes(private, b"new")
-    assert private.read_text() == "new"
+    assert private.read_text("utf-8") == "new"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     before = os.umask(0o027)
     try:
@@ -43,8 +43,8 @@ def test_a_link_is_kept_and_its_target_written(tmp_path):
     write_bytes(tmp_path / "dangling", b"made")
     assert (tmp_path / "two").is_symlink()
     assert (tmp_path / "one").is_symlink()
-    assert (tmp_path / "far" / "file").read_text() == "new"
-    assert (tmp_path / "far" / "not-yet").read_text() == "made"
+    assert (tmp_path / "far" / "file").read_text("utf-8") == "new"
+    assert (tmp_path / "far" / "not-yet").read_text("utf-8") == "made"
     assert sorted(p.name for p in (tmp_path / "far").iterdir()) == ["file", "not-yet"]
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
@@ -59,7 +59,7 @@ def test_a_link_of_another_user_is_not_followed(tmp_path):
     os.chown(tmp_path / "a.png", 12345, 12345, follow_symlinks=False)
     with pytest.raises(OutputError, match="belongs to another user"):
         write_bytes(tmp_path / "a.png", b"new")
-    assert (tmp_path / "victim").read_text() == "old"
+    assert (tmp_path / "victim").read_text("utf-8") == "old"
 
 
 def test_special_files_are_written_not_replaced(tmp_path, monkeypatch):
@@ -88,10 +88,10 @@ def test_special_files_are_written_not_replaced(tmp_path, monkeypatch):
 def test_standard_output_by_name(tmp_path, name, kind):
     code = "from apps.common.writing import write_bytes; print('first'); "
     code += f"write_bytes({name!r}, b'second\\n'); print('third')"
-    with open(tmp_path / "out", "w") as file:
+    with open(tmp_path / "out", "w", encoding="utf-8") as file:
         where = subprocess.PIPE if kind == "pipe" else file
         done = subprocess.run([sys.executable, "-c", code], stdout=where, text=True, check=True)
-    printed = done.stdout if kind == "pipe" else (tmp_path / "out").read_text()
+    printed = done.stdout if kind == "pipe" else (tmp_path / "out").read_text("utf-8")
     assert printed == "first\nsecond\nthird\n"
 
 
@@ -106,7 +106,7 @@ def test_temporary_names_are_unpredictable_and_exclusive(tmp_path, monkeypatch):
         write_bytes(tmp_path / "a.png", b"new")
     with pytest.raises(OutputError, match="cannot write"), written_by_name(tmp_path / "a.avi"):
         pytest.fail("the folder is not ours")
-    assert (tmp_path / "victim").read_text() == "old"
+    assert (tmp_path / "victim").read_text("utf-8") == "old"
     assert not (tmp_path / "a.png").exists()
 
 
@@ -136,7 +136,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, number):
     with pytest.raises(OutputError, match=rf"^--csv: cannot write .*{os.strerror(number)}") as caught:
         write_bytes(tmp_path / "a", b"new", "--csv")
     assert caught.value.status == (1 if number in (errno.ENOSPC, errno.EDQUOT) else 2)
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]
+    assert [(p.name, p.read_text("utf-8")) for p in tmp_path.iterdir()] == [("a", "old")]
 
 
 PICTURES = [np.full((48, 64, 3), 20 * n, np.uint8) for n in range(6)]

@@ -15,11 +15,11 @@ from apps.common.writing import PREFIX, SUFFIX
 
 def copy(job: Path, chosen) -> dict:
     """Write the file's text to --out in capitals, unless the text selects another behaviour."""
-    text = job.read_text()
+    text = job.read_text(encoding="utf-8")
     log = job.with_suffix(".log")
-    with open(log, "a") as file:
+    with open(log, "a", encoding="utf-8") as file:
         print(os.getpid(), os.environ.get("NUMBA_NUM_THREADS"), os.environ.get("CUDA_VISIBLE_DEVICES"), file=file)
-    first = len(log.read_text().splitlines()) == 1
+    first = len(log.read_text("utf-8").splitlines()) == 1
     if "rejected" in text:
         raise InputError("image: not this one")
     if "broken" in text or ("once" in text and first):

@@ -90,7 +90,7 @@ def counts_of(folder, **environment) -> dict[str, int]:
 
 def edit_about(folder, change) -> None:
     path = folder / "gridcut" / "_kernels" / carried_kernels.ABOUT
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text("utf-8"))
     change(content)
     path.write_text(json.dumps(content))
 
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_compiled_again(box):
 
 def test_edited_sources_are_compiled_again(box):
     path = box / "box" / "kernels.py"
-    path.write_text(path.read_text() + "# edited\n")
+    path.write_text(path.read_text("utf-8") + "# edited\n")
     assert counts_of(box) == {"compiled": 4}
 
 

@@ -107,7 +107,7 @@ def test_functions_in_closures_change_the_digest(tmp_path):
         (tmp_path / f"{name}.py").write_text(f"def rule(x):\n    return x + {value}\n")
     namespace = {}
     for name in ("one", "two"):
-        exec(compile((tmp_path / f"{name}.py").read_text(), str(tmp_path / f"{name}.py"), "exec"), namespace)
+        exec(compile((tmp_path / f"{name}.py").read_text("utf-8"), str(tmp_path / f"{name}.py"), "exec"), namespace)
         namespace[name] = namespace.pop("rule")
 
     def make(rule):

@@ -185,7 +185,7 @@ def test_steps(tmp_path, capsys):
     (mean,) = cells_of(printed, "geometric mean")
     assert float(mean[8]) > 0
     assert (tmp_path / "results" / "s.png").read_bytes()[:4] == PNG
-    assert "| geometric mean" in (tmp_path / "results" / "s.md").read_text()
+    assert "| geometric mean" in (tmp_path / "results" / "s.md").read_text("utf-8")
 
 
 def test_small_matrices(capsys):

@@ -29,7 +29,7 @@ def imported_by(function) -> tuple[str, str]:
 
 def keywords_of(module: str, name: str) -> tuple[str, ...]:
     """Keyword-only parameters of a function by its source: modules for CUDA cannot be imported everywhere."""
-    body = ast.parse(Path(find_spec(module).origin).read_text()).body
+    body = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8")).body
     (found,) = (node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
     return tuple(argument.arg for argument in found.args.kwonlyargs)
 
@@ -52,7 +52,7 @@ def test_every_solver_has_an_entry():
         path.stem.removesuffix("_cuda")
         for name in FOLDERS
         for path in folder.glob(f"{name}/*.py")
-        for line in path.read_text().splitlines()
+        for line in path.read_text("utf-8").splitlines()
         if line.startswith(("def solve(", "def initialise("))
     }
     assert exporting == {*METHODS, *INITS, *GREEDY_METHODS} - {"none"}

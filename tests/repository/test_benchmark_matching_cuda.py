@@ -112,7 +112,7 @@ def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path,
     found = rows_of(capsys.readouterr().out)
     assert found == [row for text in printed.values() for row in rows_of(text)]
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "a stand-in, 8 GiB" in (tmp_path / "results" / "both.md").read_text()
+    assert "a stand-in, 8 GiB" in (tmp_path / "results" / "both.md").read_text("utf-8")
     assert main([*MATCHING, "--read", files, "--method", "auto"]) == 0
     assert [row[4] for row in rows_of(capsys.readouterr().out)] == ["auto"]
 

@@ -71,7 +71,7 @@ def test_results_are_saved_whole(tiny, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
     main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1", "--save"])
     (path,) = (tmp_path / "results").iterdir()
-    text = path.read_text()
+    text = path.read_text("utf-8")
     assert path.name == "gridcut-cpu.md"
     assert re.search(r"numba \d.*\d{4}-\d\d-\d\d\.", text)
     assert rows_of(text)
@@ -106,10 +106,10 @@ def test_cuda_table(capsys, tmp_path, monkeypatch):
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows_of(printed) if "9x7" in row]
     assert [row[2] for row in rows] == ["ibfs", "push_relabel"]
     assert all(row[3] == "✓" and row[-1] == "2 of 2" for row in rows)
-    before = known.read_text()
+    before = known.read_text("utf-8")
     main([*arguments, "--warm", "tiny"])
     printed = capsys.readouterr().out
-    assert known.read_text() == before, "times of the baseline are measured once"
+    assert known.read_text("utf-8") == before, "times of the baseline are measured once"
     assert len([row for row in rows_of(printed) if "1%" in row]) == len(grid_benchmark.CHANGES)
     monkeypatch.setitem(cuda_benchmark.VALUES, "tiny", 1)
     with pytest.raises(AssertionError, match="known 1"):

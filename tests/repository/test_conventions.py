@@ -64,7 +64,7 @@ def test_importing_is_light(used):
         f"{used}\n"
         "print(json.dumps([time.process_time() - start, sorted(sys.modules)]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", cwd=ROOT, check=True)
     seconds, modules = json.loads(done.stdout)
     heavy = {"cv2", "skimage", "imageio", "matplotlib", "tqdm", "numba.cuda", "apps"}
     assert heavy.isdisjoint(modules)
@@ -147,7 +147,7 @@ def test_import_contract(tmp_path):
     done = subprocess.run(
         [tool, "--no-cache"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         cwd=ROOT,
         env={"PATH": "", "PYTHONPATH": str(ROOT)},
     )

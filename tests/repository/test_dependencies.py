@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("gridcut", "assign", "matching", "apps")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Distributions that own a module but cannot be found by it, because they may not be installed.
 OWNERS = {
     "numba_cuda": "numba-cuda",
@@ -37,7 +37,7 @@ def imported(folder: str) -> dict[str, list[str]]:
     """{top-level module: files that import it} for the files of a package, without the standard library and our own."""
     found = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             for module in modules:
@@ -77,7 +77,7 @@ def test_a_module_that_is_imported_everywhere_is_not_optional():
     wrong = []
     for package in PRODUCT:
         for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.parse(path.read_text()).body:
+            for node in ast.parse(path.read_text("utf-8")).body:
                 if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
                     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
                     for top in {module.split(".")[0] for module in modules}:

@@ -56,7 +56,7 @@ def test_kept_tables_are_as_the_program_wrote_them():
 
 def test_an_edit_breaks_the_seal(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "RESULTS", tmp_path)
-    text = table.save("a-table", "# A table\n\ncommit 1234567-dirty; 2026-01-01.\n\n| a |\n").read_text()
+    text = table.save("a-table", "# A table\n\ncommit 1234567-dirty; 2026-01-01.\n\n| a |\n").read_text("utf-8")
     assert table.is_sealed(text)
     assert "commit 1234567-dirty" in text
     for edit in (

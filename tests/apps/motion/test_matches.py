@@ -36,14 +36,14 @@ def test_a_written_table_is_read_again(three, tmp_path, name, count):
 
 
 def test_the_csv_has_a_header_and_one_line_a_match(three, tmp_path):
-    lines = three.write(tmp_path / "m.csv").read_text().splitlines()
+    lines = three.write(tmp_path / "m.csv").read_text("utf-8").splitlines()
     assert lines[0] == "x0,y0,x1,y1,cost,margin,confidence"
     assert len(lines) == 4
     assert float(lines[2].split(",")[3]) == pytest.approx(three.second[1, 1], rel=1e-5)
 
 
 def test_the_json_has_a_list_for_each_column(three, tmp_path):
-    table = json.loads(three.write(tmp_path / "m.json").read_text())
+    table = json.loads(three.write(tmp_path / "m.json").read_text("utf-8"))
     assert table["x1"] == pytest.approx(three.second[:, 0].tolist())
 
 

@@ -58,7 +58,7 @@ def test_cleared_records_are_not_stored(session, disc, tmp_path):
     session.clear()
     session.stroke([(28, 20)], 1)
     session.save(tmp_path / "a.json")
-    assert len(json.loads((tmp_path / "a.json").read_text())["records"]) == 1
+    assert len(json.loads((tmp_path / "a.json").read_text("utf-8"))["records"]) == 1
 
 
 def test_keep_is_stored(disc, tmp_path):
@@ -130,7 +130,7 @@ def test_sessions_of_other_images(session, disc, tmp_path):
 )
 def test_damaged_sessions(session, disc, tmp_path, change):
     session.save(tmp_path / "a.json")
-    content = json.loads((tmp_path / "a.json").read_text())
+    content = json.loads((tmp_path / "a.json").read_text("utf-8"))
     (tmp_path / "a.json").write_text(json.dumps(content | change))
     with pytest.raises(InputError, match="path: .*a.json"):
         Session.load(tmp_path / "a.json", disc[0], device="cpu")
@@ -176,7 +176,8 @@ def test_exported_annotations(two):
     for kind in ("coco", "coco-rle", "geojson", "labelme"):
         session.export(folder / "out" / f"{kind}.json", kind, image=folder / "squares.png")
     coco, rle, geojson, labelme = (
-        json.loads((folder / "out" / f"{kind}.json").read_text()) for kind in ("coco", "coco-rle", "geojson", "labelme")
+        json.loads((folder / "out" / f"{kind}.json").read_text("utf-8"))
+        for kind in ("coco", "coco-rle", "geojson", "labelme")
     )
     assert coco["images"][0] == {"id": 1, "file_name": "squares.png", "width": 60, "height": 30}
     assert [(one["category_id"], one["area"], one["bbox"]) for one in coco["annotations"]] == [

@@ -30,7 +30,7 @@ def segment(folder, *arguments):
     """Run the command with --out folder/out; return its status and the report."""
     line = ["segment", *map(str, arguments), "--out", str(folder / "out"), "--json", str(folder / "r.json")]
     status = cli.main([*line, "--device", "cpu"])
-    return status, json.loads((folder / "r.json").read_text()) if status == 0 else None
+    return status, json.loads((folder / "r.json").read_text("utf-8")) if status == 0 else None
 
 
 FORMATS = {

@@ -95,7 +95,7 @@ def test_folder_with_other_content_is_rejected(problem, cut_in, tmp_path):
         gridcut.max_flow(source, sink, edges, folder=tmp_path / "b")
     assert [path.name for path in (tmp_path / "b").iterdir()] == ["notes.txt"]
     manifest = tmp_path / "a" / store.MANIFEST
-    kept = json.loads(manifest.read_text())
+    kept = json.loads(manifest.read_text("utf-8"))
     wrong = [{**kept, "shape": None}, {**kept, "shape": 5}, {**kept, "offsets": [1]}]
     wrong += [{**kept, "bounds": None}, {"format": kept["format"]}, [], None, 7, "text"]
     for text in ["", "{", "[" * 100_000, *map(json.dumps, wrong)]:
