@@ -53,7 +53,7 @@ def graph_max_flow(
 
     See Also
     --------
-    max_flow : the minimum cut of a grid, several times faster on grids.
+    max_flow : the minimum cut of a grid.
     GraphSolver : repeated solves after changes of some capacities.
 
     Notes
