@@ -53,7 +53,7 @@ def maximum(
         `threads` is given.
     start : Matching or array_like of int, shape (n,), optional
         A matching to start from: the column of each row, or -1.  Every row matched in it stays matched, possibly with
-        another column; the same holds for columns.  The CUDA methods "apfb", "apsb" and "g_pr_..." may replace some
+        another column; the same holds for columns.  The CUDA methods "apfb", "apsb" and ``g_pr_*`` may replace some
         vertices by others.
     threads : int, optional
         Number of threads for parallel methods; numba's default if None.

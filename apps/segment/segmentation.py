@@ -19,13 +19,21 @@ For a box, all pixels outside are background.  The pixels inside with the larges
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
 tried, and the result of minimum energy is returned.
 
-With strokes as well, both kinds of costs by location add up, the initial models contain the colours of the strokes, and
-the strokes alone are a further initialisation.
+Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
+apps.segment.mark_prior describes.
+
+An object that is empty, or too small for its box, does not win (see apps.segment.plausible_objects).  If no other is
+found in a box, its deepest pixels are constrained to be object.
+
+With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the
+strokes, and the strokes alone are a further initialisation.
 
 A start mask adds costs by location (see apps.segment.start_mask), and the first colour models are fitted to it.
 
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
-cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.
+cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
+more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then placed in the full
+image (see apps.segment.fine_outline).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -38,6 +46,7 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,15 +55,25 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.figures import outline
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, as_floats, to_bytes, to_rgb
 from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
+from apps.segment.fine_outline import placed_outline
 from apps.segment.geodesic import depth_in_box
 from apps.segment.hints import combine, remarks_on
+from apps.segment.plausible_objects import is_plausible
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
-from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
+from apps.segment.terms import (
+    BOX_SMOOTHNESS,
+    FORBIDDEN,
+    REDUCED_PIXELS,
+    SMOOTHNESS,
+    UNIT,
+    EnergyTerms,
+    reduced,
+)
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
@@ -63,8 +82,9 @@ ROUNDS = 10  # at most; most images converge after 3 or 4
 MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 # Initial object and background of a box: shares of the pixels, deepest and shallowest.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
-STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
+SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
+WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
@@ -79,9 +99,10 @@ class Segmentation(GridResult):
     marks : ndarray of int8, (H, W)
         The user's marks, in the codes of `apps.segment.strokes`.
     energies : tuple of float
-        Energy of the labelling after each round, in nats; never increases.
+        Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
+        the energy of the image reduced to that size.
     seconds : dict
-        Seconds by phase: "colours", "edges", "distances", "models", "cuts", "parts", "total".
+        Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str
         Device and method that solved the cuts.
     """
@@ -195,7 +216,7 @@ def segment(
 
 
 def segment_marked(
-    rgb: NDArray[np.float32],
+    rgb: NDArray[np.float32] | NDArray[np.uint8],
     marks: NDArray[np.int8],
     *,
     start: NDArray[np.bool_] | None = None,
@@ -208,7 +229,7 @@ def segment_marked(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes.
+    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and int8 marks (H, W) of apps.segment.strokes.
 
     start       mask (H, W) that is a hint, as in `segment`
     boxed       whether the background marks contain the outside of a box; it matters if there are object strokes too
@@ -226,30 +247,51 @@ def segment_marked(
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
-    terms, mask, energies, cut = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
+    found = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
+    mask = found.mask
     if fill_holes:
-        mask = fill_holes_of(mask, terms.is_background)
+        mask = fill_holes_of(mask, marks == BACKGROUND)
     if min_area > 1:
-        mask = drop_small(mask, min_area, terms.is_object, terms.is_background)
+        mask = drop_small(mask, min_area, marks == OBJECT, marks == BACKGROUND)
     clock.charge("parts")
-    return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
+    return Segmentation(mask, marks, tuple(found.energies), clock.total(), found.device, found.method)
 
 
-def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock):
-    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first."""
+class _Found(NamedTuple):
+    """A labelling, its energies, where its cut was solved, and the costs of both labels per pixel (`EnergyTerms`)."""
+
+    mask: np.ndarray
+    energies: list
+    device: str
+    method: str
+    costs: tuple
+
+
+def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock, scale=1.0):
+    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first.
+
+    scale   for `EnergyTerms`; 1 except at WORKING_PIXELS
+    """
     if marks.size > LARGE_PIXELS:
-        smaller = reduced(rgb, marks, start, labelling)
+        # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
+        is_above_working_size = marks.size > WORKING_PIXELS and scale == 1
+        pixels = WORKING_PIXELS if is_above_working_size else REDUCED_PIXELS
+        smaller = reduced(rgb, marks, start, labelling, pixels=pixels)
+        clock.charge("reduce")
         if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
-            small = _find(*smaller, boxed, keep, soft, rounds, device, clock)[1]
-            guess = _enlarged(small, marks)
+            factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
+            small = _find(*smaller, boxed, keep, soft, rounds, device, clock, factor)
+            guess = _enlarged(small.mask, marks)
             if _has_both(guess):
-                return _refined(rgb, marks, start, guess, keep, soft, device, clock)
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
+                if is_above_working_size:
+                    return _placed(rgb, marks, start, guess, small, keep, soft, clock)
+                return _refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
+    terms = EnergyTerms(as_floats(rgb), marks, soft, device, clock, start, scale)
     counts = terms.palette.counts
     if start is not None:
         starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
     elif not (terms.is_box or boxed):
-        starts = [(terms.stroke_object, terms.stroke_background)]
+        starts = terms.starts
     else:
         depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
         terms.set_location_costs(terms.preference + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
@@ -258,11 +300,16 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
     if labelling is not None and _has_both(labelling):
         starts = [(counts(labelling), counts(~labelling))]
     if not terms.is_box and (start is not None or labelling is not None or boxed):
-        starts = [(blend(one, terms.stroke_object), blend(other, terms.stroke_background)) for one, other in starts]
+        starts = [terms.with_strokes(*one) for one in starts]
         if labelling is None and start is None:
             starts.append((terms.stroke_object, terms.stroke_background))
-    found = [_fit_and_cut(terms, keep, rounds, clock, *counts) for counts in starts]
-    return terms, *min(found, key=lambda one: one[1][-1])
+    solvers = []  # one, which all starts share
+    found = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    plausible = [one for one in found if is_plausible(one.mask, terms.is_object, terms.is_background)]
+    if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():
+        terms.is_object = depth > 1 - SEED_SHARE
+        plausible = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    return min(plausible or found, key=lambda one: one.energies[-1])
 
 
 def _enlarged(small, marks):
@@ -273,13 +320,23 @@ def _enlarged(small, marks):
     return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
 
 
-def _refined(rgb, marks, start, mask, keep, soft, device, clock):
+def _placed(rgb, marks, start, guess, small, keep, soft, clock):
+    """Place the outline of an enlarged labelling in the full image, by cuts along it."""
+    is_box = start is None and not (marks == OBJECT).any()
+    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
+    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
+    clock.charge("outline")
+    labels = keep_parts(labels, keep, marks == OBJECT)
+    clock.charge("parts")
+    return small._replace(mask=labels)
+
+
+def _refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
     """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
+    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
     if terms.is_box:
         terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
-    object_count = blend(terms.palette.counts(mask), terms.stroke_object)
-    background_count = blend(terms.palette.counts(~mask), terms.stroke_background)
+    object_count, background_count = terms.with_strokes(terms.palette.counts(mask), terms.palette.counts(~mask))
     clock.charge("models")
     costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
     clock.charge("models")
@@ -288,7 +345,7 @@ def _refined(rgb, marks, start, mask, keep, soft, device, clock):
     labels = keep_parts(labels, keep, terms.is_object)
     energy = terms.energy(labels, *costs)
     clock.charge("parts")
-    return terms, labels, [energy], cut
+    return _Found(labels, [energy], cut.device, cut.method, costs)
 
 
 def _cut_near(terms, guess, width, as_object, as_background):
@@ -318,20 +375,20 @@ def _has_both(mask):
     return mask.any() and not mask.all()
 
 
-def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
-    """Alternate model fits and cuts until convergence; return the last labelling, the energies and the last cut."""
+def _fit_and_cut(terms, solvers, keep, rounds, clock, object_count, background_count):
+    """Alternate model fits and cuts until convergence; return the last labelling and the energies."""
     palette = terms.palette
-    mask, energies, cut, solver = None, [], None, None
+    mask, energies, cut, kept = None, [], None, None
     for _ in range(rounds):
         costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")
         as_object, as_background, _ = costs
-        # Warm start: only the colour costs have changed since the last round.
-        if solver is None:
-            solver = gridcut.Solver(as_background, as_object, terms.edges, device=terms.device)
+        # Warm start: only the colour costs have changed since the last round, or since the last start.
+        if solvers:
+            solvers[0].update(source=as_background, sink=as_object)
         else:
-            solver.update(source=as_background, sink=as_object)
-        tried = solver.solve()
+            solvers.append(gridcut.Solver(as_background, as_object, terms.edges, device=terms.device))
+        tried = solvers[0].solve()
         clock.charge("cuts")
         labels = keep_parts(tried.labels, keep, terms.is_object)
         energy = terms.energy(labels, *costs)
@@ -339,20 +396,13 @@ def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
         if energies and energy > energies[-1]:
             break
         has_converged = mask is not None and np.count_nonzero(labels != mask) <= MAX_CHANGED_SHARE * mask.size
-        mask, cut = labels, tried
+        mask, cut, kept = labels, tried, costs
         energies.append(energy)
         if has_converged or not mask.any() or mask.all():
             break
-        object_count = blend(palette.counts(mask), terms.stroke_object)
-        background_count = blend(palette.counts(~mask), terms.stroke_background)
+        object_count, background_count = terms.with_strokes(palette.counts(mask), palette.counts(~mask))
         clock.charge("models")
-    return mask, energies, cut
-
-
-def blend(labelled, strokes):
-    """Counts of a labelling plus those of strokes, whose total weight is STROKE_SHARE of the labelling's."""
-    total = strokes.sum()
-    return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
+    return _Found(mask, energies, cut.device, cut.method, kept)
 
 
 def _strokes(rgb, scribbles, trimap):
