@@ -30,6 +30,7 @@ from apps.session.stroke_records import (
     effective,
     is_part,
     make_box,
+    make_marks,
     make_stroke,
 )
 from apps.session.volume_answers import VolumeAnswers
@@ -200,6 +201,25 @@ class Session:
             self.box(rectangle)
         else:
             self._add(Start(PackedMask.of(start)), True)
+
+    def set_marks(self, marks: ArrayLike) -> None:
+        """Replace all marks, also boxes and start masks, by those of an array, and answer.
+
+        For marks that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel or a
+        volume, the result is that of strokes on the same pixels.  A call reads the whole array, O(N) for N pixels; the
+        cut starts from the last one.
+
+        Parameters
+        ----------
+        marks : array_like of int, the image's shape
+            -1 no mark, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no mark.
+
+        Raises
+        ------
+        InputError
+            Another shape, dtype or value; the session is unchanged.
+        """
+        self._add(make_marks(marks, self._answers.shape), True, Clear(is_part=True))
 
     def clear(self) -> None:
         """Remove all marks; `undo` restores them."""
@@ -373,13 +393,15 @@ class Session:
 
     # Work
 
-    def _add(self, record: Record, final: bool) -> None:
+    def _add(self, record: Record, final: bool, *before: Record) -> None:
+        """Add a record, after others that are its parts, and answer."""
         with self._lock:
-            self._records.append(record)
+            count = len(self._records)
+            self._records += (*before, record)
             try:
                 self._answer()
             except BaseException:
-                self._records.pop()
+                del self._records[count:]
                 raise
             self._undone.clear()
         if final:
