@@ -117,7 +117,8 @@ class Session:
         )
         self._spacing = SPACING if spacing is None else spacing
         self._lock = threading.RLock()
-        self._keep, self._callback = keep, callback
+        self._keep = keep
+        self._callbacks = [] if callback is None else [callback]
         self._answers: ImageAnswers | VolumeAnswers
         if is_volume:
             self._answers = VolumeAnswers(self._image, self._spacing, keep, device, self._lock)
@@ -241,6 +242,16 @@ class Session:
         return self._answers.shape
 
     @property
+    def pixels(self) -> np.ndarray:
+        """The image as float32 RGB (H, W, 3) in [0, 1], computed again each time, or the volume."""
+        return to_rgb(self._image) if len(self.shape) == 2 else self._image
+
+    @property
+    def spacing(self) -> tuple[float, ...]:
+        """Size of a voxel along z, y and x; 1, 1, 1 for an image."""
+        return tuple(map(float, self._spacing))
+
+    @property
     def labels(self) -> np.ndarray:
         """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
         with self._lock:
@@ -317,6 +328,10 @@ class Session:
                 self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
             )
 
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Call a function, too, after every change of the labels in the background; see the constructor."""
+        self._callbacks.append(callback)
+
     def close(self) -> None:
         """Stop the work in the background, and wait for its end."""
         self._worker.stop()
@@ -339,7 +354,7 @@ class Session:
 
         with self._lock:
             records, labels = list(effective(self._records)), self._answers.labels()
-        save(path, self._pixels(), labels, records, self._keep, name)
+        save(path, self.pixels, labels, records, self._keep, name)
 
     @classmethod
     def load(
@@ -354,7 +369,7 @@ class Session:
 
         content, keep = read(path)
         session = cls(image, spacing, **{"keep": keep, **options})
-        records = records_of(path, content, session._pixels(), session.shape)
+        records = records_of(path, content, session.pixels, session.shape)
         with session._lock:
             session._records = records
             session._answer()
@@ -388,7 +403,7 @@ class Session:
 
         labels = self.result().labels
         if len(self.shape) == 2:
-            return export_image(Path(path), kind, self._pixels(), labels, Path(image))
+            return export_image(Path(path), kind, self.pixels, labels, Path(image))
         return export_volume(Path(path), kind, labels, self._spacing, self._volume)
 
     # Work
@@ -419,10 +434,6 @@ class Session:
         self._worker.request()
         return True
 
-    def _pixels(self) -> np.ndarray:
-        """The image as float RGB (H, W, 3) in [0, 1], or the volume."""
-        return to_rgb(self._image) if len(self.shape) == 2 else self._image
-
     def _answer(self) -> None:
         start = time.perf_counter()
         self._answers.change_to(self._records)
@@ -437,8 +448,8 @@ class Session:
     def _publish(self) -> None:
         with self._lock:
             self._version += 1
-        if self._callback is not None:
-            self._callback()
+        for callback in list(self._callbacks):
+            callback()
 
 
 def _message(values: tuple[int, ...]) -> str:
