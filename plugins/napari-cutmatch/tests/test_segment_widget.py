@@ -155,7 +155,7 @@ def test_a_volume(viewer, scale):
     finish(widget)
     assert (widget.result.data == (volume > 130)).mean() > 0.97
     assert tuple(widget.result.scale) == scale
-    assert tuple(widget._worker._session._spacing) == scale
+    assert widget._worker._session.spacing == scale
     widget._worker.close()
     assert errors() == []
 
