@@ -44,7 +44,9 @@ def check_sources(path: Path) -> str:
     needed = NEEDED | SOURCES
     assert names >= needed, sorted(needed - names)
     unwanted = {
-        name for name in names if name.startswith("gridcut/_kernels") or name.endswith((".pyc", ".nbc", ".nbi"))
+        name
+        for name in names
+        if name.startswith(("gridcut/_kernels", "plugins/")) or name.endswith((".pyc", ".nbc", ".nbi"))
     }
     assert not unwanted, sorted(unwanted)[:3]
     return "sources with tests"

@@ -59,12 +59,8 @@ class Place:
         def changed():
             loop.call_soon_threadsafe(self.changed.set)
 
-        def read():
-            chosen, source = self._desk.chosen, self._desk.sources[self.item]
-            return OpenPicture(self.item, source, saving.SessionFile(chosen, source), chosen.device, changed)
-
         try:
-            picture = await asyncio.to_thread(read)
+            picture = await asyncio.to_thread(self._desk.open_picture, self.item, changed)
             self.snapshot = await self._desk.run(picture.snapshot)
             self.opened.set_result(picture)
             self.edited.set()
@@ -213,6 +209,11 @@ class Desk:
         self._tasks: set[asyncio.Task] = set()
         self._states: list[str] = []
         self._loop: asyncio.AbstractEventLoop
+
+    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture:
+        """Read a picture; its session calls `changed` in a thread of its own."""
+        source = self.sources[item]
+        return OpenPicture.read(item, source, saving.SessionFile(self.chosen, source), self.chosen.device, changed)
 
     async def run(self, call: Callable):
         """The result of a function, called in the thread of edits."""

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.app.messages import StrokeMessage, encode_stroke
-from apps.app.pictures import Source, decoded_picture
+from apps.app.pictures import Picture, Source, decoded_picture
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError
+from apps.session import Session
 
 PARTS = ("stroke", "erase")
 
@@ -26,29 +27,33 @@ class Snapshot(NamedTuple):
 
 
 class OpenPicture:
-    """The session of a picture, read from its session file if there is one.
+    """The session of a picture.
 
     item       number of the picture
-    file       its session file
-    callback   called by the session's thread when its labels have changed
+    file       its session file; None if the session is kept elsewhere
     """
 
-    def __init__(self, item: int, source: Source, file: SessionFile, device: str, callback: Callable[[], None]):
-        self.item, self.source, self._file = item, source, file
-        self.picture = source.load()
-        options = {"spacing": self._spacing(), "device": device, "callback": callback}
-        self.session = file.open(self.picture.pixels, **options)
+    def __init__(self, item: int, source: Source, picture: Picture, session: Session, file: SessionFile | None = None):
+        self.item, self.source, self.picture, self.session, self._file = item, source, picture, session, file
         self._keys = itertools.count(1)
         self._known: list[tuple[dict, int, bytes]] = []
         self._last: StrokeMessage | None = None
         self._labels: tuple[int, np.ndarray] = (-1, self.session.labels)
-        if source.start is not None and not self.session.strokes:
-            self.start_from(source.start.read_bytes(), str(source.start))
 
-    def _spacing(self) -> tuple[float, float, float] | None:
-        if self.picture.volume is None:
-            return None
-        return self.picture.spacing or (1.0, 1.0, 1.0)
+    @classmethod
+    def read(
+        cls, item: int, source: Source, file: SessionFile, device: str, callback: Callable[[], None]
+    ) -> "OpenPicture":
+        """Read a picture, and its session file if there is one.
+
+        `callback` is called by the session's thread when its labels have changed.
+        """
+        picture = source.load()
+        session = file.open(picture.pixels, spacing=_spacing_of(picture), device=device, callback=callback)
+        opened = cls(item, source, picture, session, file)
+        if source.start is not None and not session.strokes:
+            opened.start_from(source.start.read_bytes(), str(source.start))
+        return opened
 
     @property
     def is_volume(self) -> bool:
@@ -134,7 +139,8 @@ class OpenPicture:
 
     def note(self) -> None:
         """Keep the strokes, quickly; after every edit."""
-        self._file.note(self.session, self.session.strokes)
+        if self._file is not None:
+            self._file.note(self.session, self.session.strokes)
 
     def _encoded(self, record: dict, key: int) -> bytes:
         place = record.get("axis"), record.get("slice")
@@ -142,13 +148,14 @@ class OpenPicture:
 
     def keep(self) -> None:
         """Write the session file, if something has changed."""
-        self._file.save(self.session)
+        if self._file is not None:
+            self._file.save(self.session)
 
     def about(self, address: str) -> dict:
         """What a tab has to know to show the picture."""
         about = {"item": self.item, "name": self.source.path.name, "shape": list(self.picture.shape)}
         if self.is_volume:
-            spacing = list(self._spacing() or ())
+            spacing = list(_spacing_of(self.picture) or ())
             about |= {"spacing": spacing, "range": self.picture.range, "window": self.picture.window}
         return about | {"address": f"{address}/{self.item}"}
 
@@ -157,3 +164,7 @@ class OpenPicture:
         self.end_stroke(False)
         self.session.close()
         self.keep()
+
+
+def _spacing_of(picture: Picture) -> tuple[float, float, float] | None:
+    return None if picture.volume is None else picture.spacing or (1.0, 1.0, 1.0)

@@ -195,9 +195,9 @@ def _segmented(pixels, marks, count: int, taking_part, sides, beta) -> np.ndarra
     offsets = [tuple(part - 1 for part in offset) for offset in offsets]
     squares = [((one[1] - one[0]) ** 2).mean() for one in _pairs(pixels, offsets)]
     mean = pixels.shape[-1] * float(np.mean(squares)) or 1.0
-    weight = SMOOTHNESS / max(3.0, sum(1 / np.linalg.norm(offset) for offset in offsets))
+    unit_edge = SMOOTHNESS / max(3.0, sum(1 / float(np.linalg.norm(offset)) for offset in offsets))
     edges = gridcut.contrast_edges(
-        pixels, weight * UNIT, offsets, spacing=sides, beta=CONTRAST * beta / BETA / mean, dtype=np.int32
+        pixels, unit_edge * UNIT, offsets, spacing=sides, beta=CONTRAST * beta / BETA / mean, dtype=np.int32
     )
     for offset, weight in edges.items():
         weight *= taking_part & _neighbour(taking_part, offset)

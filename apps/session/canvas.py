@@ -119,7 +119,7 @@ class Canvas:
         if any(part.start >= part.stop for part in region):
             return
         if isinstance(record, Marks):
-            marks = resized(record.marks, self.shape)[region]
+            marks = marks_at(record.marks, self.shape)[region]
             np.copyto(self._layer[region], marks, where=marks != OPEN)
         elif isinstance(record, Stroke):
             _, _, x, y, radius, aspect = self._plane(record)
@@ -166,6 +166,18 @@ def paint_kernel(plane, top, left, x, y, radius, aspect, value):
         row, column = int(np.floor(y[k])) - top, int(np.floor(x[k])) - left
         if 0 <= row < rows and 0 <= column < columns:
             plane[row, column] = value
+
+
+def marks_at(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Marks at a smaller size: the mark at the centre of each pixel, or else one inside it, so thin lines remain."""
+    if marks.shape == tuple(shape):
+        return marks
+    out = np.full(shape, OPEN, marks.dtype)
+    where = np.nonzero(marks != OPEN)
+    out[tuple(index * n // m for index, n, m in zip(where, shape, marks.shape, strict=True))] = marks[where]
+    centres = resized(marks, shape)
+    np.copyto(out, centres, where=centres != OPEN)
+    return out
 
 
 def resized(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

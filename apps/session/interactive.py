@@ -30,6 +30,7 @@ from apps.session.stroke_records import (
     effective,
     is_part,
     make_box,
+    make_marks,
     make_stroke,
 )
 from apps.session.volume_answers import VolumeAnswers
@@ -116,7 +117,8 @@ class Session:
         )
         self._spacing = SPACING if spacing is None else spacing
         self._lock = threading.RLock()
-        self._keep, self._callback = keep, callback
+        self._keep = keep
+        self._callbacks = [] if callback is None else [callback]
         self._answers: ImageAnswers | VolumeAnswers
         if is_volume:
             self._answers = VolumeAnswers(self._image, self._spacing, keep, device, self._lock)
@@ -201,6 +203,25 @@ class Session:
         else:
             self._add(Start(PackedMask.of(start)), True)
 
+    def set_marks(self, marks: ArrayLike) -> None:
+        """Replace all marks, also boxes and start masks, by those of an array, and answer.
+
+        For marks that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel or a
+        volume, the result is that of strokes on the same pixels.  A call reads the whole array, O(N) for N pixels; the
+        cut starts from the last one.
+
+        Parameters
+        ----------
+        marks : array_like of int, the image's shape
+            -1 no mark, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no mark.
+
+        Raises
+        ------
+        InputError
+            Another shape, dtype or value; the session is unchanged.
+        """
+        self._add(make_marks(marks, self._answers.shape), True, Clear(is_part=True))
+
     def clear(self) -> None:
         """Remove all marks; `undo` restores them."""
         self._add(Clear(), True)
@@ -219,6 +240,16 @@ class Session:
     def shape(self) -> tuple[int, ...]:
         """Shape of the image, (H, W), or of the volume, (D, H, W)."""
         return self._answers.shape
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """The image as float32 RGB (H, W, 3) in [0, 1], computed again each time, or the volume."""
+        return to_rgb(self._image) if len(self.shape) == 2 else self._image
+
+    @property
+    def spacing(self) -> tuple[float, ...]:
+        """Size of a voxel along z, y and x; 1, 1, 1 for an image."""
+        return tuple(map(float, self._spacing))
 
     @property
     def labels(self) -> np.ndarray:
@@ -297,6 +328,10 @@ class Session:
                 self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
             )
 
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Call a function, too, after every change of the labels in the background; see the constructor."""
+        self._callbacks.append(callback)
+
     def close(self) -> None:
         """Stop the work in the background, and wait for its end."""
         self._worker.stop()
@@ -319,7 +354,7 @@ class Session:
 
         with self._lock:
             records, labels = list(effective(self._records)), self._answers.labels()
-        save(path, self._pixels(), labels, records, self._keep, name)
+        save(path, self.pixels, labels, records, self._keep, name)
 
     @classmethod
     def load(
@@ -334,7 +369,7 @@ class Session:
 
         content, keep = read(path)
         session = cls(image, spacing, **{"keep": keep, **options})
-        records = records_of(path, content, session._pixels(), session.shape)
+        records = records_of(path, content, session.pixels, session.shape)
         with session._lock:
             session._records = records
             session._answer()
@@ -368,18 +403,20 @@ class Session:
 
         labels = self.result().labels
         if len(self.shape) == 2:
-            return export_image(Path(path), kind, self._pixels(), labels, Path(image))
+            return export_image(Path(path), kind, self.pixels, labels, Path(image))
         return export_volume(Path(path), kind, labels, self._spacing, self._volume)
 
     # Work
 
-    def _add(self, record: Record, final: bool) -> None:
+    def _add(self, record: Record, final: bool, *before: Record) -> None:
+        """Add a record, after others that are its parts, and answer."""
         with self._lock:
-            self._records.append(record)
+            count = len(self._records)
+            self._records += (*before, record)
             try:
                 self._answer()
             except BaseException:
-                self._records.pop()
+                del self._records[count:]
                 raise
             self._undone.clear()
         if final:
@@ -397,10 +434,6 @@ class Session:
         self._worker.request()
         return True
 
-    def _pixels(self) -> np.ndarray:
-        """The image as float RGB (H, W, 3) in [0, 1], or the volume."""
-        return to_rgb(self._image) if len(self.shape) == 2 else self._image
-
     def _answer(self) -> None:
         start = time.perf_counter()
         self._answers.change_to(self._records)
@@ -415,8 +448,8 @@ class Session:
     def _publish(self) -> None:
         with self._lock:
             self._version += 1
-        if self._callback is not None:
-            self._callback()
+        for callback in list(self._callbacks):
+            callback()
 
 
 def _message(values: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ To the keys of that format a session adds `records`, the list of what the user d
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
     {"kind": "start", "pixels": PNG}          0 and 255
-    {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1
+    {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
 
 The other keys describe the same session to `cutmatch segment`, with all objects as one.  A volume has no other keys
 than image, options and records, and its image has a depth.  A file without records, of `--save-session`, is read as the
@@ -14,6 +14,7 @@ marks and the box, with the object found as the start mask.
 """
 
 import hashlib
+import math
 from pathlib import Path
 
 import numpy as np
@@ -74,8 +75,13 @@ def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple
     stored = content.get("records")
     if not isinstance(stored, list):
         raise damaged(name, "records")
+    rows = math.prod(shape[:-1])
+
+    def pixels_of(one) -> np.ndarray:
+        return unpacked(one, "pixels", (rows, shape[-1]), name).reshape(shape)
+
     try:
-        return [from_json(one, shape, lambda one=one: unpacked(one, "pixels", shape, name)) for one in stored]
+        return [from_json(one, shape, lambda one=one: pixels_of(one)) for one in stored]
     except (ValueError, TypeError) as error:
         raise InputError(f"{damaged(name, 'records')} ({error})") from None
 
@@ -98,10 +104,15 @@ def _records_of_command(session: Session) -> list[Record]:
 def _stored(record: Record) -> dict:
     content = as_json(record)
     if isinstance(record, Start):
-        content["pixels"] = packed(record.mask.values() * np.uint8(255))
+        content["pixels"] = packed(_flat(record.mask.values()) * np.uint8(255))
     elif isinstance(record, Marks):
-        content["pixels"] = packed(record.packed.values())
+        content["pixels"] = packed(_flat(record.packed.values()))
     return content
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    """The slices of a volume below each other, as PNG has two axes; an image as it is."""
+    return values.reshape(-1, values.shape[-1])
 
 
 def _volume_entry(volume: np.ndarray, name: str) -> dict:

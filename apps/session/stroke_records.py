@@ -89,7 +89,9 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """All records before this one have no effect."""
+    """All records before this one have no effect; `is_part` as in `Stroke`."""
+
+    is_part: bool = False
 
 
 Record = Stroke | Box | Start | Marks | Clear
@@ -156,6 +158,26 @@ def make_box(box, shape) -> Box:
     return Box(inside)
 
 
+def make_marks(marks: ArrayLike, shape) -> Marks:
+    """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
+    try:
+        values = np.asarray(marks)
+    except Exception as error:  # ragged lists, arrays on a GPU, ...
+        raise InputError(f"marks must be an array, got {type(marks).__name__} ({error})") from None
+    if values.dtype.kind not in "iu":
+        raise InputError(
+            f"marks must hold integers, got {values.dtype}; -1 is no mark, 0 the background, 1 and above the objects"
+        )
+    if values.shape != tuple(shape):
+        raise InputError(f"marks have shape {values.shape}, but the image has {tuple(shape)}; make them the same size")
+    low, high = int(values.min()), int(values.max())
+    if low < -1 or high > MAX_LABEL:
+        raise InputError(
+            f"marks must be -1 for no mark, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
+        )
+    return Marks(PackedMask.of(values.astype(np.int16) + np.int16(1)))
+
+
 def as_json(record: Record) -> dict:
     """A record for a JSON file; masks are stored by the caller under "pixels"."""
     if isinstance(record, Stroke):
@@ -195,4 +217,4 @@ def from_json(content: dict, shape, pixels) -> Record:
 
 def is_part(record: Record) -> bool:
     """Whether the next record is undone together with this one."""
-    return isinstance(record, Stroke) and record.is_part
+    return isinstance(record, Stroke | Clear) and record.is_part

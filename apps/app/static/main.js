@@ -35,7 +35,7 @@ class App {
     addEventListener("keydown", ({ key }) => { if (key === "Tab") document.body.classList.remove("pointing"); });
     addEventListener("pointerdown", () => document.body.classList.add("pointing"), true);
     bindRadios();
-    const address = new URL("socket", location.href);
+    const address = new URL("socket", document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
     this.connection = new Connection(address);
     for (const [type, handler] of Object.entries({

@@ -32,13 +32,28 @@ def painted(records, shape, full):
                 (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
             )
         elif isinstance(record, Marks):
-            assert shape == full
-            layer = np.where(record.marks == -1, layer, record.marks)
+            marks = marks_on(record.marks, shape)
+            layer = np.where(marks == -1, layer, marks)
         elif isinstance(record, Stroke):
             points = np.array(record.points) * (across, down)
             covered = near_polyline(x, y, points, max(0.5, record.radius * across))
             layer[covered] = -1 if record.label is None else record.label
     return np.where((layer == -1) & outside, np.int16(0), layer)
+
+
+def marks_on(marks, shape):
+    """Marks on a grid, pixel by pixel: the one at the centre, or else the last one inside."""
+    if marks.shape == shape:
+        return marks
+    out = np.full(shape, -1, np.int16)
+    (height, width), (rows, columns) = shape, marks.shape
+    for row, column in np.argwhere(marks != -1):
+        out[row * height // rows, column * width // columns] = marks[row, column]
+    for row, column in np.ndindex(shape):
+        centre = marks[int((row + 0.5) * rows / height), int((column + 0.5) * columns / width)]
+        if centre != -1:
+            out[row, column] = centre
+    return out
 
 
 def near_polyline(x, y, points, radius):

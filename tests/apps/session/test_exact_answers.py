@@ -14,7 +14,8 @@ from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, paint
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 STEPS = 12
-ACTIONS = {"stroke": 0.45, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.06, "clear": 0.04}
+ACTIONS = {"stroke": 0.4, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.06, "clear": 0.04}
+ACTIONS |= {"set_marks": 0.05}
 
 
 def random_step(session, rng, objects):
@@ -30,8 +31,19 @@ def random_step(session, rng, objects):
     elif action == "box":
         x0, y0 = rng.integers(0, width // 2), rng.integers(0, height // 2)
         session.box((int(x0), int(y0), int(x0 + width // 2), int(y0 + height // 2)))
+    elif action == "set_marks":
+        session.set_marks(random_marks(session.shape, rng, objects))
     else:
         getattr(session, action)()
+
+
+def random_marks(shape, rng, objects):
+    """Rectangles of labels, some of them thin, on an open grid."""
+    marks = np.full(shape, -1)
+    for _ in range(rng.integers(0, 5)):
+        (y, x), (height, width) = rng.integers(0, shape), rng.choice([1, 2, 6], 2)
+        marks[y : y + height, x : x + width] = rng.integers(0, objects + 1)
+    return marks
 
 
 def check_answer(session, image):

@@ -54,6 +54,22 @@ def test_a_stored_session_continues(rich, disc, tmp_path):
             assert_same(again, loaded)
 
 
+@pytest.mark.parametrize("size", [(), (7,)])
+def test_marks_of_an_array_are_stored(size, tmp_path):
+    """Of an image, and of a volume, whose slices a file holds below each other."""
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 255, (*size, 20, 30), np.uint8)
+    marks = rng.choice([-1, -1, -1, -1, 0, 1, 254], image.shape)
+    with Session(image, device="cpu") as session:
+        session.stroke([(3, 3)], 2, slice=0 if size else None)
+        session.set_marks(marks)
+        session.save(tmp_path / "a.json")
+        with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
+            assert loaded.strokes == [{"kind": "marks"}]
+            np.testing.assert_array_equal(loaded._answers.marks(), marks)
+            assert_same(loaded, session)
+
+
 def test_cleared_records_are_not_stored(session, disc, tmp_path):
     session.clear()
     session.stroke([(28, 20)], 1)

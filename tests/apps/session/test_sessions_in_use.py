@@ -504,3 +504,23 @@ def test_one_click_finds_an_object():
         session.undo()
         session.wait()
         np.testing.assert_array_equal(session.labels, before)
+
+
+def test_several_listeners_are_told_of_changes(disc):
+    image, _ = disc
+    calls = []
+    with Session(image, device="cpu", callback=lambda: calls.append("first")) as session:
+        session.listen(lambda: calls.append("second"))
+        session.stroke([(24, 20), (32, 20)], 2)
+        session.stroke([(3, 3), (52, 3)], 2, 0)
+        session.wait()
+    assert calls[-2:] == ["first", "second"]
+
+
+def test_the_image_of_a_session(disc):
+    image, _ = disc
+    with Session(image, device="cpu") as session:
+        np.testing.assert_allclose(session.pixels, image / 255, atol=1e-6)
+        assert session.spacing == (1.0, 1.0, 1.0)
+    with Session(np.arange(210).reshape(5, 6, 7), (2, 1, 1), device="cpu") as session:
+        assert (session.pixels.shape, session.spacing) == ((5, 6, 7), (2.0, 1.0, 1.0))

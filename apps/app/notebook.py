@@ -1,0 +1,142 @@
+"""The page of `cutmatch app` in a notebook, as a widget of a session:  SessionWidget(session).
+
+The desk and its tabs are those of the server.  The socket and the requests of the page are custom messages:
+
+    page to widget   connect; text, bytes: messages of the socket; get: a request, with a number and a path
+    widget to page   text, bytes; answer: to a request, with its number and type, or an error
+"""
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Callable, Coroutine
+from importlib.resources import files
+from pathlib import Path
+
+from apps.app.desk import Desk
+from apps.app.open_picture import OpenPicture
+from apps.app.pictures import Picture, Source
+from apps.app.tabs import Tab
+from apps.common.errors import InputError, reason_of
+from apps.session import Session
+from apps.session.session_export import AXES, ORIGIN, UNIT
+from apps.volumes.voxel_geometry import Geometry, Volume
+
+try:
+    import anywidget
+    import traitlets
+except ImportError:
+    raise ImportError("the widget needs anywidget; run  pip install 'cutmatch[notebook]'") from None
+
+PAGE = {path.name: path.read_text("utf-8") for path in (files("apps.app") / "static").iterdir()}
+
+
+class SessionWidget(anywidget.AnyWidget):
+    """A session as a widget: the page of `cutmatch app` in the output of a cell.
+
+    Parameters
+    ----------
+    session : apps.Session
+        The session.  Strokes on the page change it, and `session.mask` is what the page shows.
+    height : int, default 640
+        Height of the page in CSS pixels.
+
+    Raises
+    ------
+    InputError
+        Another object than a session.
+    RuntimeError
+        There is no event loop, which a notebook has.
+    """
+
+    _esm = PAGE["notebook.js"]
+    files = traitlets.Dict({name: text for name, text in PAGE.items() if name != "notebook.js"}).tag(sync=True)
+    height = traitlets.Int(640).tag(sync=True)
+
+    def __init__(self, session: Session, height: int = 640):
+        if not isinstance(session, Session):
+            raise InputError(f"session must be an apps.Session, got {type(session).__name__}")
+        asyncio.get_running_loop()
+        super().__init__(height=height)
+        self._desk = _SessionDesk(session)
+        self._desk.start()
+        self._tab: Tab | None = None
+        self._tasks: set[asyncio.Task] = set()
+        self._sending: asyncio.Task | None = None
+        self.on_msg(self._receive)
+
+    def _receive(self, _, content: dict, buffers: list) -> None:
+        if content["kind"] == "connect":
+            self._connect()
+        elif content["kind"] == "get":
+            self._start(self._answer(content["number"], content["path"]))
+        elif self._tab is not None:
+            data = content["text"] if content["kind"] == "text" else bytes(buffers[0])
+            self._start(self._pass(self._tab, data))
+
+    def _connect(self) -> None:
+        """Start again with a page; an earlier one, in another output, hears the same."""
+        if self._tab is not None and self._sending is not None:
+            self._sending.cancel()
+            self._desk.leave(self._tab)
+
+        async def send_text(text: str) -> None:
+            self.send({"kind": "text", "text": text})
+
+        async def send_bytes(data: bytes) -> None:
+            self.send({"kind": "bytes"}, [data])
+
+        self._tab = Tab(send_text, send_bytes)
+        self._desk.join(self._tab)
+        self._sending = self._start(self._tab.run())
+
+    async def _pass(self, tab: Tab, data: str | bytes) -> None:
+        try:
+            await self._desk.receive(tab, data)
+        except InputError as error:
+            tab.say({"say": "error", "text": str(error)})
+
+    async def _answer(self, number: int, path: str) -> None:
+        try:
+            _, item, *place = path.split("/")
+            shown = (await self._desk.picture(int(item))).picture
+            if bool(place) != (shown.volume is not None):
+                raise InputError("a volume is shown in slices, and an image is not")
+            binary = "application/octet-stream"
+            content, kind = (shown.slice_values(*map(int, place)), binary) if place else shown.encoded
+            self.send({"kind": "answer", "number": number, "type": kind}, [content])
+        except Exception as error:
+            self.send({"kind": "answer", "number": number, "error": reason_of(error)})
+
+    def _start(self, work: Coroutine) -> asyncio.Task:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop itself keeps no reference
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class _SessionDesk(Desk):
+    """A desk with the picture of a session, which writes no files."""
+
+    def __init__(self, session: Session):
+        super().__init__([Source("session", Path("session"))], Namespace(out=""))
+        self._session = session
+
+    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture:
+        self._session.listen(changed)
+        return OpenPicture(item, self.sources[item], _picture_of(self._session), self._session)
+
+    def items(self) -> list[dict]:
+        return [{"name": "session", "state": "new"}]
+
+    def say_item_state(self, item: int) -> None:
+        """Say nothing: the state is that of files."""
+
+    def _save(self, picture: OpenPicture, kinds: list) -> None:
+        raise InputError("a notebook saves by session.export(path, kind) and session.save(path)")
+
+
+def _picture_of(session: Session) -> Picture:
+    if len(session.shape) == 2:
+        return Picture(session.pixels)
+    geometry = Geometry(session.spacing, UNIT, ORIGIN, AXES)
+    return Picture(session.pixels, volume=Volume(session.pixels, "npy", geometry))

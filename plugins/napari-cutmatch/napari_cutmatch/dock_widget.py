@@ -1,0 +1,203 @@
+"""The dock widget: choose an image and painted marks, and get the objects as a Labels layer."""
+
+from pathlib import Path
+
+import numpy as np
+from magicgui.widgets import CheckBox, ComboBox, Container, Label, PushButton, SpinBox
+from napari.layers import Image, Labels
+from napari.qt.threading import create_worker
+from napari.utils.notifications import show_error, show_info
+from napari.viewer import Viewer
+from qtpy.QtCore import QTimer
+from qtpy.QtWidgets import QFileDialog
+
+from apps.common.errors import InputError, OutputError
+from napari_cutmatch.layer_values import file_name_of, painted_in, pixels_of
+from napari_cutmatch.session_worker import Answer, SessionWorker, Source, Task
+
+RESULT_OF = "cutmatch result of"  # key of a result's metadata
+PLACEMENT = ("scale", "translate", "rotate", "shear", "units", "axis_labels")
+MAX_BACKGROUND = 255
+
+
+class SegmentWidget(Container):
+    """Segment an Image layer from the marks of a Labels layer.
+
+    Parameters
+    ----------
+    viewer : napari.Viewer
+        The viewer whose layers are offered.
+    """
+
+    def __init__(self, viewer: Viewer):
+        self._viewer = viewer
+        self._worker = SessionWorker()
+        self._thread = None  # napari's worker, while it runs
+        self._listened: Labels | None = None
+        self._last: np.ndarray | None = None  # what was painted for the last task
+        self._soon = QTimer()  # napari reports a fill before it changes the data
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._segment_if_changed)
+        self.image = ComboBox(label="image", choices=self._images, nullable=True)
+        self.marks = ComboBox(label="marks", choices=self._mark_layers, nullable=True)
+        self.background = SpinBox(
+            label="background value", value=2, min=1, max=MAX_BACKGROUND, tooltip="this value marks the background"
+        )
+        self.device = ComboBox(label="device", choices=("auto", "cpu", "cuda"), value="auto")
+        self.keep = ComboBox(
+            label="keep",
+            choices=("touching", "all"),
+            tooltip="whether parts of an object that touch none of its marks become background",
+        )
+        self.live = CheckBox(text="live: segment after every stroke", value=False)
+        self.segment_button = PushButton(text="Segment")
+        self.save_button = PushButton(text="Save session...")
+        self.status = Label(value="paint objects with 1, the background with 2")
+        super().__init__(
+            widgets=[
+                *(self.image, self.marks, self.background, self.device, self.keep, self.live),
+                *(self.segment_button, self.save_button, self.status),
+            ]
+        )
+        viewer.layers.events.inserted.connect(self._update_choices)
+        viewer.layers.events.removed.connect(self._update_choices)
+        self.marks.changed.connect(self._listen)
+        for choice in (self.live, self.background, self.device, self.keep):
+            choice.changed.connect(self._segment_if_live)
+        self.segment_button.changed.connect(lambda _: self.segment())
+        self.save_button.changed.connect(lambda _: self._ask_and_save())
+        self.native.destroyed.connect(lambda *_, close=self._worker.close: close())
+        self._update_choices()
+        self._listen()
+
+    def segment(self) -> None:
+        """Segment with the marks painted so far, in a thread."""
+        self._start(None)
+
+    def save(self, path: str | Path) -> None:
+        """Segment, and write the session to a JSON file that `cutmatch segment --resume-session` reads."""
+        self._start(Path(path))
+
+    @property
+    def result(self) -> Labels | None:
+        """The Labels layer of the chosen image's result; None before the first."""
+        image = self.image.value
+        found = [layer for layer in self._viewer.layers if image is not None and _source_of(layer) == image.name]
+        return found[0] if found else None
+
+    # Choices
+
+    def _images(self, _=None) -> list[Image]:
+        return [layer for layer in self._viewer.layers if isinstance(layer, Image)]
+
+    def _mark_layers(self, _=None) -> list[Labels]:
+        return [layer for layer in self._viewer.layers if isinstance(layer, Labels) and not _source_of(layer)]
+
+    def _update_choices(self, _=None) -> None:
+        for box in (self.image, self.marks):
+            box.reset_choices()
+            if box.value is None and len(box.choices) > 1:  # the first choice is none
+                box.value = box.choices[-1]
+
+    def _listen(self, _=None) -> None:
+        """Listen to strokes on the chosen marks, and to undo, which has no event of its own."""
+        if self._listened is not None:
+            self._listened.events.paint.disconnect(self._check_soon)
+            self._listened.events.set_data.disconnect(self._check_soon)
+        self._listened, self._last = self.marks.value, None
+        if self._listened is not None:
+            self._listened.events.paint.connect(self._check_soon)
+            self._listened.events.set_data.connect(self._check_soon)
+
+    def _check_soon(self, _=None) -> None:
+        self._soon.start(0)
+
+    def _segment_if_live(self, _=None) -> None:
+        if self.live.value and self.image.value is not None and self.marks.value is not None:
+            self.segment()
+
+    def _segment_if_changed(self) -> None:
+        marks = self.marks.value
+        if self.live.value and marks is not None and not np.array_equal(self._last, np.asarray(marks.data)):
+            self._segment_if_live()
+
+    # Work
+
+    def _start(self, path: Path | None) -> None:
+        image, marks = self.image.value, self.marks.value
+        if image is None or marks is None:
+            show_error("choose an Image layer, and a Labels layer with marks")
+            return
+        try:
+            pixels, spacing = pixels_of(image)
+            painted = painted_in(marks, image)
+        except InputError as error:
+            show_error(str(error))
+            return
+        source = Source(image.data, pixels, spacing, self.keep.value, self.device.value)
+        self._last = painted
+        background, name = self.background.value, file_name_of(image)
+        self._worker.request(Task(source, painted, background, (image, marks), path, name))
+        self._run()
+
+    def _run(self) -> None:
+        if self._thread is None:
+            self.status.value = "working ..."
+            self._thread = create_worker(
+                self._worker.work,
+                _ignore_errors=True,  # they are reported below
+                _connect={"yielded": self._show, "errored": self._report, "finished": self._finish},
+            )
+
+    def _finish(self) -> None:
+        self._thread = None
+        if self._worker.has_task:  # it came after the thread had looked for one
+            self._run()
+
+    def _report(self, error: BaseException) -> None:
+        self.status.value = "failed"
+        known = isinstance(error, InputError | OutputError)
+        show_error(str(error) if known else f"{type(error).__name__}: {error}")
+
+    def _show(self, answer: Answer) -> None:
+        image, marks = answer.layers
+        if image not in self._viewer.layers:
+            return
+        name = f"{image.name} object"
+        found = [layer for layer in self._viewer.layers if _source_of(layer) == image.name]
+        if found and found[0].data.shape == answer.labels.shape:
+            found[0].data = answer.labels
+        else:
+            self._add_below(marks, answer.labels, name, image)
+        self.status.value = _status(answer.state)
+        if answer.saved is not None:
+            show_info(f"session saved: {answer.saved}")
+
+    def _add_below(self, marks: Labels, labels: np.ndarray, name: str, image: Image) -> None:
+        """Add a result below the marks, which stay selected for the next stroke."""
+        selected = set(self._viewer.layers.selection)
+        placement = {key: getattr(image, key) for key in PLACEMENT if hasattr(image, key)}
+        layer = Labels(labels, name=name, opacity=0.5, metadata={RESULT_OF: image.name}, **placement)
+        layer.affine = image.affine
+        layers = self._viewer.layers
+        layers.insert(layers.index(marks) if marks in layers else len(layers), layer)
+        layers.selection = selected
+
+    def _ask_and_save(self) -> None:
+        image = self.image.value
+        stem = Path(file_name_of(image)).stem if image is not None else "image"
+        path, _ = QFileDialog.getSaveFileName(self.native, "Save session", f"{stem}.session.json", "JSON (*.json)")
+        if path:
+            self.save(path)
+
+
+def _source_of(layer) -> str | None:
+    """Name of the image whose result a layer is, or None."""
+    return layer.metadata.get(RESULT_OF) if isinstance(layer, Labels) else None
+
+
+def _status(state: dict) -> str:
+    if state["message"]:
+        return state["message"]
+    found = f"{len([label for label in state['labels'] if label])} object(s), {state['seconds'] * 1000:.0f} ms"
+    return f"{found}, refining ..." if state["pending"] else found

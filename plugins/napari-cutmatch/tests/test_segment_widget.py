@@ -1,0 +1,232 @@
+"""The dock widget on layers of a viewer without a window; QT_QPA_PLATFORM=offscreen is enough."""
+
+import time
+
+import numpy as np
+import pytest
+from napari.components import ViewerModel
+from napari.utils.notifications import notification_manager
+from napari_cutmatch.dock_widget import SegmentWidget
+from npe2 import PluginManifest
+from qtpy.QtWidgets import QApplication
+
+from apps import Session
+
+
+@pytest.fixture(scope="session")
+def application():
+    return QApplication.instance() or QApplication([])
+
+
+@pytest.fixture
+def viewer(application):
+    notification_manager.records.clear()
+    return ViewerModel()
+
+
+def errors():
+    return [record.message for record in notification_manager.records if record.severity.value == "error"]
+
+
+def finish(widget, seconds=120):
+    """Let the event loop run until the thread has ended."""
+    end = time.monotonic() + seconds
+    QApplication.processEvents()  # strokes are noticed by a timer
+    while widget._thread is not None or widget._worker.has_task:
+        QApplication.processEvents()
+        time.sleep(0.005)
+        assert time.monotonic() < end
+    QApplication.processEvents()
+
+
+def disc(shape=(40, 56), channels=3):
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    truth = (y - shape[0] / 2) ** 2 + (x - shape[1] / 2) ** 2 < (shape[0] / 3) ** 2
+    image = rng.normal(90, 12, (*shape, channels)) + 60 * truth[..., None]
+    return np.uint8(np.clip(image, 0, 255)), truth
+
+
+def marks_on(shape, background=2):
+    marks = np.zeros(shape, np.uint8)
+    marks[..., 2, 3:-3] = background
+    marks[..., shape[-2] // 2, shape[-1] // 2 - 4 : shape[-1] // 2 + 4] = 1
+    return marks
+
+
+@pytest.fixture
+def widget(viewer):
+    image, _ = disc()
+    viewer.add_image(image, name="disc", rgb=True)
+    viewer.add_labels(marks_on(image.shape[:2]), name="marks")
+    one = SegmentWidget(viewer)
+    one.device.value = "cpu"
+    yield one
+    finish(one)
+    one._worker.close()
+
+
+def test_the_object_of_an_image(viewer, widget):
+    _, truth = disc()
+    assert (widget.image.value.name, widget.marks.value.name) == ("disc", "marks")
+    viewer.layers.selection.active = viewer.layers["marks"]
+    widget.segment_button.changed.emit(True)
+    finish(widget)
+    result = viewer.layers["disc object"]
+    assert widget.result is result
+    assert (result.data == truth).mean() > 0.98
+    assert [layer.name for layer in viewer.layers] == ["disc", "disc object", "marks"]
+    assert viewer.layers.selection.active.name == "marks"
+    assert "1 object(s)" in widget.status.value
+    assert errors() == []
+
+
+def test_the_answer_is_that_of_a_session(viewer, widget):
+    widget.segment()
+    finish(widget)
+    painted = viewer.layers["marks"].data
+    with Session(viewer.layers["disc"].data, device="cpu") as session:
+        session.set_marks(np.where(painted == 0, -1, np.where(painted == 2, 0, 1)))
+        session.wait()
+        np.testing.assert_array_equal(widget.result.data, session.labels)
+
+
+def test_live_after_strokes_undo_and_redo(viewer, widget):
+    marks = viewer.layers["marks"]
+    widget.live.value = True
+    finish(widget)
+    result, before = widget.result, widget.result.data
+    marks.brush_size = 4
+    marks.paint((20, 40), 2)
+    finish(widget)
+    assert widget.result is result
+    assert result.data[20, 40] == 0
+    marks.undo()
+    finish(widget)
+    np.testing.assert_array_equal(result.data, before)
+    marks.redo()
+    finish(widget)
+    assert result.data[20, 40] == 0
+    widget.live.value = False
+    marks.paint((20, 20), 2)
+    QApplication.processEvents()
+    assert widget._thread is None
+
+
+def test_strokes_in_quick_succession(viewer, widget):
+    """The last one counts, however many were skipped."""
+    marks = viewer.layers["marks"]
+    widget.live.value = True
+    for k in range(12):
+        marks.paint((20, 18 + k), 1 + k % 2)
+    finish(widget)
+    np.testing.assert_array_equal(widget.result.data[20, 18:30], marks.data[20, 18:30] == 1)
+
+
+def test_several_objects_and_another_background_value(viewer, widget):
+    marks = viewer.layers["marks"].data
+    marks[marks == 2] = 9
+    marks[30:33, 45:50] = 4
+    widget.background.value = 9
+    widget.segment()
+    finish(widget)
+    assert set(np.unique(widget.result.data)) == {0, 1, 4}
+
+
+def test_missing_marks_show_nothing(viewer, widget):
+    viewer.layers["marks"].data[2] = 0
+    widget.segment()
+    finish(widget)
+    assert widget.status.value == "mark the background"
+    assert not widget.result.data.any()
+
+
+@pytest.mark.parametrize("scale", [(2.0, 1.0, 1.0), (1.0, 1.0, 1.0)])
+def test_a_volume(viewer, scale):
+    rng = np.random.default_rng(1)
+    volume = rng.normal(100, 12, (10, 20, 24))
+    volume[3:7, 6:14, 7:17] += 60
+    marks = np.zeros(volume.shape, int)
+    marks[5] = marks_on(volume.shape[1:])
+    viewer.add_image(volume, name="cube", scale=scale)
+    viewer.add_labels(marks, name="marks", scale=scale)
+    widget = SegmentWidget(viewer)
+    widget.segment()
+    finish(widget)
+    assert (widget.result.data == (volume > 130)).mean() > 0.97
+    assert tuple(widget.result.scale) == scale
+    assert widget._worker._session.spacing == scale
+    widget._worker.close()
+    assert errors() == []
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int16", "float32"])
+def test_grey_images(viewer, dtype):
+    image, truth = disc(channels=1)
+    grey = (image[..., 0] * (100.0 if dtype in ("uint16", "int16") else 1.0)).astype(dtype)
+    viewer.add_image(grey, name="grey")
+    viewer.add_labels(marks_on(grey.shape), name="marks")
+    widget = SegmentWidget(viewer)
+    widget.segment()
+    finish(widget)
+    assert (widget.result.data == truth).mean() > 0.97
+    widget._worker.close()
+
+
+def test_the_session_is_saved_and_continued(viewer, widget, tmp_path):
+    widget.save(tmp_path / "a.json")
+    widget.segment()  # a newer task does not drop the file
+    finish(widget)
+    with Session.load(tmp_path / "a.json", viewer.layers["disc"].data, device="cpu") as session:
+        session.wait()
+        np.testing.assert_array_equal(session.labels, widget.result.data)
+    assert errors() == []
+    widget.save(tmp_path / "a.json" / "b.json")
+    finish(widget)
+    assert "b.json" in errors()[-1]
+
+
+def test_another_image_gets_its_own_session_and_layer(viewer, widget):
+    widget.segment()
+    finish(widget)
+    image, _ = disc(channels=1)
+    viewer.add_image(image[..., 0], name="second")
+    widget.image.value = viewer.layers["second"]
+    widget.segment()
+    finish(widget)
+    assert {"disc object", "second object"} <= {layer.name for layer in viewer.layers}
+    assert "disc object" not in [layer.name for layer in widget.marks.choices if layer is not None]
+
+
+def test_errors_are_notifications(viewer, widget):
+    viewer.layers["marks"].data = np.zeros((5, 6), int)
+    widget.segment()
+    assert "add a new labels layer" in errors()[-1]
+    viewer.layers["marks"].data = np.full((40, 56), 300)
+    widget.segment()
+    finish(widget)
+    assert "paint objects with 1 to 254" in errors()[-1]
+    assert widget.status.value == "failed"
+    viewer.layers["marks"].data = marks_on((40, 56))
+    widget.segment()
+    finish(widget)
+    assert widget.result.data.any()
+
+
+def test_layers_that_cannot_be_used(viewer):
+    widget = SegmentWidget(viewer)
+    widget.segment()
+    assert "choose an Image layer" in errors()[-1]
+    viewer.add_image(np.zeros((2, 3, 8, 9)), name="four")
+    viewer.add_labels(np.zeros((2, 3, 8, 9), int), name="marks")
+    widget.segment()
+    assert "has 4 axes" in errors()[-1]
+    viewer.layers.clear()
+    assert widget.image.value is None
+
+
+def test_the_manifest():
+    manifest = PluginManifest.from_distribution("napari-cutmatch")
+    (command,) = manifest.contributions.commands
+    assert command.python_name == f"{SegmentWidget.__module__}:{SegmentWidget.__name__}"
+    assert manifest.contributions.widgets[0].command == command.id

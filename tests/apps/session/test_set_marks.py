@@ -1,0 +1,139 @@
+"""`Session.set_marks`: marks of an array instead of strokes, in images and volumes."""
+
+import numpy as np
+import pytest
+
+from apps.common.images import InputError
+from apps.session import Session
+from tests.apps.session.scenes import cold_labels, disc_scene
+
+
+def both_kinds(shape):
+    """Marks of an object in the middle, and of the background along the first line."""
+    marks = np.full(shape, -1)
+    marks[..., 2, 3:-3] = 0
+    marks[..., shape[-2] // 2, shape[-1] // 2 - 3 : shape[-1] // 2 + 3] = 1
+    return marks
+
+
+@pytest.fixture
+def image():
+    return disc_scene()[0]
+
+
+def test_the_answer_is_that_of_strokes_on_the_same_pixels(session, image):
+    with Session(image, device="cpu") as other:
+        other.set_marks(session._answers.marks())
+        other.wait()
+        np.testing.assert_array_equal(other.labels, session.labels)
+        assert other.state["energy"] == session.state["energy"]
+        assert other.result().certified
+
+
+def test_each_change_is_answered_and_certified(image):
+    """As a program does that passes its marks after every stroke; each answer equals a cold cut."""
+    rng = np.random.default_rng(1)
+    marks = both_kinds(image.shape[:2])
+    with Session(image, device="cpu") as session:
+        for k in range(8):
+            y, x = rng.integers(0, np.array(marks.shape) - 3)
+            marks[y : y + 3, x : x + 3] = (-1, 0, 1)[k % 3]
+            session.set_marks(marks)
+            answers = session._answers
+            with session._lock:
+                answers._cut.solved.check()
+                expected = cold_labels(answers._view, answers._models, marks, "touching")
+                np.testing.assert_array_equal(answers.preview, expected)
+            session.wait()
+        assert session.result().certified
+
+
+def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
+    session.box((6, 1, 50, 39))
+    session.wait()
+    before, strokes = session.labels, session.strokes
+    marks = both_kinds(image.shape[:2])
+    session.set_marks(marks)
+    assert session.strokes == [{"kind": "marks"}]
+    np.testing.assert_array_equal(session._answers.marks(), marks)
+    session.wait()
+    after = session.labels
+    assert session.undo()
+    assert session.strokes == strokes
+    session.wait()
+    np.testing.assert_array_equal(session.labels, before)
+    assert session.redo()
+    assert session.strokes == [{"kind": "marks"}]
+    session.wait()
+    np.testing.assert_array_equal(session.labels, after)
+    assert not session.redo()
+
+
+def test_strokes_continue_it(session, image):
+    session.set_marks(both_kinds(image.shape[:2]))
+    session.stroke([(5, 35)], 3)
+    assert session.mask[34:37, 4:7].all()
+    session.undo()
+    assert session.strokes == [{"kind": "marks"}]
+
+
+def test_no_marks_are_as_cleared(session):
+    session.set_marks(np.full(session.shape, -1))
+    assert session.state["message"] == "mark the object"
+    assert not session.mask.any()
+    session.undo()
+    session.wait()
+    assert session.mask.any()
+
+
+def test_thin_lines_remain_on_a_reduced_grid(tiny_grids, image):
+    with Session(image, device="cpu") as session:
+        session.set_marks(both_kinds(image.shape[:2]))
+        assert session.preview.shape != session.shape
+        assert session.state["labels"] == [0, 1]
+        session.wait()
+        assert session.result().certified
+        assert session.mask[20, 25:31].all()
+        assert not session.mask[2, 3:-3].any()
+
+
+def test_a_volume_is_answered_in_the_slice_that_changed():
+    rng = np.random.default_rng(0)
+    volume = rng.normal(100, 12, (10, 20, 24))
+    volume[3:7, 6:14, 7:17] += 60
+    marks = np.full(volume.shape, -1)
+    marks[5] = both_kinds(volume.shape[1:])
+    with Session(volume, device="cpu") as session:
+        session.set_marks(marks)
+        assert session.mask[5, 10, 12]
+        session.wait()
+        result = session.result()
+        assert result.certified
+        assert (session.mask == (volume > 130)).mean() > 0.97
+        before = session.labels
+        marks[5, 16:18, 20:22] = 1
+        with session._lock:  # the worker must not cut the volume meanwhile
+            session.set_marks(marks)
+            changed = np.flatnonzero((session.labels != before).any(axis=(1, 2)))
+        assert changed.tolist() == [5]
+        session.undo()
+        session.wait()
+        np.testing.assert_array_equal(session.labels, before)
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        (np.zeros((40, 55), int), r"marks have shape \(40, 55\), but the image has \(40, 56\)"),
+        (np.zeros((40, 56)), "marks must hold integers, got float64"),
+        (np.zeros((40, 56), bool), "marks must hold integers, got bool"),
+        (np.full((40, 56), 255), "1 to 254 for an object, got 255 to 255"),
+        (np.full((40, 56), -2), "-1 for no mark.* got -2 to -2"),
+        ([[1], [1, 2]], "marks must be an array"),
+    ],
+)
+def test_bad_marks_change_nothing(session, marks, message):
+    before = session.state["version"], session.strokes
+    with pytest.raises(InputError, match=message):
+        session.set_marks(marks)
+    assert (session.state["version"], session.strokes) == before
