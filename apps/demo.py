@@ -4,65 +4,23 @@ Objects are cut out of images, from strokes or a box given as coordinates in the
 is computed and compared with the ground truth.  An image is divided into superpixels, another is denoised, and
 disparities are computed for pairs of images.  Figures are written to the --out folder, and a table summarises the
 results.  The first run compiles the kernels, which later runs load from disk.
+
+  cutmatch demo                       figures of every job, and a table
+  cutmatch demo --samples samples     small input files of every command, to try it on
 """
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, write_json
-from apps.common.errors import finish, print_lines
+from apps.common.errors import InputError, finish, print_lines
 from apps.common.outputs import Outputs, claim
 from apps.many.inputs import Item
+from apps.sample_strokes import EXAMPLES, Example, strokes_of
 
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """An image of skimage.data, with strokes as polylines of (x, y), or with a box (x0, y0, x1, y1)."""
-
-    name: str
-    on_object: tuple = ()
-    on_background: tuple = ()
-    box: tuple | None = None
-
-
-EXAMPLES = (
-    Example(
-        "astronaut",
-        on_object=(
-            ((225, 90), (222, 150), (215, 210), (190, 270), (90, 330), (40, 470)),
-            ((215, 250), (300, 330), (420, 390), (470, 490)),
-            ((180, 60), (225, 25), (275, 70)),
-            ((200, 480), (340, 480)),
-            ((50, 345), (120, 400), (300, 420)),
-            ((140, 210), (180, 160), (270, 180)),
-        ),
-        on_background=(
-            ((12, 200), (20, 20), (110, 15), (130, 130), (120, 230)),
-            ((310, 20), (300, 140), (330, 220)),
-            ((345, 10), (430, 12), (500, 20), (500, 330)),
-            ((360, 60), (420, 220), (480, 300)),
-            ((40, 140), (70, 200), (15, 300)),
-            ((380, 280), (420, 305), (505, 310)),
-        ),
-    ),
-    Example("coffee", box=(68, 8, 492, 392)),
-    Example(
-        "chelsea",
-        on_object=(
-            ((20, 290), (60, 200), (110, 130), (200, 100), (280, 110), (330, 190), (290, 280)),
-            ((40, 30), (110, 40), (215, 60)),
-            ((335, 25), (310, 60), (230, 20)),
-            ((100, 270), (230, 280), (330, 285)),
-        ),
-        on_background=(((440, 20), (430, 120), (440, 280)), ((400, 60), (390, 120))),
-    ),
-    Example("rocket", box=(255, 15, 400, 400)),
-)
-STROKE_WIDTH = 7  # pixels
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
 FILES = (  # all files that the jobs write
     *(f"{example.name}-{kind}.png" for example in EXAMPLES for kind in ("segment", "cutout")),
@@ -72,19 +30,6 @@ FILES = (  # all files that the jobs write
     "motorcycle-stereo.jpg",
     "astronaut-stereo.jpg",
 )
-
-
-def strokes_of(example: Example, shape) -> np.ndarray:
-    """Marks (H, W) of an example's polylines."""
-    import cv2
-
-    from apps.segment.strokes import BACKGROUND, OBJECT
-
-    marks = np.zeros(shape, np.uint8)
-    for lines, mark in ((example.on_background, BACKGROUND), (example.on_object, OBJECT)):
-        for line in lines:
-            cv2.polylines(marks, [np.array(line, np.int32)], False, int(mark), STROKE_WIDTH)
-    return marks.astype(np.int8)
 
 
 def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: float, method: str, files) -> dict:
@@ -250,12 +195,31 @@ JOBS = (
 )
 
 
+def _write_samples(chosen) -> int:
+    from apps.sample_files import write_samples
+
+    folder = Path(chosen.samples)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--samples: {chosen.samples!r} is a file; name a folder that does not exist yet")
+    if folder.is_dir() and any(folder.iterdir()) and not chosen.overwrite:
+        raise InputError(f"--samples: {chosen.samples!r} is not empty; name a new folder, or add --overwrite")
+    files = write_samples(folder)
+    if chosen.json:
+        write_json(chosen.json, [str(path) for path in files])
+    if not chosen.quiet and chosen.json != "-":
+        print_lines(f"{len(files)} files in {folder}, for the examples of the guide, which have them in data/")
+    return 0
+
+
 def _main(argv) -> int:
     options = parser("demo", __doc__)
     add_shared_options(options, "out")
+    options.add_argument("--samples", metavar="FOLDER", help="only write sample files to a new folder: inputs to try")
     chosen = parsed(options, argv)
     check_threads(chosen.threads)
     check_device(chosen.device)
+    if chosen.samples is not None:
+        return _write_samples(chosen)
     folder = Path(chosen.out)
     files = [folder / name for name in FILES]
     Outputs("demo", chosen, ()).check([Item("demo", "the demo", lambda: None, tuple(files))])

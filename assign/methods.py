@@ -179,7 +179,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
 
 
 def _default(device: DeviceName, problem: Problem) -> tuple[str, str]:
-    """Device and method of method="auto", the fastest measured; see docs/assign.md."""
+    """Device and method of method="auto", the fastest measured; see docs/algorithms/assign.md."""
     costs = problem.costs
     if device == "auto" and not problem.library and (costs.form == "sparse" or costs.shape[0] < GPU_MIN_ROWS):
         return "cpu", "shortest_paths"

@@ -59,7 +59,8 @@ def solve(
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU for large matrices if one is available; "cpu" and "cuda" select that device or raise.
     method : str
-        "auto" for the fastest method, or a key of `assign.methods.METHODS`.  docs/assign.md says which one it is.
+        "auto" for the fastest method, or a key of `assign.methods.METHODS`.  docs/algorithms/assign.md says which one
+        it is.
     callback : callable, optional
         Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters

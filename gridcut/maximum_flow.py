@@ -65,11 +65,11 @@ def max_flow(
     callback : callable, optional
         Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
-        Parameters of the named method, e.g. ``order="highest"`` of "push_relabel"; docs/gridcut.md lists them.  Those
-        of "out_of_core" are ``memory``, the memory budget of a solve in bytes or as a string such as "4 GB", by default
-        half of the free memory; ``folder``, the folder of the state, from which a killed run resumes, by default a
-        temporary one; and ``labels``, a bool array to which the labels are written line by line, by default a file in
-        the folder.
+        Parameters of the named method, e.g. ``order="highest"`` of "push_relabel": see docs/algorithms/max-flow.md.
+        Those of "out_of_core" are ``memory``, the memory budget of a solve in bytes or as a string such as "4 GB", by
+        default half of the free memory; ``folder``, the folder of the state, from which a killed run resumes, by
+        default a temporary one; and ``labels``, a bool array to which the labels are written line by line, by default a
+        file in the folder.
 
     Returns
     -------

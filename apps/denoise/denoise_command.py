@@ -8,7 +8,7 @@
 
 The default minimises the total variation plus the squared change of each pixel, exactly, by one minimum cut per bit of
 the grey levels.  Black and white takes one cut; on a page, ink is what is darker than the paper around it.  On a CPU
-both need less than 100 bytes per pixel in most cases, see docs/denoise.md.
+both need less than 100 bytes per pixel in most cases, see docs/guide/denoise.md.
 
 --truncate-data, --truncate and another --smoothness-term truncate the terms, which preserves contrast; alpha-expansion
 then minimises the energy over --levels grey levels.

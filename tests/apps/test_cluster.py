@@ -1,6 +1,7 @@
 """Batches on a dask.distributed cluster of two processes, and the plain functions under dask (extra `dask`)."""
 
 import re
+import shutil
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -105,18 +106,19 @@ def test_without_dask(photos, monkeypatch, capsys):
 
 
 def test_examples_of_the_guide(tmp_path, monkeypatch):
-    """The Python of docs/scale.md runs with the documented results: delayed, map_blocks, a cluster, blocks on disk."""
+    """The Python of docs/guide/pipelines.md and large-grids.md runs: delayed, map_blocks, a cluster, blocks on disk."""
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
     from apps.flow import flow
     from apps.segment import segment_marked
 
-    guide = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
+    root = Path(__file__).resolve().parents[2]
+    shutil.copytree(root / "data/photos", tmp_path / "data/photos")
+    guide = "".join((root / f"docs/guide/{name}.md").read_text("utf-8") for name in ("pipelines", "large-grids"))
     names = {"__name__": "__main__"}
     for example in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
-        if 'device="cuda"' not in example:  # tests/gridcut/test_cuda_slabs.py has that
-            exec(example, names)
+        exec(example, names)
     for photo, marks, mask in zip(names["photos"], names["marks"], names["masks"], strict=True):
         np.testing.assert_array_equal(mask, segment_marked(photo, marks, device="cpu").mask)
     weights = names["weights"]

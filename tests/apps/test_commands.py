@@ -186,7 +186,7 @@ def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
 def test_demo(tmp_path, monkeypatch, capsys):
     strokes = {"on_object": (((16, 16), (20, 16)),), "on_background": (((2, 2), (30, 2)),)}
     monkeypatch.setattr(demo, "EXAMPLES", (demo.Example("disc", **strokes), demo.Example("disc", box=(4, 4, 28, 28))))
-    monkeypatch.setattr(demo, "STROKE_WIDTH", 2)
+    monkeypatch.setattr("apps.sample_strokes.STROKE_WIDTH", 2)
     y, x = np.mgrid[:32, :32]
     disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
     monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
@@ -204,6 +204,33 @@ def test_demo(tmp_path, monkeypatch, capsys):
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5
     assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 128
+
+
+def test_demo_samples_are_those_of_data(tmp_path, capsys):
+    """All files, and the pixels where decoders agree on them; JPEG and video depend on the version of a library."""
+    folder, data = tmp_path / "samples", Path(__file__).resolve().parents[2] / "data"
+    assert demo.main(["--samples", str(folder)]) == 0
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert f"{len(names)} files in" in capsys.readouterr().out
+    assert names == {
+        path.relative_to(data).as_posix() for path in data.rglob("*") if path.suffix not in (".md", ".py", "")
+    }
+    for name in names:
+        if name.endswith((".mtx", ".csv", ".txt")):
+            assert (folder / name).read_bytes() == (data / name).read_bytes(), name
+        elif name.endswith(".png"):
+            found, wanted = np.array(Image.open(folder / name)), np.array(Image.open(data / name))
+            assert np.mean(found != wanted) < 0.01, name
+    assert sum((data / name).stat().st_size for name in names) < 4_000_000
+
+
+def test_demo_samples_replace_nothing(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert demo.main(["--samples", str(tmp_path)]) == 2
+    assert "is not empty; name a new folder, or add --overwrite" in capsys.readouterr().err
+    assert demo.main(["--samples", str(tmp_path / "mine.txt")]) == 2
+    assert "is a file" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_demo_of_labels(tmp_path):

@@ -51,7 +51,9 @@ def test_an_unknown_name_is_an_attribute_error():
         apps.denoise.restore  # noqa: B018
 
 
-@pytest.mark.parametrize("file", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+@pytest.mark.parametrize(
+    "file", ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))]
+)
 def test_documented_imports_exist(file):
     text = (ROOT / file).read_text("utf-8")
     for module, names in re.findall(r"^from (apps[\w.]*) import ([\w, ]+)", text, re.MULTILINE):

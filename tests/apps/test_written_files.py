@@ -1,4 +1,4 @@
-"""docs/files.md names every file that a command writes, and the field's tools read them."""
+"""docs/guide/files.md names every file that a command writes, and the field's tools read them."""
 
 import re
 from argparse import Namespace
@@ -22,7 +22,7 @@ from apps.stereo.disparity_files import encoded
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs/guide/files.md").read_text("utf-8")
 OUT = Path("out")
 
 
@@ -67,7 +67,7 @@ def test_the_table_names_every_file(command):
     files = planned(command)
     assert files
     missing = {path.name for path in files if f"`{path.name}`" not in section(command)}
-    assert not missing, f"docs/files.md lacks {sorted(missing)} of {command}"
+    assert not missing, f"docs/guide/files.md lacks {sorted(missing)} of {command}"
 
 
 def test_the_document_names_every_kind():

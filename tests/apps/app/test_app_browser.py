@@ -1,6 +1,6 @@
 """The page in a real browser: strokes by the pointer, keys, displays, and files that other programs read.
 
-CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/app.md.
+CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/app.md.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The examples of docs/session.md run as they are."""
+"""The examples of docs/guide/session.md run as they are."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import tifffile
 from PIL import Image
 
-GUIDE = Path(__file__).parents[3] / "docs/session.md"
+GUIDE = Path(__file__).parents[3] / "docs/guide/session.md"
 
 
 def test_the_examples_of_the_guide(tmp_path, monkeypatch, capsys):

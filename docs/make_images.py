@@ -1,0 +1,249 @@
+"""Make the pictures of the guide, docs/images/guide-*, from the files of data/:  python docs/make_images.py [NAME ...]
+
+Run it in the root of a clone.  docs/images/README.md names the programs that make the other pictures.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from apps.common.figures import overlay, side_by_side, with_marks
+from apps.common.images import to_rgb
+from apps.demo import on_checkerboard
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA, IMAGES = ROOT / "data", ROOT / "docs/images"
+WIDTH = 960  # maximum width of a picture in pixels
+
+
+def photo(name: str) -> np.ndarray:
+    return np.asarray(Image.open(DATA / name))
+
+
+def stacked(*rows: np.ndarray) -> np.ndarray:
+    """Rows of figures, one below the other, with a gap."""
+    turned = (np.ascontiguousarray(row.swapaxes(0, 1)) for row in rows)
+    return np.ascontiguousarray(side_by_side(*turned).swapaxes(0, 1))
+
+
+def grey(values: np.ndarray) -> np.ndarray:
+    """RGB of values from 0 to 255."""
+    return np.repeat(np.clip(values, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def enlarged(rgb: np.ndarray, factor: int) -> np.ndarray:
+    return np.repeat(np.repeat(rgb, factor, axis=0), factor, axis=1)
+
+
+def segment_figure():
+    from apps.segment import segment
+    from apps.segment.matte import cut_out
+    from apps.segment.strokes import read_scribbles
+
+    image, marks = photo("astronaut.jpg"), read_scribbles(DATA / "astronaut-strokes.png")
+    mask = segment(image, scribbles=marks).mask
+    rgb = to_rgb(image)
+    return side_by_side(with_marks(rgb, marks), overlay(rgb, mask), on_checkerboard(cut_out(rgb, mask)))
+
+
+def objects_figure():
+    from apps.segment import segment_labels
+    from apps.segment.label_figures import labels_overlay
+    from apps.segment.strokes import read_labels
+
+    image, seeds = photo("astronaut.jpg"), read_labels(DATA / "astronaut-objects.png")
+    strokes = np.where((seeds > 0)[..., None], photo("astronaut-objects.png"), image)
+    return side_by_side(strokes, labels_overlay(to_rgb(image), segment_labels(image, seeds).labels))
+
+
+def volumes_figure():
+    from apps.segment import segment_volume
+    from apps.volumes.volume_files import read_volume
+
+    scan, seeds = read_volume(DATA / "scan.nii.gz"), read_volume(DATA / "seeds.nii.gz")
+    labels = segment_volume(scan.values, seeds.values, spacing=scan.geometry.spacing).labels
+    colours = np.array([[0, 0, 0], [90, 90, 90], [60, 120, 255], [60, 200, 60]])
+    slices = []
+    for z in (10, 16, 21):
+        base = grey(scan.values[z] * 1.2)
+        slices.append(enlarged(np.uint8(0.6 * base + 0.4 * colours[labels[z]]), 4))
+    return side_by_side(*slices)
+
+
+def video_figure():
+    import cv2
+
+    from apps.segment import segment_video
+
+    video = cv2.VideoCapture(str(DATA / "clip.mp4"))
+    frames = [frame[..., ::-1] for good, frame in iter(video.read, (False, None)) if good]
+    found = segment_video(frames, {0: photo("clip-strokes.png")})
+    shown = [overlay(to_rgb(frame), one.mask) for frame, one in zip(frames, found, strict=True)]
+    return side_by_side(*(shown[number] for number in (0, 4, 8, 11)))
+
+
+def flow_figure():
+    from apps.flow import flow
+    from apps.flow import flow_figures as drawing
+    from apps.flow.flow_files import read_flow
+
+    first, second = photo("frame1.png"), photo("frame2.png")
+    truth, known = read_flow(DATA / "frame1-flow.png")
+    found = flow(first, second)
+    longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
+    return side_by_side(
+        drawing.arrows(to_rgb(first), found.flow, found.valid),
+        drawing.flow_figure(found.flow, max_motion=longest),
+        drawing.flow_figure(np.where(known[..., None], truth, np.nan), max_motion=longest),
+    )
+
+
+def written(command: str, *arguments: str) -> Path:
+    """Folder of the files that a command writes."""
+    import tempfile
+
+    from apps.cli import main
+
+    folder = Path(tempfile.mkdtemp())
+    assert main([command, *(str(DATA / a) if (DATA / a).exists() else a for a in arguments), "--out", str(folder)]) == 0
+    return folder
+
+
+def match_figure():
+    return np.asarray(Image.open(written("match", "view1.jpg", "view2.jpg") / "view1-view2-matches.png"))
+
+
+def track_figure():
+    return np.asarray(Image.open(written("track", "particles") / "particles-trails.png"))
+
+
+def superpixels_figure():
+    from apps.superpixels import superpixels
+    from apps.superpixels.regions import mean_figure, outline_figure
+
+    image = photo("chelsea.jpg")
+    labels, rgb = superpixels(image, regions=500).labels, to_rgb(image)
+    return side_by_side(outline_figure(rgb, labels), mean_figure(rgb, labels))
+
+
+def denoise_figure():
+    from apps.common.images import to_bytes
+    from apps.denoise import denoise
+
+    noisy, scratched, flipped = photo("coffee-noisy.png"), photo("chelsea-scratched.png"), photo("silhouette.png")
+    found = (
+        denoise(noisy),
+        denoise(scratched, mask=photo("chelsea-scratches.png") > 0),
+        denoise(flipped, binary=True),
+    )
+    before, after = [], []
+    for image, result in zip((noisy, scratched, flipped), found, strict=True):
+        for row, pixels in ((before, image), (after, to_bytes(np.asarray(result.image)))):
+            rgb = pixels if pixels.ndim == 3 else grey(pixels)
+            row.append(np.asarray(Image.fromarray(rgb).resize((rgb.shape[1] * 200 // rgb.shape[0], 200))))
+    return stacked(side_by_side(*before), side_by_side(*after))
+
+
+def stereo_figure():
+    from apps.stereo import stereo
+    from apps.stereo.disparity_figures import disparity_figure
+    from apps.stereo.disparity_files import read_disparity
+
+    left, right = photo("left.png"), photo("right.png")
+    truth = read_disparity(DATA / "left-disparity.png")[0]
+    most = float(np.nanmax(truth))
+    figures = [disparity_figure(values, most) for values in (stereo(left, right).disparity, np.nan_to_num(truth))]
+    below = len(figures[0]) - len(left)
+    return side_by_side(np.pad(left, ((0, below), (0, 0), (0, 0)), constant_values=255), *figures)
+
+
+def gridcut_figure():
+    import gridcut
+
+    rng = np.random.default_rng(0)
+    truth = np.add.outer(np.arange(200) // 50, np.arange(300) // 50) % 2 == 1
+    noisy = truth ^ (rng.random(truth.shape) < 0.3)
+    cut = gridcut.max_flow(np.where(noisy, 100, 0), np.where(noisy, 0, 100), {(0, 1): 60, (1, 0): 60})
+    cut.check()
+    return side_by_side(grey(noisy * 255), grey(cut.labels * 255))
+
+
+def energies_figure():
+    import gridcut
+
+    noisy = np.asarray(Image.open(DATA / "coffee-noisy.png").convert("L")).astype(int)
+    levels = np.arange(0, 256, 32)
+    steps = np.minimum(np.abs(np.subtract.outer(range(8), range(8))), 3)
+    weights = dict.fromkeys(gridcut.neighbourhood(4), 20)
+    found = gridcut.alpha_expansion(np.abs(levels[:, None, None] - noisy), weights, steps)
+    return side_by_side(grey(noisy), grey(levels[found.labels]))
+
+
+def assignments_figure():
+    import cv2
+
+    import assign
+
+    rng = np.random.default_rng(0)
+    first = rng.random((60, 2))
+    second = np.concatenate([first[:50] + rng.normal(0, 0.02, (50, 2)), rng.random((6, 2))])
+    found = assign.solve(np.linalg.norm(first[:, None] - second, axis=2), max_cost=0.1)
+    scale, image = 4 * 480, np.full((4 * 520, 4 * 520, 3), 255, np.uint8)
+
+    def at(point):
+        return tuple(int(v) for v in 80 + scale * point)
+
+    for i, j in zip(found.row, found.col, strict=True):
+        cv2.line(image, at(first[i]), at(second[j]), (120, 120, 120), 5, cv2.LINE_AA)
+    for points, colour in ((first, (200, 60, 40)), (second, (40, 90, 200))):
+        for point in points:
+            cv2.circle(image, at(point), 14, colour, -1, cv2.LINE_AA)
+    return cv2.resize(image, (520, 520), interpolation=cv2.INTER_AREA)
+
+
+def graphs_figure():
+    import matching
+
+    graph = matching.read_graph(DATA / "jacobian.mtx")
+    blocks = matching.dulmage_mendelsohn(graph)
+    dense = graph.toarray() != 0
+    drawn = []
+    for matrix in (dense, dense[np.ix_(blocks.row_perm, blocks.col_perm)]):
+        drawn.append(enlarged(np.where(matrix[..., None], (30, 60, 140), (245, 245, 245)).astype(np.uint8), 5))
+    horizontal, square, _ = blocks.parts
+    for block in (horizontal, horizontal + square):  # between the parts of the coarse decomposition
+        drawn[1][5 * blocks.row_start[block]] = drawn[1][:, 5 * blocks.col_start[block]] = (220, 90, 60)
+    return side_by_side(*drawn)
+
+
+FIGURES = {
+    "guide-segment.jpg": segment_figure,
+    "guide-objects.jpg": objects_figure,
+    "guide-volumes.png": volumes_figure,
+    "guide-video.jpg": video_figure,
+    "guide-flow.jpg": flow_figure,
+    "guide-match.jpg": match_figure,
+    "guide-track.png": track_figure,
+    "guide-superpixels.jpg": superpixels_figure,
+    "guide-denoise.jpg": denoise_figure,
+    "guide-stereo.jpg": stereo_figure,
+    "guide-gridcut.png": gridcut_figure,
+    "guide-energies.png": energies_figure,
+    "guide-assignments.png": assignments_figure,
+    "guide-graphs.png": graphs_figure,
+}
+
+
+def main(names: list[str]) -> None:
+    for name in names or FIGURES:
+        figure = Image.fromarray(np.ascontiguousarray(FIGURES[name]()))
+        if figure.width > WIDTH:
+            figure = figure.resize((WIDTH, round(figure.height * WIDTH / figure.width)), Image.Resampling.LANCZOS)
+        figure.save(IMAGES / name, **({"quality": 85} if name.endswith("jpg") else {"optimize": True}))
+        print(name, figure.size, (IMAGES / name).stat().st_size)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
