@@ -70,7 +70,7 @@ def is_eligible(state, choice, v, w, proposing):
 
 @kernel
 def random_entry(v, r, degree):
-    """Entry of its list from which v searches in the round with factor r; 0 to degree - 1, v and degree not negative."""
+    """Entry of its list, 0 to degree - 1, from which v searches in the round with factor r."""
     return (mixed((np.uint64(v) << S32 | np.uint64(r)) * GOLDEN) >> S32) * np.uint64(degree) >> S32
 
 

@@ -136,9 +136,7 @@ def barrier(state, blocks):
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def rounds_kernel(
-    ptr, adj, weight, partner, colour, choice, lists, state, counts, rule, threshold, seed, max_rounds
-):
+def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, rule, threshold, seed, max_rounds):
     """Algorithm 3: rounds until no vertex is active, at most `max_rounds`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))

@@ -72,7 +72,9 @@ def select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, k, end
         best = heaviest_of(best, best_weight, lanes)
     winners = int64(ballot(best >= 0)) & group
     actives = int64(ballot(has_active)) & group
-    w = adj[start + entry_at(best, wrap, middle)] if best >= 0 else int32(NONE) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
+    w = int32(NONE) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
+    if best >= 0:
+        w = adj[start + entry_at(best, wrap, middle)]
     return shuffle(w, count_trailing_zeros(uint32(winners)) if winners != 0 else lane)
 
 
@@ -127,9 +129,7 @@ def select_all(ptr, adj, weight, rule, r, colour, choice, lists, first, count, p
         if heaviest and own_end < end:
             own_end = int32(0)
         wrap = int32(end - middle)
-        w = select(
-            adj, weight, heaviest, colour, choice, v, start, wrap, middle, int32(0), own_end, lanes, proposing
-        )
+        w = select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, int32(0), own_end, lanes, proposing)
         pending = ballot(is_leader and own_end < end and w < 0)
         while pending != 0:
             source = count_trailing_zeros(pending)
