@@ -1,4 +1,4 @@
-"""`python -m benchmarks papers [NAME ...]`: the experiments of the five papers, repeated on graphs and grids of the same families.
+"""`python -m benchmarks papers [NAME ...]`: the experiments of the five papers, on instances of the same families.
 
 NAME is lupinska, azad, deveci_icpp, deveci_europar or fagginger_auer; all of them by default.
 
@@ -7,7 +7,7 @@ same on every machine and under any load, except where several threads run.  Tim
 runs.  Every matching, assignment and cut is certified before its row appears.
 
   python -m benchmarks papers azad --quick               tiny graphs, in seconds
-  python -m benchmarks papers --save                     tables to benchmarks/results/papers-NAME.md, figures to docs/images
+  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures
   python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
 
 docs/benchmarks/papers.md lists every figure, table and claim of the papers, with the command and the verdict.
