@@ -167,8 +167,8 @@ def qualities(quick: bool):
             data.setdefault(ratio, {})[name] = found
             rows.append([name, ratio, paper, spread(found), number(min(found)), number(max(found))])
     note = (
-        f"Mean and standard deviation over {permutations} permutations, graphs of 2^13 vertices. Weights are uniform in "
-        "(0, 1], or over eight decades (skewed). Algorithm 1 is `random` and `weighted`, in permuted order; algorithm 2 is `sorted`."
+        f"Mean and standard deviation over {permutations} permutations of graphs of 2^13 vertices. Weights are uniform "
+        "in (0, 1], or over eight decades (skewed). Algorithm 1: `random` and `weighted`; algorithm 2: `sorted`."
     )
     columns = ["graph", "ratio, %", "paper", "mean ± deviation", "least", "largest"]
     yield Section("Fig. 5, quality", note, columns, rows, data)
