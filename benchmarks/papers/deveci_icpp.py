@@ -7,6 +7,7 @@ import numpy as np
 import matching
 from benchmarks.papers.gpu_rounds import push_in_rounds
 from benchmarks.papers.sections import Section, bars, classes, count, data_of, new_figure, number
+from benchmarks.table import geometric_mean
 
 TITLE = "Deveci, Kaya, Uçar, Çatalyürek, ICPP 2013, repeated"
 # Table I: cardinality of the initial and of the maximum matching, of graphs whose families can be generated.
@@ -106,6 +107,9 @@ def strategies(quick: bool):
             data[strategy][name] = pushing + levels
             row = [name, strategy, count(pushing), count(relabelings), count(levels), count(pushing + levels)]
             rows.append([*row, count(pushes), count(conflicts), count(edges)])
+    for strategy, of in data.items():
+        some = [launches for launches in of.values() if launches]
+        rows.append(["geometric mean", strategy, *["-"] * 3, number(geometric_mean(some), 0), *["-"] * 3])
     columns = ["graph", "strategy", "push kernels", "global relabelings", "their levels", "launches"]
     columns += ["pushes", "conflicts", "edges"]
     note = (
