@@ -4,6 +4,8 @@ and the sequential algorithms on original and permuted graphs.  Times on a GPU a
 
 from functools import partial
 
+import numpy as np
+
 import matching
 from benchmarks.matching_graphs import permuted
 from benchmarks.papers.deveci_icpp import cheap_matching
@@ -50,6 +52,11 @@ def iterations(quick: bool):
             data.setdefault(name, {})[variant] = levels
             row = [name, variant, count(len(levels)), count(levels.sum())]
             rows.append([*row, number(levels.mean(), 1), count(levels.max()), count(edges)])
+    for is_permuted, name in ((False, "geometric mean, original"), (True, "geometric mean, RCP")):
+        some = [of for key, of in data.items() if key.endswith("RCP") == is_permuted]
+        for variant in VARIANTS:
+            means = [geometric_mean([quantity(of[variant]) for of in some]) for quantity in (len, np.sum)]
+            rows.append([name, variant, number(means[0], 1), number(means[1], 0), *["-"] * 3])
     columns = ["graph", "variant", "iterations", "BFS kernels", "levels per iteration", "most levels", "edges"]
     note = (
         "Kernels in one legal order of their threads, after the cheap matching. BFS kernels: levels of all iterations."
