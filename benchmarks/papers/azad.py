@@ -1,9 +1,8 @@
 """Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 6, 7, 8 and table II.
 
 All programs start from the same one-sided Karp-Sipser matching: the two-sided one of this library leaves almost nothing
-to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  Where the one-sided is maximum, too, they
-start from the cheap matching.  Graphs are of the families of table II
-with 2^15 vertices on a side.
+to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  Where the one-sided matching is maximum,
+too, they start from the cheap one.  Graphs are of the families of table II with 2^15 vertices on a side.
 """
 
 from functools import partial
@@ -95,7 +94,8 @@ def table_two(quick: bool):
         "vertices",
         "edges, both ways",
         "mean degree",
-        "one-sided %",
+        "initial",
+        "initial %",
         "Karp–Sipser %",
         "maximum %",
     ]
