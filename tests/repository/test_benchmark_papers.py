@@ -23,7 +23,7 @@ PARSERS = {
     "assign": lambda cuda: assign.parser(),
 }
 OWN_DEVICE = ("papers", "assign")  # their parsers know --device
-CLAIM = re.compile(r"^\| (?:Fig|Table|Eq|§|Abstract|Alg).*\|$", re.MULTILINE)
+CLAIM = re.compile(r"^\| (?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*\|$", re.MULTILINE)
 
 
 def claims():
@@ -33,16 +33,18 @@ def claims():
 
 def commands():
     """The commands of the page, and those that the papers' modules list for a GPU."""
-    found = re.findall(r"`python -m benchmarks ([^`]+)`", PAGE.read_text("utf-8"))
+    found = re.findall(r"`((?:papers|assign|greedy|gridcut|matching) [^`]+)`", PAGE.read_text("utf-8"))
+    found += re.findall(r"python -m benchmarks ([^`#\n]+?)(?= *[`#\n])", PAGE.read_text("utf-8"))
     for name in papers.NAMES:
         module = __import__(f"benchmarks.papers.{name}", fromlist=["ON_GPU"])
         found += [line for _, line in module.ON_GPU]
-    return sorted({line for line in found if "NAME" not in line})
+    return sorted(set(found))
 
 
 @pytest.mark.parametrize("name", papers.NAMES)
 def test_quick_setting(name, capsys, tmp_path, monkeypatch):
     """Tables and figures, and what needs a GPU is listed as not run."""
+    (tmp_path / "docs/images").mkdir(parents=True)
     monkeypatch.setattr(papers, "ROOT", tmp_path)
     monkeypatch.setattr(papers, "save", lambda stem, text: (tmp_path / stem).write_text(text, "utf-8"))
     assert main(["papers", name, "--quick", "--save"]) == 0
