@@ -18,6 +18,7 @@ NEEDED = {
 SOURCES = {
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "setup.py", "run"),
     *("tests/conftest.py", "tests/gridcut/battery.py", "benchmarks/__init__.py", "docs/architecture.md", ".ci/run"),
+    *("docs/conf.py", "docs/guide/index.md", "docs/gallery/plot_segment.py", "data/README.md", "data/astronaut.jpg"),
 }
 
 

@@ -74,7 +74,8 @@ def _masks() -> dict[str, np.ndarray]:
 
 
 def _jpeg(path: Path, pixels: np.ndarray) -> Path:
-    return write_bytes(path, encoded_image(pixels, ".jpg", quality=JPEG_QUALITY))
+    # With the colours of all pixels: colour models see the blocks of subsampled ones.
+    return write_bytes(path, encoded_image(pixels, ".jpg", quality=JPEG_QUALITY, subsampling=0))
 
 
 def _painted(shape, lines) -> np.ndarray:

@@ -1,8 +1,9 @@
 from .assignment import Assignment, CertificateError
 from .batch_solving import BatchAssignment, solve_batch
+from .compat.scipy import linear_sum_assignment, min_weight_full_bipartite_matching
 from .core.infeasible import InfeasibleError
 from .points import solve_points
-from .solving import linear_sum_assignment, solve
+from .solving import solve
 
 __all__ = [
     "Assignment",
@@ -10,6 +11,7 @@ __all__ = [
     "CertificateError",
     "InfeasibleError",
     "linear_sum_assignment",
+    "min_weight_full_bipartite_matching",
     "solve",
     "solve_batch",
     "solve_points",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assign.assignment import Assignment
 from assign.core.given import Given
@@ -14,9 +14,9 @@ from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
 from assign.methods import choose
 from assign.packing import pack
-from assign.small import pairs_and_prices, solve_small_matrix
+from assign.small import solve_small_matrix
 from gridcut.device import DeviceName
-from gridcut.device.arguments import check_callback, refuse_masked
+from gridcut.device.arguments import check_callback
 
 
 def solve(
@@ -180,61 +180,3 @@ def _empty(problem: Problem, given: Given, device: str, name: str) -> Assignment
     u = np.zeros(n, kind) if problem.limit is None else problem.limit.astype(kind)
     stats = {"seconds": {"check": 0.0, "solve": 0.0}}
     return pack(problem, given, np.full(n, -1, np.int32), u, np.zeros(m, kind), device, name, stats)
-
-
-def linear_sum_assignment(
-    cost_matrix: ArrayLike, maximize: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Solve the linear assignment problem with the interface of `scipy.optimize.linear_sum_assignment`.
-
-    Parameters
-    ----------
-    cost_matrix : array_like (n, m)
-        Cost of each pair.
-    maximize : bool
-        If True, maximise the total cost instead.
-
-    Returns
-    -------
-    row_ind, col_ind : ndarray of int64
-        The pairs, by ascending row.  ``cost_matrix[row_ind, col_ind].sum()`` is the minimum (the maximum if
-        `maximize`).  If several assignments are optimal, SciPy may return a different one.
-
-    Raises
-    ------
-    ValueError
-        If the matrix does not have two axes, holds NaN or -inf (+inf if `maximize`), or is infeasible.
-    TypeError
-        If the matrix does not hold numbers.
-
-    See Also
-    --------
-    solve : prices, sparse costs, unmatched rows, GPUs.
-
-    Examples
-    --------
-    >>> row_ind, col_ind = linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
-    >>> col_ind
-    array([1, 0, 2])
-    """
-    found = pairs_and_prices(cost_matrix, bool(maximize))
-    if found is not None:
-        return found[:2]
-    for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
-        refuse_masked("cost_matrix", part)
-    cost = np.asarray(cost_matrix)
-    if cost.ndim != 2:
-        raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
-    if cost.dtype.kind in "iu" and cost.size and not _fits(cost):
-        cost = cost.astype(np.float64)  # as SciPy does for all integers; the largest ones often stand for "forbidden"
-    try:
-        found = solve(cost, maximize=bool(maximize))
-    except InfeasibleError as error:
-        raise ValueError("cost matrix is infeasible") from error
-    return found.row, found.col
-
-
-def _fits(cost: np.ndarray) -> bool:
-    """Whether prices of these integers fit int64."""
-    largest = max(abs(int(cost.min())), abs(int(cost.max())))
-    return cost.dtype != np.uint64 and (sum(cost.shape) + 1) * largest * 4 <= INT64_MAX

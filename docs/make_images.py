@@ -43,7 +43,7 @@ def segment_figure():
     from apps.segment.strokes import read_scribbles
 
     image, marks = photo("astronaut.jpg"), read_scribbles(DATA / "astronaut-strokes.png")
-    mask = segment(image, scribbles=marks).mask
+    mask = segment(image, scribbles=marks, fill_holes=True).mask
     rgb = to_rgb(image)
     return side_by_side(with_marks(rgb, marks), overlay(rgb, mask), on_checkerboard(cut_out(rgb, mask)))
 

@@ -3,6 +3,9 @@ from .contrast import contrast_edges
 from .core.cut import Cut
 from .device import CertificateError
 from .energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
+from .graph.graph_cut import GraphCut
+from .graph.graph_flow import graph_max_flow
+from .graph.graph_solver import GraphSolver
 from .maximum_flow import max_flow
 from .multilabel.convex import ConvexMinimum, convex_labels
 from .multilabel.expansion import alpha_expansion
@@ -20,6 +23,8 @@ __all__ = [
     "CertificateError",
     "ConvexMinimum",
     "Cut",
+    "GraphCut",
+    "GraphSolver",
     "LabelSolver",
     "Labelling",
     "RoofDual",
@@ -31,6 +36,7 @@ __all__ = [
     "contrast_edges",
     "convex_labels",
     "energy_of",
+    "graph_max_flow",
     "max_flow",
     "max_flow_batch",
     "neighbourhood",

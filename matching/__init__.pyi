@@ -1,3 +1,4 @@
+from .compat.scipy import maximum_bipartite_matching
 from .core.graph import BipartiteGraph
 from .core.graph_input import bipartite_graph
 from .core.matching import CertificateError, Matching
@@ -6,7 +7,7 @@ from .decomposition.bottleneck_matching import Bottleneck, bottleneck
 from .files import read_graph
 from .general.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
 from .general.greedy_matching import GreedyMatching, greedy
-from .solving import maximum, maximum_bipartite_matching, structural_rank
+from .solving import maximum, structural_rank
 
 __all__ = [
     "BipartiteGraph",

@@ -1,10 +1,8 @@
 """maximum: a maximum matching of a bipartite graph, on the CPU or on a GPU, with its certificate."""
 
 import time
-from typing import Literal
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike
 
 from gridcut.device import DeviceName, resolve
@@ -13,7 +11,6 @@ from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.dispatch import check_gpu_graph_device
 from matching.core.graph_input import GraphLike, bipartite_graph
 from matching.core.matching import Matching
-from matching.core.sparse import not_a_graph
 from matching.core.start import start_on_host
 
 
@@ -56,7 +53,7 @@ def maximum(
         `threads` is given.
     start : Matching or array_like of int, shape (n,), optional
         A matching to start from: the column of each row, or -1.  Every row matched in it stays matched, possibly with
-        another column; the same holds for columns.  The CUDA methods "apfb", "apsb" and "g_pr_..." may replace some
+        another column; the same holds for columns.  The CUDA methods "apfb", "apsb" and ``g_pr_*`` may replace some
         vertices by others.
     threads : int, optional
         Number of threads for parallel methods; numba's default if None.
@@ -123,53 +120,6 @@ def maximum(
     stats["initial"], stats["init"], stats["seconds"] = initial, init_stats, seconds
     cardinality = initial + stats["augmentations"]
     return Matching(row_match, col_match, cardinality, method, init, device, stats, checked)
-
-
-def maximum_bipartite_matching(
-    graph: scipy.sparse.sparray | scipy.sparse.spmatrix, perm_type: Literal["row", "column"] = "row"
-) -> np.ndarray:
-    """Find a maximum matching; arguments and results as `scipy.sparse.csgraph.maximum_bipartite_matching`.
-
-    Parameters
-    ----------
-    graph : SciPy sparse matrix or array of shape (n, m)
-        Stored entries are edges, including explicit zeros.
-    perm_type : {"row", "column"}
-        The side whose partners are returned.
-
-    Returns
-    -------
-    perm : ndarray of int32
-        For "row", the row matched to each column, shape (m,); for "column", the column matched to each row, shape
-        (n,).  -1: unmatched.  If there are several maximum matchings, SciPy may return another one.
-
-    Raises
-    ------
-    TypeError
-        If the graph is not a sparse matrix.
-    ValueError
-        If `perm_type` is neither "row" nor "column".
-
-    See Also
-    --------
-    maximum : With a choice of methods and devices, statistics and a certificate.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> from matching import maximum_bipartite_matching
-    >>> maximum_bipartite_matching(scipy.sparse.csr_array([[1, 1], [1, 0]]), perm_type="column").tolist()
-    [1, 0]
-    """
-    if not scipy.sparse.issparse(graph):
-        raise not_a_graph(graph, "a SciPy sparse matrix or array")
-    if perm_type not in ("row", "column"):
-        raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
-    # Not by `maximum`, whose statistics take as long as matching a small graph.
-    checked = bipartite_graph(graph)
-    row_match, col_match = start_on_host(None, checked)
-    methods.solver(methods.DEFAULT_METHOD, "cpu")(checked, row_match, col_match)
-    return col_match if perm_type == "row" else row_match
 
 
 def structural_rank(graph: GraphLike) -> int:

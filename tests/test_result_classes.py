@@ -93,7 +93,7 @@ def made() -> dict[str, Result]:
 
 
 NAMES = [
-    *("Cut", "StoredCut", "BatchCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
+    *("Cut", "StoredCut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
     *("Assignment", "BatchAssignment"),
     *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
     *("Segmentation", "Objects", "Restoration", "Disparity", "Superpixels", "Flow"),

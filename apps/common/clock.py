@@ -131,10 +131,10 @@ def show_progress(share: float) -> None:
 
 
 @contextmanager
-def elapsed_display(quiet: bool):
+def elapsed_display(quiet: bool, explains: bool = True):
     """Show the elapsed time on standard error if it is a terminal; the line is erased at the end.
 
-    While kernels are compiled it says so, and how many; in the end a line says why, if the package could have had them.
+    While kernels are compiled it says so, and how many; if it `explains`, a line in the end says where they are kept.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -160,11 +160,11 @@ def elapsed_display(quiet: bool):
     finally:
         done.set()
         thread.join()
-        if compiled_kernels() > count:
-            _explain(compiled_kernels() - count)
+        if explains and compiled_kernels() > count:
+            explain_compiling(compiled_kernels() - count)
 
 
-def _explain(count: int) -> None:
+def explain_compiling(count: int) -> None:
     """Say on standard error that kernels were compiled, and how that is avoided."""
     from gridcut.device.carried_kernels import obstacle
     from gridcut.device.kernel_folders import kept_in

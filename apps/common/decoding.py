@@ -196,7 +196,7 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
         raise Unsuitable(_not_a_single_frame(frames))
     image.load()  # raises on truncated data; lazy loading would raise later
     kind = image.format
-    image = ImageOps.exif_transpose(image)
+    ImageOps.exif_transpose(image, in_place=True)  # without a copy of an upright image
     if image.mode in AS_STORED or (indices and image.mode in INDEXED):
         return np.array(image)
     if image.mode.startswith("I;16"):

@@ -19,15 +19,21 @@ def encoded_deep_png(pixels: np.ndarray, metadata: Metadata = NO_METADATA) -> by
     done, data = cv2.imencode(".png", pixels[..., ::-1])
     assert done, "OpenCV writes any uint16 array of three channels"
     data = data.tobytes()
+    return data[:HEADER_END] + metadata_chunks(metadata, pixels) + data[HEADER_END:]
+
+
+def metadata_chunks(metadata: Metadata, pixels: np.ndarray) -> bytes:
+    """The chunks of the colour profile and the resolution of a PNG file of pixels (H, W) or (H, W, channels)."""
     kept = metadata.options(pixels)
     chunks = b""
     if "icc_profile" in kept:
-        chunks += _chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(kept["icc_profile"]))
+        chunks += png_chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(kept["icc_profile"]))
     if "dpi" in kept:
         per_metre = (round(dpi * INCHES_PER_METRE) for dpi in kept["dpi"])
-        chunks += _chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
-    return data[:HEADER_END] + chunks + data[HEADER_END:]
+        chunks += png_chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
+    return chunks
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
+def png_chunk(kind: bytes, content: bytes) -> bytes:
+    """A chunk of a PNG file."""
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

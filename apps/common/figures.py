@@ -12,13 +12,24 @@ SCALE_HEIGHT = 28
 UNKNOWN = 110  # grey
 
 
-def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] with the background of the mask (H, W) dimmed and its outline drawn; uint8 RGB."""
-    shown = rgb.copy()
-    grey = rgb.mean(axis=2, keepdims=True)
-    shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
-    shown[outline(mask, 1 + max(mask.shape) // 1000)] = OUTLINE_COLOUR
+def overlay(rgb: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] with the background of the mask (H, W) dimmed and its outline drawn; uint8 RGB.
+
+    width   of the outline in pixels; default: `line_width` of this image
+    """
+    import cv2
+
+    shown = 0.5 * rgb
+    shown += cv2.merge([0.5 * grey_of(rgb)] * 3)
+    shown *= DIMMED
+    cv2.copyTo(rgb, mask.view(np.uint8), shown)
+    shown[outline(mask, line_width(mask.shape) if width is None else width)] = OUTLINE_COLOUR
     return to_bytes(shown)
+
+
+def line_width(shape: tuple[int, ...]) -> int:
+    """Width in pixels of the outline in an overlay of this shape (H, W)."""
+    return 1 + max(shape[:2]) // 1000
 
 
 def outline(mask: np.ndarray, width: int = 1) -> np.ndarray:
@@ -43,15 +54,22 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 def strokes_figure(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in red and blue; uint8 RGB."""
-    shown = dimmed_grey(rgb)
+    import cv2
+
+    shown = cv2.merge([to_bytes(DIMMED * grey_of(rgb))] * 3)
     for mark, colour in STROKE.items():
-        shown[marks == mark] = colour
-    return to_bytes(shown)
+        shown[marks == mark] = to_bytes(colour)
+    return shown
 
 
 def dimmed_grey(rgb: np.ndarray) -> np.ndarray:
     """Image (H, W, 3) without its colours and darker, to draw on it."""
-    return np.repeat(DIMMED * rgb.mean(axis=2, keepdims=True), 3, axis=2)
+    return np.repeat(DIMMED * grey_of(rgb)[..., None], 3, axis=2)
+
+
+def grey_of(rgb: np.ndarray) -> np.ndarray:
+    """Mean (H, W) of the channels; unlike NumPy's `mean` along an axis of three, not a loop per pixel."""
+    return (rgb[..., 0] + rgb[..., 1] + rgb[..., 2]) / np.float32(3)
 
 
 def side_by_side(*figures: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from apps.common.metadata_reading import metadata_of
 from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".avif", ".ppm", ".pgm", ".gif")
+KEPT_PIXELS = 4_000_000  # see `read_photograph`
 FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF requires Pillow 11.3 or later
 
 
@@ -75,10 +76,17 @@ def read_image(path, name: str = "image") -> np.ndarray:
 
 
 @timed("read")
-def read_photograph(path, name: str = "image") -> tuple[np.ndarray, Metadata]:
-    """Read an image as `read_image` does, and the colour profile and resolution that its results keep."""
+def read_photograph(path, name: str = "image", keep_bytes: bool = False) -> tuple[np.ndarray, Metadata]:
+    """Read an image as `read_image` does, and the colour profile and resolution that its results keep.
+
+    keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
+    """
     data = read_bytes(path, name)
-    return to_rgb(_decoded(data, path, name), f"{name}: {str(path)!r}"), metadata_of(data)
+    pixels = _decoded(data, path, name)
+    if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
+        if pixels.shape[2] >= 3:
+            return np.ascontiguousarray(pixels[..., :3]), metadata_of(data)
+    return to_rgb(pixels, f"{name}: {str(path)!r}"), metadata_of(data)
 
 
 @timed("read")
@@ -87,8 +95,11 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
 
     Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
     """
-    codes = read_pixels(path, name, indices=True)
-    what = f"{name}: {str(path)!r}"
+    return codes_of(read_pixels(path, name, indices=True), f"{name}: {str(path)!r}")
+
+
+def codes_of(codes: np.ndarray, what: str) -> np.ndarray:
+    """The result of `read_codes` from pixels as stored, with palette indices; `what` is the start of the messages."""
     if codes.ndim == 3:
         codes = codes[..., 0] if codes.shape[2] <= 2 else codes[..., :3]
     if codes.ndim == 3 and codes.dtype != np.uint8:
@@ -178,9 +189,14 @@ def check_same_size(array: np.ndarray, shape, name: str, others: str = "the imag
         )
 
 
+def as_floats(rgb: np.ndarray) -> np.ndarray:
+    """Convert uint8 to float32 in [0, 1], as `to_rgb` does; floats are returned unchanged."""
+    return rgb if rgb.dtype != np.uint8 else rgb.astype(np.float32) / np.float32(255)
+
+
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
-    """Convert floats in [0, 1] to uint8, rounded to the nearest."""
-    return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
+    """Convert floats in [0, 1] to uint8, rounded to the nearest; uint8 is returned unchanged."""
+    return rgb if rgb.dtype == np.uint8 else np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
 
 
 def _not_readable(path, name: str, error: Exception) -> InputError:

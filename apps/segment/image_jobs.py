@@ -1,18 +1,19 @@
 """Process one image of `cutmatch segment`: a single object, from files to files."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
-from apps.common.clock import charge, shown_seconds
+from apps.common.clock import charge, shown_seconds, timed
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.outputs import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
-from apps.segment.result_files import files_of
-from apps.segment.strokes import box_of, parse_box
+from apps.segment.result_files import LARGE_PIXELS, files_of
+from apps.segment.strokes import box_of, codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
 
 
@@ -56,6 +57,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     """
     if isinstance(job, VolumeJob):
         return segment_volume_files(job, chosen)
+    reading = _Reading(job)  # decoding the files does not have to wait for the imports
     from apps.common.annotations import Annotation
     from apps.segment.hints import remarks_on
     from apps.segment.label_figures import colour_of
@@ -64,9 +66,11 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     from apps.segment.segmentation import segment_marked
 
     charge("import")
-    rgb, metadata = read_photograph(job.image)
+    with timed("read"):
+        rgb, metadata = reading.photograph.result()
+        scribbles = reading.scribbles.result()
     shape = rgb.shape[:2]
-    location = read_location(job, chosen, rgb)
+    location = read_location(job, chosen, rgb, scribbles)
     marks, options = location.hints.marks, location.options
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
@@ -87,7 +91,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     notes = (*location.hints.notes, *remarks_on(result.mask))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
-    contents = {kind: _content(kind, path, job.image, rgb, metadata, marks, found) for kind, path in files.items()}
+    contents = _contents(files, job.image, rgb, metadata, marks, found)
     charge("figures")
     claim(chosen, "segment", stem_of(job.image), job.image, files.values())
     for kind, content in contents.items():
@@ -119,6 +123,28 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
             "boundary_f_percent": round(scores.boundary_f, 4),
         }
     return report
+
+
+class _Reading:
+    """Threads that read the image of a job and its strokes."""
+
+    def __init__(self, job: Job):
+        pool = ThreadPoolExecutor(2, "cutmatch-read")
+        self.photograph = pool.submit(read_photograph, job.image, keep_bytes=True)
+        self.scribbles = pool.submit(lambda: job.scribbles and codes_and_colours(job.scribbles, "--scribbles"))
+        pool.shutdown(wait=False)
+
+
+def _contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
+    """Contents of an image's files by kind; the figures of a large image are computed and compressed in parallel."""
+    done = {}
+    if found.mask.size > LARGE_PIXELS:
+        from apps.segment.large_figures import figure_files
+
+        done = figure_files(files, rgb, found.mask, marks, metadata)
+    rest = ((kind, path) for kind, path in files.items() if kind not in done)
+    done |= {kind: _content(kind, path, image, rgb, metadata, marks, found) for kind, path in rest}
+    return {kind: done[kind] for kind in files}
 
 
 def _content(kind: str, path: Path, image: Path, rgb, metadata, marks, found) -> bytes:

@@ -52,8 +52,11 @@ def has_strokes(chosen) -> bool:
     return any(getattr(chosen, name) is not None for name in ("scribbles", "trimap", "labels", "resume_session"))
 
 
-def read_location(job, chosen, rgb) -> Location:
-    """Read the files of a job for an image, float RGB (H, W, 3) in [0, 1]; InputError as the readers raise.
+def read_location(job, chosen, rgb, scribbles=None) -> Location:
+    """Read the files of a job for an image, RGB (H, W, 3); InputError as the readers raise.
+
+    rgb         float in [0, 1], or uint8
+    scribbles   values of the stroke image as `strokes.codes_and_colours` returns them, if it has been read
 
     What the options give replaces what a session contains, except that strokes are added to its strokes.
     """
@@ -68,7 +71,7 @@ def read_location(job, chosen, rgb) -> Location:
     shape = rgb.shape[:2]
     strokes, name, box, labelling = None, "--scribbles", job.box, None
     if job.scribbles is not None:
-        strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb))
+        strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb), scribbles)
     elif job.trimap is not None:
         strokes, name = read_trimap(job.trimap), "--trimap"
     start = None if job.start is None else read_start(job.start)

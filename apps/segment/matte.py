@@ -19,6 +19,7 @@ from apps.common.images import to_bytes
 BAND = 2.0  # pixels on either side of the outline
 AVERAGING_SIGMA = 4.0  # standard deviation of the averaging window for colours, in pixels
 MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], below which alpha relies on the mask
+REACH = 20  # pixels within which the mask and the image can affect a pixel: the band and half the averaging window
 
 
 @timed("matte")
@@ -35,9 +36,7 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
 
     if not mask.any() or mask.all():
         return mask.astype(np.float32), rgb
-    inside = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 3)
-    outside = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 3)
-    band = (inside <= BAND) & (outside <= BAND)
+    band = near_outline(mask)
     sure_object = _average(rgb, mask & ~band, mask)
     sure_background = _average(rgb, ~mask & ~band, ~mask)
     axis = sure_object - sure_background
@@ -51,6 +50,15 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
     mixed = band & (alpha < 1)
     foreground = np.where(mixed[..., None], np.clip(solved, 0.0, 1.0), rgb)
     return alpha, foreground.astype(np.float32)
+
+
+def near_outline(mask: np.ndarray) -> np.ndarray:
+    """Pixels within BAND pixels of the outline of a mask, bool (H, W)."""
+    import cv2
+
+    inside = cv2.distanceTransform(mask.view(np.uint8), cv2.DIST_L2, 3)
+    outside = cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, 3)
+    return (inside <= BAND) & (outside <= BAND)
 
 
 def _average(rgb, sure, likely):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.errors import InputError
+from apps.common.row_blocks import for_blocks
 
 SAME = 24  # maximum difference of a channel between a pixel and the ground, as JPEG leaves it
 PAINTED = 40  # minimum difference of a channel between a painted pixel and the ground
@@ -144,8 +145,26 @@ def _ground(colour, visible, image):
 
 def _difference(colour, other) -> np.ndarray:
     """The largest difference of a channel, for uint8 colours (..., 3)."""
+    if colour.ndim == 3:
+        return _image_difference(colour, other)
     apart = [np.maximum(a, b) - np.minimum(a, b) for a, b in zip(_channels(colour), _channels(other), strict=True)]
     return np.maximum(np.maximum(apart[0], apart[1]), apart[2])
+
+
+def _image_difference(colour, other) -> np.ndarray:
+    """`_difference` of an image (H, W, 3) from another one, or from a colour (3,)."""
+    import cv2
+
+    out = np.empty(colour.shape[:2], np.uint8)
+
+    def work(first, last):
+        part = np.ascontiguousarray(colour[first:last])
+        from_part = other[first:last] if other.ndim == 3 else np.broadcast_to(other, part.shape)
+        red, green, blue = cv2.split(cv2.absdiff(part, np.ascontiguousarray(from_part)))
+        out[first:last] = cv2.max(cv2.max(red, green), blue)
+
+    for_blocks(work, colour.shape)
+    return out
 
 
 def _chroma(colour) -> np.ndarray:

@@ -25,7 +25,9 @@ the strokes alone are a further initialisation.
 A start mask adds costs by location (see apps.segment.start_mask), and the first colour models are fitted to it.
 
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
-cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.
+cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
+more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then placed in the full
+image (see apps.segment.fine_outline).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -38,6 +40,7 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,15 +49,24 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.figures import outline
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, as_floats, to_bytes, to_rgb
 from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
+from apps.segment.fine_outline import placed_outline
 from apps.segment.geodesic import depth_in_box
 from apps.segment.hints import combine, remarks_on
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
-from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
+from apps.segment.terms import (
+    BOX_SMOOTHNESS,
+    FORBIDDEN,
+    REDUCED_PIXELS,
+    SMOOTHNESS,
+    UNIT,
+    EnergyTerms,
+    reduced,
+)
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
@@ -65,6 +77,7 @@ MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of 
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
+WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
@@ -79,9 +92,10 @@ class Segmentation(GridResult):
     marks : ndarray of int8, (H, W)
         The user's marks, in the codes of `apps.segment.strokes`.
     energies : tuple of float
-        Energy of the labelling after each round, in nats; never increases.
+        Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
+        the energy of the image reduced to that size.
     seconds : dict
-        Seconds by phase: "colours", "edges", "distances", "models", "cuts", "parts", "total".
+        Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
     device, method : str
         Device and method that solved the cuts.
     """
@@ -195,7 +209,7 @@ def segment(
 
 
 def segment_marked(
-    rgb: NDArray[np.float32],
+    rgb: NDArray[np.float32] | NDArray[np.uint8],
     marks: NDArray[np.int8],
     *,
     start: NDArray[np.bool_] | None = None,
@@ -208,7 +222,7 @@ def segment_marked(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes.
+    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and int8 marks (H, W) of apps.segment.strokes.
 
     start       mask (H, W) that is a hint, as in `segment`
     boxed       whether the background marks contain the outside of a box; it matters if there are object strokes too
@@ -226,25 +240,46 @@ def segment_marked(
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
-    terms, mask, energies, cut = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
+    found = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
+    mask = found.mask
     if fill_holes:
-        mask = fill_holes_of(mask, terms.is_background)
+        mask = fill_holes_of(mask, marks == BACKGROUND)
     if min_area > 1:
-        mask = drop_small(mask, min_area, terms.is_object, terms.is_background)
+        mask = drop_small(mask, min_area, marks == OBJECT, marks == BACKGROUND)
     clock.charge("parts")
-    return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
+    return Segmentation(mask, marks, tuple(found.energies), clock.total(), found.device, found.method)
 
 
-def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock):
-    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first."""
+class _Found(NamedTuple):
+    """A labelling, its energies, where its cut was solved, and the costs of both labels per pixel (`EnergyTerms`)."""
+
+    mask: np.ndarray
+    energies: list
+    device: str
+    method: str
+    costs: tuple
+
+
+def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock, scale=1.0):
+    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first.
+
+    scale   for `EnergyTerms`; 1 except at WORKING_PIXELS
+    """
     if marks.size > LARGE_PIXELS:
-        smaller = reduced(rgb, marks, start, labelling)
+        # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
+        is_above_working_size = marks.size > WORKING_PIXELS and scale == 1
+        pixels = WORKING_PIXELS if is_above_working_size else REDUCED_PIXELS
+        smaller = reduced(rgb, marks, start, labelling, pixels=pixels)
+        clock.charge("reduce")
         if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
-            small = _find(*smaller, boxed, keep, soft, rounds, device, clock)[1]
-            guess = _enlarged(small, marks)
+            factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
+            small = _find(*smaller, boxed, keep, soft, rounds, device, clock, factor)
+            guess = _enlarged(small.mask, marks)
             if _has_both(guess):
-                return _refined(rgb, marks, start, guess, keep, soft, device, clock)
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
+                if is_above_working_size:
+                    return _placed(rgb, marks, start, guess, small, keep, soft, clock)
+                return _refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
+    terms = EnergyTerms(as_floats(rgb), marks, soft, device, clock, start, scale)
     counts = terms.palette.counts
     if start is not None:
         starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
@@ -262,7 +297,7 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
         if labelling is None and start is None:
             starts.append((terms.stroke_object, terms.stroke_background))
     found = [_fit_and_cut(terms, keep, rounds, clock, *counts) for counts in starts]
-    return terms, *min(found, key=lambda one: one[1][-1])
+    return min(found, key=lambda one: one.energies[-1])
 
 
 def _enlarged(small, marks):
@@ -273,9 +308,20 @@ def _enlarged(small, marks):
     return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
 
 
-def _refined(rgb, marks, start, mask, keep, soft, device, clock):
+def _placed(rgb, marks, start, guess, small, keep, soft, clock):
+    """Place the outline of an enlarged labelling in the full image, by cuts along it."""
+    is_box = start is None and not (marks == OBJECT).any()
+    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
+    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
+    clock.charge("outline")
+    labels = keep_parts(labels, keep, marks == OBJECT)
+    clock.charge("parts")
+    return small._replace(mask=labels)
+
+
+def _refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
     """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start)
+    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
     if terms.is_box:
         terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
     object_count = blend(terms.palette.counts(mask), terms.stroke_object)
@@ -288,7 +334,7 @@ def _refined(rgb, marks, start, mask, keep, soft, device, clock):
     labels = keep_parts(labels, keep, terms.is_object)
     energy = terms.energy(labels, *costs)
     clock.charge("parts")
-    return terms, labels, [energy], cut
+    return _Found(labels, [energy], cut.device, cut.method, costs)
 
 
 def _cut_near(terms, guess, width, as_object, as_background):
@@ -319,9 +365,9 @@ def _has_both(mask):
 
 
 def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
-    """Alternate model fits and cuts until convergence; return the last labelling, the energies and the last cut."""
+    """Alternate model fits and cuts until convergence; return the last labelling and the energies."""
     palette = terms.palette
-    mask, energies, cut, solver = None, [], None, None
+    mask, energies, cut, solver, kept = None, [], None, None, None
     for _ in range(rounds):
         costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")
@@ -339,14 +385,14 @@ def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
         if energies and energy > energies[-1]:
             break
         has_converged = mask is not None and np.count_nonzero(labels != mask) <= MAX_CHANGED_SHARE * mask.size
-        mask, cut = labels, tried
+        mask, cut, kept = labels, tried, costs
         energies.append(energy)
         if has_converged or not mask.any() or mask.all():
             break
         object_count = blend(palette.counts(mask), terms.stroke_object)
         background_count = blend(palette.counts(~mask), terms.stroke_background)
         clock.charge("models")
-    return mask, energies, cut
+    return _Found(mask, energies, cut.device, cut.method, kept)
 
 
 def blend(labelled, strokes):

@@ -10,10 +10,13 @@ def keep_parts(mask: np.ndarray, keep: str, strokes: np.ndarray) -> np.ndarray:
     """Parts of a mask that touch a stroke ("touching"), all, or the largest."""
     if keep == "all" or not mask.any():
         return mask
-    part, area = _parts(mask, 4)
     if keep == "largest":
+        part, area = _parts(mask, 4)
         return part == 1 + np.argmax(area[1:])
-    kept = np.zeros(len(area), bool)
+    import cv2
+
+    count, part = cv2.connectedComponents(mask.view(np.uint8), connectivity=4)  # a third of the time without areas
+    kept = np.zeros(count, bool)
     kept[part[strokes & mask]] = True
     kept[0] = False
     return kept[part]

@@ -20,7 +20,8 @@ import json
 
 import numpy as np
 
-from apps.common.images import InputError, as_integers, check_same_size, read_bytes, read_codes, read_pixels
+from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
+from apps.common.row_blocks import blocks_of
 from apps.segment.painted import REMEDY, Painting, painted_strokes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
@@ -31,17 +32,18 @@ COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"
 _MARKS = {"red": OBJECT, "blue": BACKGROUND}
 
 
-def read_scribbles(path, encoding: str = "auto", image=None) -> np.ndarray:
+def read_scribbles(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
     """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes.
 
-    image   uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
+    image    uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
+    values   the result of `codes_and_colours`, if the file has been read
     """
     name = f"--scribbles: {str(path)!r}"
-    codes, colours = _codes_and_colours(path, "--scribbles")
+    codes, colours = codes_and_colours(path, "--scribbles") if values is None else values
     return marks_of(codes, encoding, name, image, colours)
 
 
-def _codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None]:
+def codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None]:
     """The values of a stroke image, and for a palette image also its colours."""
     codes = read_pixels(path, option, indices=True)
     if codes.ndim == 2:
@@ -49,13 +51,17 @@ def _codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None
         return as_integers(codes, f"{option}: {str(path)!r}"), stored if stored.ndim == 3 else None
     if codes.shape[2] == 4 and codes.dtype == np.uint8 and not is_grey(codes):
         return codes, None
-    return read_codes(path, option), None
+    return codes_of(codes, f"{option}: {str(path)!r}"), None
 
 
 def is_grey(colours: np.ndarray) -> bool:
     """Whether all channels agree at every opaque pixel."""
-    grey = (colours[..., 0] == colours[..., 1]) & (colours[..., 0] == colours[..., 2])
-    return bool((grey if colours.shape[2] < 4 else grey | (colours[..., 3] == 0)).all())
+    for first, last in blocks_of(colours.shape):  # the first coloured block ends the search
+        part = colours[first:last]
+        grey = (part[..., 0] == part[..., 1]) & (part[..., 0] == part[..., 2])
+        if not (grey if part.shape[2] < 4 else grey | (part[..., 3] == 0)).all():
+            return False
+    return True
 
 
 def read_trimap(path) -> np.ndarray:
@@ -157,7 +163,7 @@ def read_labels(path, image=None) -> np.ndarray:
     from apps.segment.label_values import label_values
 
     name = f"--labels: {str(path)!r}"
-    codes, _ = _codes_and_colours(path, "--labels")
+    codes, _ = codes_and_colours(path, "--labels")
     if codes.ndim == 2:
         return label_values(codes, name)
     if is_grey(codes):

@@ -25,9 +25,14 @@ FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel
 
 
 class EnergyTerms:
-    """Terms that do not change between rounds: colours, marks, edges, geodesic preference, start mask."""
+    """Terms that do not change between rounds: colours, marks, edges, geodesic preference, start mask.
 
-    def __init__(self, rgb, marks, soft, device, clock, start=None):
+    scale   pixels of `rgb` per pixel of the reduced image, in each direction.  The costs of a region grow with its area
+            and those of its outline with its length only, so edges count `scale` times as much; so do the colours along
+            a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
+    """
+
+    def __init__(self, rgb, marks, soft, device, clock, start=None, scale=1.0):
         self.marks, self.device, self.soft = marks, device, soft
         self.is_object, self.is_background = marks == OBJECT, marks == BACKGROUND
         lab = lab_image(rgb)
@@ -38,7 +43,7 @@ class EnergyTerms:
         smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
             lab,
-            weight=smoothness * UNIT,
+            weight=smoothness * UNIT * scale,
             connectivity=8,
             beta=CONTRAST / mean_squared_step(lab),
             dtype=np.int32,
@@ -58,7 +63,8 @@ class EnergyTerms:
                     near_background | (outside & ~near_object),
                 )
                 costs = UNIT * costs_of(depth)
-            preference = geodesic_preference(lab, near_object, near_background)
+            steps = lab if scale == 1 else lab * np.float32(scale)
+            preference = geodesic_preference(steps, near_object, near_background)
             self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + costs)
         clock.charge("distances")
 
@@ -116,29 +122,35 @@ class EnergyTerms:
         return total / UNIT + common
 
 
-def reduced(rgb, marks, *masks):
-    """Image, marks and masks (None remains None) at REDUCED_PIXELS pixels.
+def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
+    """Image, marks and masks (None remains None) at about that number of pixels; the image becomes float32.
 
     A mark is kept unless the other kind covers more of its cell.
     """
     import cv2
 
-    scale = (REDUCED_PIXELS / marks.size) ** 0.5
+    from apps.common.row_blocks import in_parallel
+
+    scale = (pixels / marks.size) ** 0.5
     size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
-    shares = [
-        cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)
-        for mark in (OBJECT, BACKGROUND)
-    ]
+
+    def smaller(mask):
+        return None if mask is None else cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA)
+
+    def colours():
+        if rgb.dtype != np.uint8:
+            return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
+        # One channel at a time as float32, which is a third of the memory.
+        return cv2.merge([smaller(rgb[..., c]) / np.float32(255) for c in range(3)])
+
+    tasks = (colours, *(lambda mark=mark: smaller(marks == mark) for mark in (OBJECT, BACKGROUND)))
+    fewer, *shares = in_parallel(tasks)
     small = np.zeros(size[::-1], np.int8)
     boxed = not (marks == OBJECT).any()
     # An object may touch the edge of the box, so only cells completely outside a box are background.
     small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
     small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
-    fewer = (
-        None if mask is None else cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA) >= 0.5
-        for mask in masks
-    )
-    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small, *fewer
+    return fewer, small, *(None if mask is None else smaller(mask) >= 0.5 for mask in masks)
 
 
 def mean_squared_step(lab):

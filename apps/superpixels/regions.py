@@ -251,9 +251,9 @@ def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     line[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     line[1:] |= labels[1:] != labels[:-1]
     width = 1 + max(labels.shape) // 1000
-    shown = rgb.copy()
-    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = OUTLINE_COLOUR
-    return to_bytes(shown)
+    shown = to_bytes(rgb)
+    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = to_bytes(OUTLINE_COLOUR)
+    return shown
 
 
 def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -263,4 +263,4 @@ def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     flat = labels.ravel()
     count = np.bincount(flat)
     means = [np.bincount(flat, rgb[..., i].ravel()) / np.maximum(count, 1) for i in range(3)]
-    return to_bytes(np.stack(means, axis=1)[labels])
+    return to_bytes(np.stack(means, axis=1))[labels]

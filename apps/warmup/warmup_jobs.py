@@ -19,7 +19,7 @@ COMMANDS = {
         "photo.png --trimap trimap.png --keep largest",
         "photo.png --scribbles strokes.png --soft-strokes --keep all",
         "grey.png --scribbles strokes.png",
-        "large.png --box 200,150,900,650",
+        "huge.png --box 450,450,1550,1750",
         "photo.png --start truth.png --box 30,20,170,110 --scribbles strokes.png --write mask,coco,geojson,labelme",
         "photos --scribbles strokes",
         "photo.png --labels labels.png",
@@ -66,6 +66,7 @@ COMMANDS = {
     "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
 }
 WIDTH, HEIGHT = 200, 130  # pixels of the small photograph
+HUGE = 2200, 2000  # height and width; more pixels than WORKING_PIXELS of apps.segment.segmentation
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 
@@ -114,6 +115,7 @@ def write_samples(folder: Path) -> None:
     random = np.random.default_rng(1)
     photo, object_ = _photograph(random, HEIGHT, WIDTH)
     large, _ = _photograph(random, 800, 1100)
+    huge, _ = _photograph(random, *HUGE)
     grey = cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY)
     strokes = np.full_like(photo, 255)
     cv2.line(strokes, (80, 60), (115, 70), (0, 0, 255), 5)
@@ -128,6 +130,7 @@ def write_samples(folder: Path) -> None:
         "photo": photo,
         "moved": np.roll(photo, (2, -5), (0, 1)),
         "large": large,
+        "huge": huge,
         "large-moved": np.roll(large, (3, -7), (0, 1)),
         "grey": grey,
         "strokes": strokes,

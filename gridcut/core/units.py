@@ -101,10 +101,10 @@ def choose_unit(largest: list, bound: float | None) -> tuple[float, float | None
     if max(counted) == 0:
         # Without arcs, every pixel is on the side of its larger terminal, however small the difference.
         return (1.0, None) if bound is None else (math.ldexp(1.0, -MAX_UNIT_EXPONENT), bound)
-    return math.ldexp(1.0, -min(FLOAT_BITS - _exponent_of_sum(counted), MAX_UNIT_EXPONENT)), bound
+    return math.ldexp(1.0, -min(FLOAT_BITS - exponent_of_sum(counted), MAX_UNIT_EXPONENT)), bound
 
 
-def _exponent_of_sum(capacities: list[float]) -> int:
+def exponent_of_sum(capacities: list[float]) -> int:
     """An e such that their sum is less than 2^e; the sum itself may exceed the largest float."""
     shift = 16 if max(capacities) > 2.0**1000 else 0
     return math.frexp(sum(math.ldexp(c, -shift) for c in capacities))[1] + shift

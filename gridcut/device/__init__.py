@@ -8,7 +8,7 @@ validates sparse matrices, and `threads` runs worker threads.  Importing this pa
 from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store
 from gridcut.device.bits import lowest_bit
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve
-from gridcut.device.compile import inner_kernel, kernel, parallel_kernel
+from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel
 from gridcut.device.errors import CertificateError
 from gridcut.device.threads import run_threads, thread_count
 
@@ -20,6 +20,7 @@ __all__ = [
     "atomic_load",
     "atomic_store",
     "cuda_is_available",
+    "inlined_kernel",
     "inner_kernel",
     "kernel",
     "lowest_bit",

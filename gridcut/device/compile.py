@@ -30,6 +30,15 @@ def inner_kernel(function: Callable) -> Callable:
     return _for_all_values(numba.njit(nogil=True, _nrt=False, **options)(function))
 
 
+def inlined_kernel(function: Callable) -> Callable:
+    """Decorate a function as `inner_kernel` does; its code becomes part of every kernel that calls it.
+
+    A call passes seven words per array: for steps of some hundred nanoseconds on ten arrays, a quarter of the time.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    return _for_all_values(numba.njit(nogil=True, _nrt=False, **options)(function))
+
+
 def parallel_kernel(function: Callable) -> Callable:
     """Decorate a function with numba.prange loops; it may be called from several threads concurrently."""
     return _cached_parallel(_cached(numba.njit(nogil=True, parallel=True)(function)), function)

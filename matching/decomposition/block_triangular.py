@@ -120,7 +120,9 @@ def dulmage_mendelsohn(
     maximum : Maximum-cardinality matching.
     structural_rank : Its cardinality.
 
-    Notes ----- The blocks are those of Dulmage and Mendelsohn [1]_, in the order of Pothen and Fan [2]_; horizontal and
+    Notes
+    -----
+    The blocks are those of Dulmage and Mendelsohn [1]_, in the order of Pothen and Fan [2]_; horizontal and
     vertical parts are split into connected components. The vertices of each block do not depend on the matching; the
     order of blocks may. O(n + m + edges) in addition to the matching.
 

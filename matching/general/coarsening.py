@@ -319,7 +319,9 @@ def hierarchy(
     --------
     coarsen : One level, by a given matching.
 
-    Notes ----- A level has slightly more than half of the vertices of the previous one unless the graph is like a star;
+    Notes
+    -----
+    A level has slightly more than half of the vertices of the previous one unless the graph is like a star;
     with `join` at most half. All levels are kept: without `join`, those of a star of n vertices fill memory for n^2 / 2
     labels, so limit `levels` where stars may occur.
 

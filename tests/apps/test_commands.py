@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, demo, info
+from apps import cli, demo, demo_jobs, info
 from apps.common import clock
 from apps.motion import samples
 from apps.segment import segment_command as segment
@@ -185,16 +185,19 @@ def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
 
 def test_demo(tmp_path, monkeypatch, capsys):
     strokes = {"on_object": (((16, 16), (20, 16)),), "on_background": (((2, 2), (30, 2)),)}
-    monkeypatch.setattr(demo, "EXAMPLES", (demo.Example("disc", **strokes), demo.Example("disc", box=(4, 4, 28, 28))))
+    examples = (demo_jobs.Example("disc", **strokes), demo_jobs.Example("disc", box=(4, 4, 28, 28)))
+    monkeypatch.setattr(demo_jobs, "EXAMPLES", examples)
     monkeypatch.setattr("apps.sample_strokes.STROKE_WIDTH", 2)
     y, x = np.mgrid[:32, :32]
     disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
     monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
     part = samples.Sample(*(a[100:228, 100:260] for a in samples.warped_pair()))
     monkeypatch.setattr(samples, "warped_pair", lambda: part)
-    monkeypatch.setattr(demo, "PAIRS", demo.PAIRS[:1])
-    monkeypatch.setattr(demo, "JOBS", demo.JOBS[:2])
-    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json")]) == 0
+    monkeypatch.setattr(demo_jobs, "PAIRS", demo_jobs.PAIRS[:1])
+    monkeypatch.setattr(demo_jobs, "JOBS", demo_jobs.JOBS[:1])
+    monkeypatch.setattr(demo_jobs, "SECOND_JOBS", (demo_jobs.compute_flows,))
+    # One thread: a second process would not have what is replaced here.
+    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "1"]) == 0
     printed = capsys.readouterr().out
     assert printed.count("disc-segment.png") == 2
     assert printed.count("astronaut-flow.png") == 1
@@ -204,6 +207,18 @@ def test_demo(tmp_path, monkeypatch, capsys):
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5
     assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 128
+
+
+@pytest.mark.slow
+def test_demo_in_two_processes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo_jobs, "JOBS", (demo_jobs.label_and_restore,))
+    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "2"]) == 0
+    rows = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    jobs = sorted((row["job"], row["image"]) for row in rows)
+    assert jobs == [("denoise", "camera"), ("flow", "astronaut"), ("flow", "motorcycle"), ("stereo", "motorcycle"),
+                    ("superpix", "astronaut")]  # fmt: skip
+    assert all(Path(file).is_file() for row in rows for file in row["files"])
+    assert capsys.readouterr().out.count("\n") == len(rows) + 2
 
 
 def test_demo_samples_are_those_of_data(tmp_path, capsys):
@@ -236,9 +251,9 @@ def test_demo_samples_replace_nothing(tmp_path, capsys):
 def test_demo_of_labels(tmp_path):
     pair = samples.Sample(*(a[200:296, 250:410] for a in samples.stereo_pair()))
     rows = [
-        demo.divide_into_superpixels(pair.first, "crop", tmp_path, regions=50),
-        demo.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
-        demo.compute_disparities(pair, "crop", tmp_path),
+        demo_jobs.divide_into_superpixels(pair.first, "crop", tmp_path, regions=50),
+        demo_jobs.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
+        demo_jobs.compute_disparities(pair, "crop", tmp_path),
     ]
     regions, restored, depth = rows
     assert regions["regions"] == 50
@@ -288,7 +303,7 @@ def test_a_layered_pair_hides_a_strip_of_the_wall():
 def test_demo_images_exist():
     import skimage.data
 
-    for example in demo.EXAMPLES:
+    for example in demo_jobs.EXAMPLES:
         height, width = getattr(skimage.data, example.name)().shape[:2]
         points = [p for line in example.on_object + example.on_background for p in line]
         points += [example.box[:2], example.box[2:]] if example.box else []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from apps import cli
+from apps.segment.segmentation import WORKING_PIXELS
 from apps.warmup import warmup_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,10 @@ def test_every_command_on_images_has_jobs():
     commands = set(cli.COMMANDS) - {"demo", "info", "warmup", "app"}
     assert set(warmup_jobs.COMMANDS) == commands
     assert set(warmup_jobs.LIBRARIES) == {"gridcut", "assign", "matching", "apps"}
+
+
+def test_an_image_is_large_enough_for_every_step_of_segment():
+    assert warmup_jobs.HUGE[0] * warmup_jobs.HUGE[1] > WORKING_PIXELS
 
 
 def run(*words, **environment) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 
 import numpy as np
+import scipy.sparse
 
 import gridcut
 
@@ -23,6 +24,7 @@ PROVED = {
     "Cut": ("value", "labels"),
     "StoredCut": ("value", "labels"),
     "BatchCut": ("values", "labels"),
+    "GraphCut": ("value", "labels"),
     "Labelling": ("labels", "energy"),
     "BinaryMinimum": ("labels", "value", "cut", "constant"),
     "ConvexMinimum": ("labels", "energy", "cut", "constant"),
@@ -61,6 +63,15 @@ def solver_cut(seed, device):
     solver.solve()
     solver.update(source=source[::-1].copy())
     return solver.solve(), []
+
+
+def graph_cut(seed, device, *, factor=1, symmetric=False):
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((24, 24)) < 0.2, rng.integers(1, 7, (24, 24)), 0)
+    np.fill_diagonal(dense, 0)
+    graph = scipy.sparse.csr_array((dense + dense.T if symmetric else dense) * factor)
+    source, sink = rng.integers(0, 20, (2, 24)) * factor
+    return gridcut.graph_max_flow(graph, source, sink), [source, sink, graph.data]
 
 
 def batch(seed, device, *, factor=1, large=0):
@@ -174,7 +185,13 @@ RESULTS = {
     "roof, decided": roof,
     "roof, float": lambda seed, device: roof(seed, device, submodular=False, factor=0.37),
 }
-ON_CPU_ONLY = {"out_of_core": lambda seed, device: cut(seed, device, method="out_of_core")}
+ON_CPU_ONLY = {
+    "out_of_core": lambda seed, device: cut(seed, device, method="out_of_core"),
+    "graph": graph_cut,
+    "graph, symmetric": lambda seed, device: graph_cut(seed, device, symmetric=True),
+    "graph, float": lambda seed, device: graph_cut(seed, device, factor=0.37),
+    "graph, 64 bits": lambda seed, device: graph_cut(seed, device, factor=2**50),
+}
 
 
 def host(array):

@@ -2,7 +2,7 @@
 
 The Python of a page is run from top to bottom in one namespace, and the lines of its shell blocks that start with
 `cutmatch`, in a copy of data/.  Other shell lines are commands of this repository, whose names are checked, or of pip.
-A comment before a block says why it is not run: <!-- needs a GPU -->, a cluster or a display, or <!-- takes minutes -->.
+A comment before a block says why it is not run: <!-- needs a GPU -->, a cluster, a display, or <!-- takes minutes -->.
 """
 
 import importlib
@@ -20,7 +20,7 @@ BLOCK = re.compile(
     r"(<!-- (?:needs a (?:GPU|cluster|display)|takes minutes) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 EXTRAS = {"dask": "distributed", "SimpleITK": "SimpleITK", "pandas": "pandas", "volume.nii": "SimpleITK"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/index.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
 
@@ -36,13 +36,8 @@ def commands(page: Path) -> list[list[str]]:
     return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
-def with_examples(language: str, runs: bool = True):
-    later = pytest.mark.xfail(reason="README.md still has fragments and names of files that do not exist", strict=False)
-    return [
-        pytest.param(page, id=page.stem, marks=[later] if runs and page.stem == "README" else [])
-        for page in PAGES
-        if blocks(page, language)
-    ]
+def with_examples(language: str):
+    return [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, language)]
 
 
 @pytest.fixture
@@ -81,7 +76,7 @@ def test_commands_run(page, clone, capsys):
             assert status == 0, f"{shlex.join(arguments)}: {capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("page", with_examples("sh", runs=False))
+@pytest.mark.parametrize("page", with_examples("sh"))
 def test_other_commands_exist(page):
     for words in commands(page):
         if words[:2] == ["python", "-m"] and words[2] == "benchmarks":
@@ -92,7 +87,7 @@ def test_other_commands_exist(page):
             assert words[0] in ("cutmatch", "pip", "./run"), words
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "guide"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_language_of_every_block_is_known(page):
     """A block without a language would not be run, and not be noticed."""
     opened = re.findall(r"^```(.*)$", page.read_text("utf-8"), re.MULTILINE)[::2]

@@ -1,0 +1,43 @@
+"""Work on large images in blocks of rows, on all threads.
+
+A pass over a whole image of 24 megapixels with NumPy writes every intermediate array to fresh memory, which takes
+longer than the arithmetic.  The arrays of a block fit into a core's cache, and their memory serves the next block.
+"""
+
+from collections.abc import Callable, Iterable
+
+BLOCK_PIXELS = 1 << 16
+ONE_BLOCK_PIXELS = 1_000_000  # smaller images are one block, since starting threads would take longer
+
+
+def blocks_of(shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Ranges of rows (first, last), half open, that cover an image of this shape (H, W, ...)."""
+    height, width = shape[:2]
+    if height * width <= ONE_BLOCK_PIXELS:
+        return [(0, height)]
+    rows = max(1, BLOCK_PIXELS // width)
+    return [(first, min(height, first + rows)) for first in range(0, height, rows)]
+
+
+def for_blocks(work: Callable[[int, int], object], shape: tuple[int, ...]) -> list:
+    """Call work(first, last) for all blocks of rows of an image, on all threads; the results, from top to bottom."""
+    return in_parallel([lambda first=first, last=last: work(first, last) for first, last in blocks_of(shape)])
+
+
+def in_parallel(tasks: Iterable[Callable[[], object]]) -> list:
+    """Call functions on all threads, each on the next free one; their results in order.  The first error is raised."""
+    from gridcut.device import run_threads, thread_count  # not needed to show a help
+
+    tasks = list(tasks)
+    results = [None] * len(tasks)
+    pending = iter(range(len(tasks)))  # `next` on it is atomic
+    abort = [0]
+
+    def worker(_):
+        for i in pending:
+            if abort[0]:
+                return
+            results[i] = tasks[i]()
+
+    run_threads(worker, max(1, min(thread_count(), len(tasks))), abort)
+    return results

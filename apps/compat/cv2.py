@@ -1,0 +1,179 @@
+"""OpenCV's grabCut: the same arguments, codes and exceptions, and a better object (see apps.segment.segmentation).
+
+OpenCV fits two mixtures of colours and cuts, `iterCount` times.  Here the energy also has geodesic distances to the
+marks, edges in Lab, and in a rectangle the depth of each pixel; the iteration ends when the labelling has converged.
+So the masks differ from OpenCV's.  docs/coming-from/opencv.md compares both.
+"""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from apps.common.images import to_rgb
+from apps.segment.segmentation import segment_marked
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN
+
+__all__ = [
+    "GC_BGD",
+    "GC_EVAL",
+    "GC_EVAL_FREEZE_MODEL",
+    "GC_FGD",
+    "GC_INIT_WITH_MASK",
+    "GC_INIT_WITH_RECT",
+    "GC_PR_BGD",
+    "GC_PR_FGD",
+    "grabCut",
+]
+
+GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD = 0, 1, 2, 3  # codes of the mask
+GC_INIT_WITH_RECT, GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL = 0, 1, 2, 3
+MODEL_SIZE = 65  # OpenCV's mixture of 5 colours: weights, means, covariances
+MAX_SAMPLES = 10_000  # pixels to which the mixtures that are returned are fitted
+
+
+def grabCut(
+    img: NDArray[np.uint8],
+    mask: NDArray[np.uint8] | None,
+    rect: Sequence[int] | None,
+    bgdModel: NDArray[np.float64] | None,
+    fgdModel: NDArray[np.float64] | None,
+    iterCount: int,
+    mode: int = GC_EVAL,
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """Cut an object out of an image with the interface of `cv2.grabCut`.
+
+    Parameters
+    ----------
+    img : ndarray of uint8 (H, W, 3)
+        The image; BGR as everywhere in OpenCV.
+    mask : ndarray of uint8 (H, W)
+        0 background, 1 object, 2 probably background, 3 probably object.  Changed in place: each 2 and 3 becomes the
+        label found.  May be None with GC_INIT_WITH_RECT.
+    rect : tuple (x, y, width, height)
+        Rectangle around the object, with GC_INIT_WITH_RECT only; everything outside is background.
+    bgdModel, fgdModel : ndarray of float64 (1, 65), or None
+        Filled with OpenCV's mixtures for both parts of the result, so that OpenCV can continue from it.  Never read:
+        the colour models of each call are fitted to the mask.
+    iterCount : int
+        Maximum number of rounds of fitting colours and cutting.  0 only fills the mask and the models.
+    mode : int, default GC_EVAL
+        GC_INIT_WITH_RECT, GC_INIT_WITH_MASK, GC_EVAL (as GC_INIT_WITH_MASK, since models are not read), or
+        GC_EVAL_FREEZE_MODEL (one round).
+
+    Returns
+    -------
+    mask, bgdModel, fgdModel : ndarray
+        The arguments, or new arrays for None.
+
+    Raises
+    ------
+    cv2.error
+        As by OpenCV: for an image, mask or model of another dtype or shape, other codes, a rectangle outside the
+        image, and without any object or any background to learn from.
+
+    See Also
+    --------
+    apps.segment.segment : with strokes, start masks, and a choice of parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps.compat.cv2 import GC_INIT_WITH_RECT, grabCut
+    >>> image = np.zeros((20, 30, 3), np.uint8)
+    >>> image[5:15, 10:20] = 200
+    >>> mask, *models = grabCut(image, None, (7, 2, 16, 16), None, None, 5, GC_INIT_WITH_RECT)
+    >>> int((mask == 3).sum())
+    100
+    """
+    if not isinstance(img, np.ndarray) or img.dtype != np.uint8 or img.ndim != 3 or img.shape[2] != 3:
+        raise _error("image must have CV_8UC3 type")
+    if 0 in img.shape:
+        raise _error("image is empty")
+    background, foreground = _checked_model(bgdModel), _checked_model(fgdModel)
+    if mode == GC_INIT_WITH_RECT:
+        mask = _mask_of(rect, mask, img.shape[:2])
+    elif mode not in (GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL):
+        raise _error(f"mode must be 0 (GC_INIT_WITH_RECT) to 3 (GC_EVAL_FREEZE_MODEL), got {mode}")
+    codes = _checked_mask(mask, img.shape[:2])
+    is_object = (codes & 1).astype(bool)
+    if not is_object.any() or is_object.all():
+        raise _error("(-215:Assertion failed) !bgdSamples.empty() && !fgdSamples.empty()")
+    if iterCount > 0 and (codes > GC_FGD).any():
+        is_object = _find(img, codes, is_object, 1 if mode == GC_EVAL_FREEZE_MODEL else iterCount, mode)
+        codes[codes > GC_FGD] = np.where(is_object, GC_PR_FGD, GC_PR_BGD)[codes > GC_FGD]
+    _fill_models(img, is_object, background, foreground)
+    assert mask is not None
+    return mask, background, foreground
+
+
+def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
+    """The object, bool (H, W), from the codes of the mask."""
+    marks = np.full(codes.shape, OPEN, np.int8)
+    marks[codes == GC_FGD] = OBJECT
+    marks[codes == GC_BGD] = BACKGROUND
+    rgb = to_rgb(img[..., ::-1])
+    if mode == GC_INIT_WITH_RECT:
+        found = segment_marked(rgb, marks, keep="all", rounds=rounds)
+    elif (marks == OPEN).all():  # nothing but a guess, as from another program
+        found = segment_marked(rgb, marks, start=is_object, keep="all", rounds=rounds)
+    else:
+        found = segment_marked(rgb, marks, labelling=is_object, keep="all", rounds=rounds)
+    return found.mask
+
+
+def _error(text: str) -> Exception:
+    return cv2.error(f"cutmatch: {text} in function 'grabCut'")
+
+
+def _checked_model(model) -> np.ndarray:
+    if model is None or (isinstance(model, np.ndarray) and not model.size):
+        return np.zeros((1, MODEL_SIZE))
+    if not isinstance(model, np.ndarray) or model.dtype != np.float64 or model.size != MODEL_SIZE:
+        raise _error("_model must have CV_64FC1 type, rows == 1 and cols == 13*componentsCount")
+    return model
+
+
+def _mask_of(rect, mask, shape) -> np.ndarray:
+    """The mask of a rectangle, in the caller's array if it fits."""
+    try:
+        x, y, width, height = (int(number) for number in rect)
+    except (TypeError, ValueError):
+        raise _error(f"rect must be (x, y, width, height), got {rect!r}") from None
+    inside = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.uint8 or mask.shape != shape:
+        mask = np.empty(shape, np.uint8)
+    mask[...] = GC_BGD
+    mask[inside] = GC_PR_FGD
+    return mask
+
+
+def _checked_mask(mask, shape) -> np.ndarray:
+    """A view (H, W) of the mask."""
+    if mask is None or not isinstance(mask, np.ndarray) or not mask.size:
+        raise _error("mask is empty")
+    if mask.dtype != np.uint8 or mask.ndim not in (2, 3) or mask.shape[2:] not in ((), (1,)):
+        raise _error("mask must have CV_8UC1 type")
+    if mask.shape[:2] != shape:
+        raise _error("mask must have as many rows and cols as img")
+    if mask.max() > GC_PR_FGD:
+        raise _error("mask element value must be equal GC_BGD or GC_FGD or GC_PR_BGD or GC_PR_FGD")
+    return mask[..., 0] if mask.ndim == 3 else mask
+
+
+def _fill_models(img, is_object, background, foreground) -> None:
+    """OpenCV's mixtures of both parts, fitted by OpenCV to pixels drawn at regular steps."""
+    if not is_object.any() or is_object.all():
+        return
+    samples, codes = [], []
+    for code, part in ((GC_BGD, ~is_object), (GC_FGD, is_object)):
+        pixels = img[part]
+        pixels = pixels[:: -(-len(pixels) // MAX_SAMPLES)]
+        samples.append(pixels)
+        codes.append(np.full(len(pixels), code, np.uint8))
+    row, row_codes = np.concatenate(samples)[None], np.concatenate(codes)[None]
+    fitted = cv2.grabCut(
+        row, row_codes, (0, 0, 0, 0), np.zeros((1, MODEL_SIZE)), np.zeros((1, MODEL_SIZE)), 0, GC_INIT_WITH_MASK
+    )
+    background.reshape(-1)[:], foreground.reshape(-1)[:] = fitted[1].ravel(), fitted[2].ravel()

@@ -1,0 +1,311 @@
+"""The backend "cutmatch" of networkx: matchings, full matchings, flows and cuts.
+
+    networkx.bipartite.maximum_matching(graph, backend="cutmatch")
+    networkx.config.backend_priority = ["cutmatch"]       # or NETWORKX_BACKEND_PRIORITY=cutmatch: wherever it is faster
+
+networkx calls `convert_from_nx` on the graph, keeps the result in the graph's cache until the graph changes, and passes
+it to the function of the same name as its own.  Arguments, results and exceptions are those of networkx.  Reading a
+dictionary per edge takes most of the time, so the adjacency lists are read in one pass, without a matrix.
+
+`should_run` says from how many edges the backend is faster including this conversion; benchmarks/faces.py measures it.
+"""
+
+from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter, methodcaller
+from typing import Any
+
+import numpy as np
+
+from apps.compat.networkx_info import FUNCTIONS
+from gridcut.device import kernel
+
+MIN_EDGES = 500  # for which conversion and solution are faster than networkx
+FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
+INF = float("inf")
+
+
+class ConvertedGraph:
+    """A graph of networkx as arrays; node i is `nodes[i]`, its neighbours are indices[indptr[i] : indptr[i + 1]].
+
+    values   {(name, default): edge attribute of each entry}, float64 or int64
+    """
+
+    __networkx_backend__ = "cutmatch"
+    __networkx_cache__ = None
+
+    def __init__(self, graph, attributes: dict):
+        adjacency = getattr(graph, "_adj", graph.adj)  # the dicts are several times faster than networkx's views
+        self.graph = graph
+        self.nodes = list(adjacency)
+        self.index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
+        self.indices = _positions(list(chain.from_iterable(adjacency.values())), self.nodes, self.index)
+        self.values = {}
+        if not graph.is_multigraph():
+            for name, default in attributes.items():
+                self.values[name, default] = _attributes(adjacency, name, default)
+
+    def is_directed(self) -> bool:
+        return self.graph.is_directed()
+
+    def is_multigraph(self) -> bool:
+        return self.graph.is_multigraph()
+
+
+def _positions(ends: list, nodes: list, index: dict) -> np.ndarray:
+    """The index of each node of a list, int64."""
+    if nodes and set(map(type, nodes)) == {int}:
+        low, high = min(nodes), max(nodes)
+        if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
+            table = np.empty(high - low + 1, np.int64)
+            table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
+            return table[np.fromiter(ends, np.int64, len(ends)) - low]
+    return np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
+
+
+def _attributes(adjacency, name, default) -> list:
+    """An edge attribute of each entry of the adjacency lists."""
+    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    try:
+        return list(map(itemgetter(name), data))
+    except KeyError:
+        return [data.get(name, default) for ends in adjacency.values() for data in ends.values()]
+
+
+def convert_from_nx(graph, *, edge_attrs=None, preserve_edge_attrs=False, **_) -> ConvertedGraph:
+    """The graph as arrays, with the edge attributes {name: default} that the function needs."""
+    if preserve_edge_attrs:
+        raise NotImplementedError("cutmatch converts single edge attributes only")
+    return ConvertedGraph(graph, edge_attrs or {})
+
+
+def convert_to_nx(result, **_):
+    """Results are networkx's types already; a graph is returned as it was given."""
+    return result.graph if isinstance(result, ConvertedGraph) else result
+
+
+def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
+    """Whether the backend supports these arguments, or the reason why not."""
+    if name not in FUNCTIONS:
+        return f"cutmatch has no {name}"
+    graph = _graph_of(args, kwargs)
+    if name in FLOWS:
+        solver = args[4] if len(args) > 4 else kwargs.get("flow_func")
+        others = kwargs.keys() - {"flowG", "_s", "_t", "capacity", "flow_func"}
+        if solver is not None or others:
+            return "flow_func and its parameters choose among networkx's own algorithms"
+    elif name == "minimum_weight_full_matching" and graph is not None and graph.is_multigraph():
+        return "parallel edges are not supported"
+    return True
+
+
+def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
+    """Whether the backend is faster than networkx, or the reason why not."""
+    graph = _graph_of(args, kwargs)
+    if graph is None or isinstance(graph, ConvertedGraph):
+        return True
+    if name == "maximal_matching":
+        cache = getattr(graph, "__networkx_cache__", None) or {}
+        return "cutmatch" in cache.get("backends", {}) or "a conversion takes longer than networkx's own function"
+    entries = sum(map(len, getattr(graph, "_adj", graph.adj).values()))
+    edges = entries if graph.is_directed() else entries // 2
+    return edges >= MIN_EDGES or f"networkx is as fast for fewer than {MIN_EDGES} edges"
+
+
+def _graph_of(args, kwargs):
+    return args[0] if args else kwargs.get("G", kwargs.get("flowG"))
+
+
+def hopcroft_karp_matching(G: ConvertedGraph, top_nodes: Iterable | None = None) -> dict:
+    """`networkx.bipartite.hopcroft_karp_matching` and `maximum_matching`."""
+    import matching
+
+    rows, cols = _sides(G, top_nodes)
+    lists, _ = _row_lists(G, rows, cols)
+    found = matching.maximum(lists, device="cpu").row_match
+    matched = np.flatnonzero(found >= 0)
+    return _partners(G, rows[matched], cols[found[matched]])
+
+
+def minimum_weight_full_matching(G: ConvertedGraph, top_nodes: Iterable | None = None, weight: Any = "weight") -> dict:
+    """`networkx.bipartite.minimum_weight_full_matching`."""
+    import assign
+
+    rows, cols = _sides(G, top_nodes)
+    (indptr, indices, shape), kept = _row_lists(G, rows, cols)
+    if weight is None:
+        weights = np.ones(len(indices), np.int64)
+    else:
+        weights = _numbers(G, weight, 1)[kept]
+    if weights.dtype.kind == "f" and not np.isfinite(weights).all():
+        allowed = weights != INF
+        if np.isnan(weights).any() or (weights == -INF).any():
+            raise ValueError("matrix contains invalid numeric entries")
+        indptr = np.concatenate(([0], np.cumsum(allowed)))[indptr]
+        indices, weights = indices[allowed], weights[allowed]
+    try:
+        found = assign.solve((indptr, indices, weights, shape), device="cpu")
+    except assign.InfeasibleError as error:
+        raise ValueError("cost matrix is infeasible") from error
+    return _partners(G, rows[found.row], cols[found.col])
+
+
+def maximal_matching(G: ConvertedGraph) -> set:
+    """`networkx.maximal_matching`; another maximal matching than networkx's."""
+    import matching
+
+    n = len(G.nodes)
+    tail = np.repeat(np.arange(n), np.diff(G.indptr))
+    kept = tail != G.indices  # no loops
+    indptr = np.concatenate(([0], np.cumsum(kept)))[G.indptr]
+    found = matching.greedy((indptr, G.indices[kept], (n, n)), device="cpu")
+    lower, upper = ([G.nodes[i] for i in side] for side in found.pairs.T.tolist())
+    return set(zip(lower, upper, strict=True))
+
+
+def maximum_flow_value(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> Any:
+    """`networkx.maximum_flow_value`."""
+    return _cut(flowG, _s, _t, capacity)[0]
+
+
+def minimum_cut_value(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> Any:
+    """`networkx.minimum_cut_value`."""
+    return _cut(flowG, _s, _t, capacity)[0]
+
+
+def minimum_cut(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> tuple:
+    """`networkx.minimum_cut`; the nodes that can still reach the sink are on its side, as in networkx."""
+    value, labels = _cut(flowG, _s, _t, capacity)[:2]
+    sides: tuple[set, set] = (set(), set())
+    for node, is_source in zip(flowG.nodes, labels.tolist(), strict=True):
+        sides[not is_source].add(node)
+    return value, sides
+
+
+def maximum_flow(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> tuple:
+    """`networkx.maximum_flow`."""
+    from gridcut.compat.scipy import flow_of_cut
+
+    value, _, cut, capacities = _cut(flowG, _s, _t, capacity)
+    n = len(flowG.nodes)
+    lists = (flowG.indptr, flowG.indices, capacities, (n, n))
+    flow = flow_of_cut(lists, cut, flowG.index[_s], flowG.index[_t])
+    amounts = np.maximum(flow, 0).tolist()
+    names = [flowG.nodes[end] for end in flowG.indices.tolist()]
+    starts = flowG.indptr.tolist()
+    return value, {
+        node: dict(zip(names[begin:end], amounts[begin:end], strict=True))
+        for node, begin, end in zip(flowG.nodes, starts[:-1], starts[1:], strict=True)
+    }
+
+
+def _partners(G: ConvertedGraph, rows, cols) -> dict:
+    left, right = [[G.nodes[i] for i in side.tolist()] for side in (rows, cols)]
+    return dict(chain(zip(left, right, strict=True), zip(right, left, strict=True)))
+
+
+def _sides(G: ConvertedGraph, top_nodes) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of the nodes of both sides; networkx's exceptions."""
+    import networkx
+
+    n = len(G.nodes)
+    is_row = np.zeros(n, np.int8)
+    if top_nodes is not None:
+        is_row[[G.index[node] for node in top_nodes]] = 1
+    elif n == 0 or G.is_directed() or colour(G.indptr, G.indices, is_row) != 1:
+        top, _ = networkx.bipartite.sets(G.graph, backend="networkx")  # raises, or knows directed graphs
+        is_row[[G.index[node] for node in top]] = 1
+    return np.flatnonzero(is_row), np.flatnonzero(is_row == 0)
+
+
+def _row_lists(G: ConvertedGraph, rows, cols) -> tuple[tuple, np.ndarray]:
+    """The lists (indptr, indices, shape) of the rows, and which entries of the graph they are."""
+    import networkx
+
+    column = np.full(len(G.nodes), -1, np.int64)
+    column[cols] = np.arange(len(cols))
+    degrees = np.diff(G.indptr)
+    kept = np.repeat(column < 0, degrees)
+    indices = column[G.indices[kept]]
+    if len(indices) and indices.min() < 0:
+        raise networkx.NetworkXError("Graph is not bipartite: an edge joins two nodes of top_nodes.")
+    indptr = np.concatenate(([0], np.cumsum(degrees[rows])))
+    return (indptr, indices, (len(rows), len(cols))), kept
+
+
+@kernel
+def colour(indptr, indices, is_row):
+    """Colour the nodes 1 and 0 by a search from node 0; 1 if the graph is bipartite and connected, else 0."""
+    n = indptr.size - 1
+    seen = np.zeros(n, np.bool_)
+    queue = np.empty(n, np.int64)
+    queue[0], is_row[0], seen[0] = 0, 1, True
+    size, at = 1, 0
+    while at < size:
+        u = queue[at]
+        at += 1
+        for k in range(indptr[u], indptr[u + 1]):
+            v = indices[k]
+            if not seen[v]:
+                seen[v] = True
+                is_row[v] = 1 - is_row[u]
+                queue[size] = v
+                size += 1
+            elif is_row[v] == is_row[u]:
+                is_row[:] = 0
+                return 0
+    if size < n:
+        is_row[:] = 0
+        return 0
+    return 1
+
+
+def _numbers(G: ConvertedGraph, name: str, default) -> np.ndarray:
+    """An edge attribute of each entry, int64 or float64; NotImplementedError for others, so that networkx runs."""
+    values = G.values[name, default]
+    if not isinstance(values, np.ndarray):
+        array = np.array(values) if values else np.zeros(0, np.int64)
+        if array.ndim != 1 or array.dtype.kind not in "biuf" or array.dtype == np.uint64:
+            raise NotImplementedError(f"the edge attribute {name!r} must hold numbers, got {array.dtype}")
+        values = G.values[name, default] = array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
+    return values
+
+
+def _capacities(G: ConvertedGraph, name: str) -> tuple[np.ndarray, Any]:
+    """Capacity of each entry, and the sum of the finite ones; an infinite one is more than twice the sum."""
+    if (name, "capacities") not in G.values:
+        given = G.values[name, INF]
+        values = np.maximum(_numbers(G, name, INF), 0)
+        infinite = values == INF
+        if values.dtype.kind == "f" and all(type(value) is int or value == INF for value in given):
+            values = np.array([0 if value == INF else max(value, 0) for value in given], np.int64)
+        else:
+            values = np.where(infinite, values.dtype.type(0), values)
+        total = values.sum().item()
+        values[infinite] = 2 * total + 1
+        G.values[name, "capacities"] = values, total
+    return G.values[name, "capacities"]
+
+
+def _cut(G: ConvertedGraph, s: Any, t: Any, name: str) -> tuple:
+    """Value and labels (True: source side) of a minimum cut, the cut itself and the capacities it was given."""
+    import networkx
+
+    import gridcut
+
+    if G.is_multigraph():
+        raise networkx.NetworkXError("MultiGraph and MultiDiGraph not supported (yet).")
+    for node in (s, t):
+        if node not in G.index:
+            raise networkx.NetworkXError(f"node {node!s} not in graph")
+    if s == t:
+        raise networkx.NetworkXError("source and sink are the same node")
+    n = len(G.nodes)
+    capacities, total = _capacities(G, name)
+    source, sink = np.zeros(n, capacities.dtype), np.zeros(n, capacities.dtype)
+    source[G.index[s]] = sink[G.index[t]] = 2 * total + 1
+    cut = gridcut.graph_max_flow((G.indptr, G.indices, capacities, (n, n)), source, sink)
+    if cut.value > 1.5 * total + 0.5:  # twice that with an infinite path, else at most the sum
+        raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
+    return cut.value, cut.labels, cut, capacities

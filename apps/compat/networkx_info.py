@@ -1,0 +1,22 @@
+"""What networkx is told about the backend when networkx itself is imported: so this file imports nothing."""
+
+FUNCTIONS = {
+    "hopcroft_karp_matching": "Also `maximum_matching`.",
+    "minimum_weight_full_matching": "Without a dense matrix, and exact for integers.",
+    "maximal_matching": "Chosen automatically only for graphs that have been converted already.",
+    "maximum_flow": "Without `flow_func`.",
+    "maximum_flow_value": "Without `flow_func`.",
+    "minimum_cut": "Without `flow_func`; the partition is that of networkx.",
+    "minimum_cut_value": "Without `flow_func`.",
+}
+
+
+def get_info() -> dict:
+    """The functions of the backend, for networkx's documentation and dispatch."""
+    return {
+        "backend_name": "cutmatch",
+        "project": "cutmatch",
+        "package": "apps.compat.networkx",
+        "short_summary": "Exact matchings, assignments and minimum cuts, compiled.",
+        "functions": {name: {"additional_docs": text} for name, text in FUNCTIONS.items()},
+    }

@@ -1,0 +1,188 @@
+"""The jobs of `cutmatch demo`: each yields rows of the table, and writes the figures of these rows."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from apps.sample_strokes import EXAMPLES, Example, strokes_of
+
+PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
+
+
+def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: float, method: str, files) -> dict:
+    """Row of the table and the report, with the numbers `measured` after the text `found` about them."""
+    row = {"job": job, "image": name, "width": shape[1], "height": shape[0], "given": given, "found": found}
+    return row | measured | {"seconds": round(seconds, 3), "method": method, "files": [str(path) for path in files]}
+
+
+def segment_example(example: Example, folder: Path, device: str) -> dict:
+    """Segment an example and write its figures; return a row of the table."""
+    import skimage.data
+
+    from apps.common.figures import overlay, side_by_side, with_marks
+    from apps.common.images import to_rgb, write_image
+    from apps.segment import segment_marked
+    from apps.segment.matte import cut_out
+    from apps.segment.strokes import marks_of_box
+
+    rgb = to_rgb(getattr(skimage.data, example.name)())
+    shape = rgb.shape[:2]
+    marks = strokes_of(example, shape) if example.box is None else marks_of_box(example.box, shape)
+    start = time.perf_counter()
+    result = segment_marked(rgb, marks, fill_holes=True, device=device)
+    seconds = time.perf_counter() - start
+    cutout = cut_out(rgb, result.mask)
+    figure = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
+    files = [
+        write_image(folder / f"{example.name}-segment.png", figure),
+        write_image(folder / f"{example.name}-cutout.png", cutout),
+    ]
+    share, energy = 100.0 * float(result.mask.mean()), result.energies[-1]
+    given = f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box"
+    found = f"{share:.1f} % object, energy {energy:.0f}"
+    measured = {"rounds": len(result.energies), "energy": round(energy, 1), "object_percent": round(share, 1)}
+    method = f"{result.device}, {result.method}"
+    return row("segment", example.name, shape, given, found, measured, seconds, method, files)
+
+
+def segment_examples(folder: Path, device: str):
+    """Rows of the examples."""
+    for example in EXAMPLES:
+        yield segment_example(example, folder, device)
+
+
+def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
+    """Compute the flow between two frames and write its figure; return a row of the table."""
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_rgb, write_image
+    from apps.flow import flow
+    from apps.flow import flow_figures as drawing
+    from apps.flow.flow_scores import score_flow
+
+    start = time.perf_counter()
+    result = flow(sample.first, sample.second, device=device)
+    seconds = time.perf_counter() - start
+    scores = score_flow(result.flow, sample.flow, sample.known).as_dict()
+    longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
+    figure = side_by_side(
+        drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
+        drawing.flow_figure(result.flow, max_motion=longest),
+        drawing.flow_figure(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
+    )
+    files = [write_image(folder / f"{name}-flow.png", figure)]
+    found = f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px"
+    measured = {"matches": len(result.matches), "epe": round(scores["epe"], 4)}
+    return row("flow", name, sample.known.shape, "2 frames", found, measured, seconds, "exact assignment", files)
+
+
+def compute_flows(folder: Path, device: str):
+    """Rows of the pairs of frames."""
+    from apps.motion import samples
+
+    for name, sample in PAIRS:
+        yield compute_flow(name, getattr(samples, sample)(), folder, device)
+
+
+def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
+    """Divide an image into superpixels and write a figure; return a row of the table."""
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_rgb, write_image
+    from apps.superpixels import superpixels
+    from apps.superpixels.regions import mean_figure, outline_figure
+
+    found = superpixels(rgb, regions)
+    rgb = to_rgb(rgb)
+    figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
+    files = [write_image(folder / f"{name}-superpixels.png", figure)]
+    text, seconds = f"{found.regions} regions", found.seconds["total"]
+    return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
+
+
+def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
+    """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
+    from skimage.metrics import peak_signal_noise_ratio
+
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_bytes, write_image
+    from apps.denoise import denoise
+
+    noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
+    noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
+    start = time.perf_counter()
+    restored = to_bytes(denoise(noisy, device=device).image)
+    seconds = time.perf_counter() - start
+    before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
+    figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
+    files = [write_image(folder / f"{name}-denoised.png", figure)]
+    given, found = f"noise of {sigma:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
+    measured = {"psnr": round(float(after), 2)}
+    return row("denoise", name, clean.shape, given, found, measured, seconds, "exact cuts", files)
+
+
+def compute_disparities(sample, name: str, folder: Path) -> dict:
+    """Compute the disparities of a pair with horizontal motion and write a figure; return a row of the table."""
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_bytes, to_rgb, write_image
+    from apps.stereo import stereo
+    from apps.stereo.disparity_figures import disparity_figure
+
+    truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
+    most = float(np.nanmax(truth))
+    start = time.perf_counter()
+    found = stereo(sample.first, sample.second)
+    seconds = time.perf_counter() - start
+    off = np.abs(found.disparity - truth)[sample.known] > 1
+    drawn = disparity_figure(found.disparity, most)  # with the scale below
+    below = len(drawn) - len(truth)
+    pair = (
+        np.pad(to_bytes(to_rgb(image)), ((0, below), (0, 0), (0, 0)), constant_values=255)
+        for image in (sample.first, sample.second)
+    )
+    figure = side_by_side(*pair, drawn, disparity_figure(np.nan_to_num(truth), most))
+    files, share = [write_image(folder / f"{name}-stereo.jpg", figure)], 100.0 * float(off.mean())
+    text, measured = f"{share:.1f} % off by more than 1 px", {"bad_percent": round(share, 2)}
+    return row("stereo", name, truth.shape, "2 images", text, measured, seconds, "alpha-expansion", files)
+
+
+def label_and_restore(folder: Path, device: str):
+    """Rows of the superpixels and of the denoised image."""
+    import skimage.data
+
+    yield divide_into_superpixels(skimage.data.astronaut(), "astronaut", folder)
+    yield restore(skimage.data.camera(), "camera", folder, device)
+
+
+def compute_real_disparities(folder: Path, device: str):
+    """The row of a pair of photographs."""
+    from apps.motion import samples
+
+    yield compute_disparities(samples.stereo_pair(), "motorcycle", folder)
+
+
+def compute_exact_disparities(folder: Path, device: str):
+    """The row of a pair whose disparities are known exactly: a person before a slanted wall."""
+    import skimage.data
+
+    from apps.common.images import to_rgb
+    from apps.segment import segment_marked
+    from apps.stereo.stereo_samples import layered_pair
+
+    photo = np.ascontiguousarray(skimage.data.astronaut())
+    marks = strokes_of(EXAMPLES[0], photo.shape[:2])
+    person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
+    yield compute_disparities(layered_pair(photo, person), "astronaut", folder)
+
+
+def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
+    """uint8 RGB of an RGBA image over a grey checkerboard, as image viewers show transparency."""
+    y, x = np.indices(rgba.shape[:2]) // size
+    board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
+    alpha = rgba[..., 3:] / 255.0
+    return np.uint8(alpha * rgba[..., :3] + (1 - alpha) * board + 0.5)
+
+
+# A job is called with the folder and the device, and yields rows of the table.  Jobs of one list use the same kernels,
+# or those that the other list has compiled by then, and both lists take about the same time.
+JOBS = (segment_examples, label_and_restore, compute_exact_disparities)
+SECOND_JOBS = (compute_real_disparities, compute_flows)

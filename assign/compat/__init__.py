@@ -1,0 +1,1 @@
+"""SciPy's and lap's functions, to be used by changing one import line."""

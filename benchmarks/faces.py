@@ -1,0 +1,367 @@
+"""`python -m benchmarks faces`: the functions of compat/ against those of the libraries whose interface they have.
+
+The same call on the same arguments, interleaved, the median of --repeats rounds.  Calls that take less than a
+millisecond are repeated in a loop.  A row appears only if both results are equally good: equal totals, values and
+segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown.
+
+"conversion" says whether a graph of networkx is converted in each call, or was before.
+"""
+
+import time
+import warnings
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse
+from scipy.sparse import csgraph
+
+import assign
+import matching
+from assign.compat import lap as our_lap
+from benchmarks import command
+from benchmarks.table import header, markdown
+from gridcut.compat.scipy import maximum_flow
+
+COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio", "theirs wrong %", "ours wrong %")
+MIN_SECONDS = 0.001  # of one measurement
+PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "opencv-python-headless", "scikit-image", "numba", "numpy"]
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    report = header("Other libraries' functions", PACKAGES)
+    print(report, flush=True)
+    rows = []
+    for name, rows_of in FACES.items():
+        if name in options.faces:
+            try:
+                rows += rows_of(options.repeats, options.quick)
+            except ImportError as error:
+                print(f"{name}: left out, {error}")
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
+
+
+def compared(face, problem, theirs, ours, repeats, wrong=("", "")):
+    """One row of the table, from two callables."""
+    loops = []
+    for run in (theirs, ours):
+        begin = time.perf_counter()
+        run()
+        loops.append(max(1, int(MIN_SECONDS / max(time.perf_counter() - begin, 1e-7))))
+    seconds = [[], []]
+    for _ in range(repeats):
+        for run, count, taken in zip((theirs, ours), loops, seconds, strict=True):
+            begin = time.perf_counter()
+            for _ in range(count):
+                run()
+            taken.append((time.perf_counter() - begin) / count)
+    their, our = (1e3 * float(np.median(taken)) for taken in seconds)
+    row = [face, problem, f"{their:.3g}", f"{our:.3g}", f"{their / our:.1f}", *wrong]
+    print("  ".join(row), flush=True)
+    return row
+
+
+def _same(ours, theirs, what):
+    if not np.isclose(ours, theirs, rtol=1e-9):
+        raise AssertionError(f"{what}: {ours} is not {theirs}")
+
+
+def scipy_rows(repeats, quick):
+    rows, rng = [], np.random.default_rng(1)
+    for n in (20, 200) if quick else (20, 200, 1000, 2000):
+        cost = rng.random((n, n))
+        pairs = [one(cost) for one in (scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment)]
+        _same(*(cost[found].sum() for found in pairs), "linear_sum_assignment")
+        rows.append(
+            compared(
+                "SciPy linear_sum_assignment", f"{n} x {n} floats",
+                lambda cost=cost: scipy.optimize.linear_sum_assignment(cost),
+                lambda cost=cost: assign.linear_sum_assignment(cost), repeats,
+            )
+        )  # fmt: skip
+    for n in (500,) if quick else (1000, 10_000):
+        graph = _sparse(n, 10, rng)
+        solvers = csgraph.min_weight_full_bipartite_matching, assign.min_weight_full_bipartite_matching
+        _same(*(graph[solve(graph)].sum() for solve in solvers), "min_weight_full_bipartite_matching")
+        rows.append(
+            compared(
+                "SciPy min_weight_full_bipartite_matching", f"{n} rows, {graph.nnz} edges",
+                lambda graph=graph: csgraph.min_weight_full_bipartite_matching(graph),
+                lambda graph=graph: assign.min_weight_full_bipartite_matching(graph), repeats,
+            )
+        )  # fmt: skip
+        thin = scipy.sparse.random_array((n * 10, n * 10), density=0.3 / n, rng=rng, format="csr")
+        sizes = [
+            int((one(thin) >= 0).sum())
+            for one in (csgraph.maximum_bipartite_matching, matching.maximum_bipartite_matching)
+        ]
+        _same(*sizes, "maximum_bipartite_matching")
+        rows.append(
+            compared(
+                "SciPy maximum_bipartite_matching", f"{10 * n} rows, {thin.nnz} edges",
+                lambda thin=thin: csgraph.maximum_bipartite_matching(thin),
+                lambda thin=thin: matching.maximum_bipartite_matching(thin), repeats,
+            )
+        )  # fmt: skip
+        flow = scipy.sparse.csr_array(_sparse(n, 10, rng).astype(np.int32))
+        _same(*(one(flow, 0, n - 1).flow_value for one in (csgraph.maximum_flow, maximum_flow)), "maximum_flow")
+        rows.append(
+            compared(
+                "SciPy maximum_flow", f"{n} nodes, {flow.nnz} edges, one source",
+                lambda flow=flow, n=n: csgraph.maximum_flow(flow, 0, n - 1),
+                lambda flow=flow, n=n: maximum_flow(flow, 0, n - 1), repeats,
+            )
+        )  # fmt: skip
+    grid = _terminal_grid(32 if quick else 128, rng)
+    ends = grid.shape[0] - 2, grid.shape[0] - 1
+    _same(*(one(grid, *ends).flow_value for one in (csgraph.maximum_flow, maximum_flow)), "maximum_flow")
+    rows.append(
+        compared(
+            "SciPy maximum_flow", f"grid of {ends[0]} pixels with terminals",
+            lambda: csgraph.maximum_flow(grid, *ends), lambda: maximum_flow(grid, *ends), min(repeats, 3),
+        )
+    )  # fmt: skip
+    return rows
+
+
+def _sparse(n, degree, rng):
+    """A sparse matrix with a full matching."""
+    row, col = np.repeat(np.arange(n), degree), rng.integers(0, n, n * degree)
+    row, col = np.concatenate((row, np.arange(n))), np.concatenate((col, rng.permutation(n)))
+    graph = scipy.sparse.coo_array((rng.integers(1, 10_000, len(row)), (row, col)), shape=(n, n)).tocsr()
+    graph.sum_duplicates()
+    return graph
+
+
+def _terminal_grid(side, rng):
+    pixels = np.arange(side * side).reshape(side, side)
+    tails = [pixels[:, :-1], pixels[:, 1:], pixels[:-1], pixels[1:]]
+    heads = [pixels[:, 1:], pixels[:, :-1], pixels[1:], pixels[:-1]]
+    source, sink = side * side, side * side + 1
+    tail = np.concatenate([one.ravel() for one in tails] + [np.full(side * side, source), pixels.ravel()])
+    head = np.concatenate([one.ravel() for one in heads] + [pixels.ravel(), np.full(side * side, sink)])
+    capacity = rng.integers(1, 60, len(tail)).astype(np.int32)
+    return scipy.sparse.csr_array((capacity, (tail, head)), shape=(sink + 1, sink + 1))
+
+
+def lap_rows(repeats, quick):
+    import lap
+
+    rows, rng = [], np.random.default_rng(2)
+    cases = [((12, 15), 0.5), ((60, 50), 0.3), ((300, 200), 0.02), ((1000, 1000), np.inf), ((1500, 1000), 0.01)]
+    for shape, limit in cases[: 3 if quick else None]:
+        cost = rng.random(shape)
+        keywords = {"extend_cost": True, "cost_limit": limit}
+        _same(our_lap.lapjv(cost, **keywords)[0], lap.lapjv(cost, **keywords)[0], "lapjv")
+        rows.append(
+            compared(
+                "lapx lapjv", f"{shape[0]} x {shape[1]}" + (f", cost_limit {limit}" if limit < np.inf else ""),
+                lambda cost=cost, keywords=keywords: lap.lapjv(cost, **keywords),
+                lambda cost=cost, keywords=keywords: our_lap.lapjv(cost, **keywords), repeats,
+            )
+        )  # fmt: skip
+    matrix = _sparse(200 if quick else 2000, 10, rng)
+    problem = matrix.shape[0], matrix.data.astype(float), matrix.indptr, matrix.indices
+    _same(our_lap.lapmod(*problem)[0], lap.lapmod(*problem)[0], "lapmod")
+    rows.append(
+        compared(
+            "lapx lapmod", f"{problem[0]} rows, {matrix.nnz} pairs",
+            lambda: lap.lapmod(*problem), lambda: our_lap.lapmod(*problem), repeats,
+        )
+    )  # fmt: skip
+    costs = rng.random((200, 40, 40))
+    rows.append(
+        compared(
+            "lapx lapjvx_batch", "200 of 40 x 40", lambda: lap.lapjvx_batch(costs, n_threads=1),
+            lambda: our_lap.lapjvx_batch(costs, n_threads=1), repeats,
+        )
+    )  # fmt: skip
+    return rows
+
+
+def maxflow_rows(repeats, quick):
+    import maxflow
+
+    import gridcut.compat.maxflow as ours
+
+    rng = np.random.default_rng(3)
+    side = 64 if quick else 512
+    noisy = np.clip(
+        255 * (np.hypot(*(np.mgrid[:side, :side] - side / 2)) < side / 3) + rng.normal(0, 90, (side, side)), 0, 255
+    )
+    noisy = noisy.astype(int)
+    weights = rng.integers(0, 100, (side, side))
+    n = 2000 if quick else 100_000
+    ends, capacity, terminal = rng.integers(0, n, (2, 4 * n)), rng.integers(1, 50, 4 * n), rng.integers(0, 100, n)
+    structure = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1]])
+
+    def restored(module):
+        graph = module.Graph[int]()
+        nodes = graph.add_grid_nodes(noisy.shape)
+        graph.add_grid_edges(nodes, 50)
+        graph.add_grid_tedges(nodes, noisy, 255 - noisy)
+        return graph.maxflow(), graph.get_grid_segments(nodes)
+
+    def weighted(module):
+        graph = module.Graph[float]()
+        nodes = graph.add_grid_nodes(noisy.shape)
+        graph.add_grid_edges(nodes, weights, structure=structure, symmetric=True)
+        graph.add_grid_tedges(nodes, noisy, 255 - noisy)
+        return graph.maxflow(), graph.get_grid_segments(nodes)
+
+    def any_graph(module):
+        graph = module.Graph[int]()
+        nodes = graph.add_nodes(n)
+        graph.add_edges(*ends, capacity, capacity)
+        graph.add_grid_tedges(nodes, terminal, 100 - terminal)
+        return graph.maxflow(), graph.get_grid_segments(nodes)
+
+    def one_by_one(module):
+        graph = module.Graph[int]()
+        graph.add_nodes(3000)
+        for i in range(2999):
+            graph.add_edge(i, i + 1, 3, 2)
+            graph.add_tedge(i, i % 7, i % 5)
+        return graph.maxflow(), graph.get_grid_segments(np.arange(3000))
+
+    names = {
+        restored: f"restoration, {side}², one weight",
+        weighted: f"8 neighbours, {side}², weights as floats",
+        any_graph: f"any graph, {n} nodes, {4 * n} edges",
+        one_by_one: "3000 nodes, one call per edge",
+    }
+    rows = []
+    for run, problem in names.items():
+        (value, labels), (their_value, their_labels) = run(ours), run(maxflow)
+        _same(value, their_value, problem)
+        if not (labels == their_labels).all():
+            raise AssertionError(f"{problem}: segments differ")
+        rows.append(compared("PyMaxflow", problem, lambda run=run: run(maxflow), lambda run=run: run(ours), repeats))
+    unary, binary = rng.random((side // 4, side // 4, 6)), 0.3 * (1 - np.eye(6))
+    rows.append(
+        compared(
+            "PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²",
+            lambda: maxflow.aexpansion_grid(unary, binary), lambda: ours.aexpansion_grid(unary, binary), repeats,
+        )
+    )  # fmt: skip
+    return rows
+
+
+def networkx_rows(repeats, quick):
+    import networkx as nx
+
+    if "cutmatch" not in nx.config.backends:
+        raise ImportError("networkx finds no backend 'cutmatch': install this distribution")
+    nx.config.warnings_to_ignore.add("cache")
+    rows, rng = [], np.random.default_rng(4)
+    for n, edges in ((300, 1000),) if quick else ((500, 1000), (5000, 50_000)):
+        graph = nx.Graph()
+        graph.add_nodes_from(range(2 * n))
+        ends = np.stack((rng.integers(0, n, edges), rng.integers(n, 2 * n, edges)), axis=1).tolist()
+        graph.add_edges_from(ends)
+        directed = nx.gnm_random_graph(2 * n, edges, seed=1, directed=True)
+        nx.set_edge_attributes(directed, {e: int(rng.integers(1, 50)) for e in directed.edges}, "capacity")
+        weighted = graph.copy()
+        weighted.add_edges_from((i, n + i) for i in range(n))
+        nx.set_edge_attributes(weighted, {e: int(rng.integers(1, 999)) for e in weighted.edges}, "weight")
+        calls = {
+            "maximum_matching": (nx.bipartite.maximum_matching, graph, range(n)),
+            "minimum_cut": (nx.minimum_cut, directed, 0, 2 * n - 1),
+            "maximum_flow": (nx.maximum_flow, directed, 0, 2 * n - 1),
+            "maximal_matching": (nx.maximal_matching, graph),
+        }
+        if n <= 500:  # networkx makes a dense matrix
+            calls["minimum_weight_full_matching"] = (nx.bipartite.minimum_weight_full_matching, weighted, range(n))
+        for name, (function, given, *rest) in calls.items():
+            for is_cached in (False, True):
+
+                def ours(function=function, given=given, rest=rest, is_cached=is_cached):
+                    if not is_cached:
+                        given.__networkx_cache__.clear()
+                    return function(given, *rest, backend="cutmatch")
+
+                rows.append(
+                    compared(
+                        f"networkx {name}",
+                        f"{2 * n} nodes, {given.number_of_edges()} edges, conversion {'before' if is_cached else 'in'}",
+                        lambda function=function, given=given, rest=rest: function(given, *rest, backend="networkx"),
+                        ours, min(repeats, 3),
+                    )
+                )  # fmt: skip
+    return rows
+
+
+def opencv_rows(repeats, quick):
+    import cv2
+
+    from apps.compat.cv2 import GC_INIT_WITH_RECT, grabCut
+
+    rows = []
+    for side in (100,) if quick else (400, 1000):
+        y, x = np.mgrid[:side, :side] / side
+        truth = (np.hypot(y - 0.5, x - 0.45) < 0.25) | (np.hypot(y - 0.55, x - 0.75) < 0.1)
+        rng = np.random.default_rng(5)
+        colours = np.where(truth[..., None], (70, 110, 170), (150, 130, 90)) + 60 * np.sin(9 * x + 5 * y)[..., None]
+        image = np.clip(colours + rng.normal(0, 25, (side, side, 3)), 0, 255).astype(np.uint8)
+        rectangle = int(0.12 * side), int(0.15 * side), int(0.78 * side), int(0.7 * side)
+
+        def run(function, image=image, rectangle=rectangle):
+            return function(image, None, rectangle, None, None, 5, GC_INIT_WITH_RECT)[0] & 1
+
+        wrong = tuple(f"{100 * (run(function) != truth).mean():.2f}" for function in (cv2.grabCut, grabCut))
+        rows.append(
+            compared(
+                "OpenCV grabCut", f"{side}², a rectangle, 5 rounds",
+                lambda run=run: run(cv2.grabCut), lambda run=run: run(grabCut), min(repeats, 3), wrong,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def skimage_rows(repeats, quick):
+    from skimage.data import binary_blobs
+    from skimage.segmentation import random_walker
+
+    from apps.compat.skimage import graph_cut
+
+    rows = []
+    for shape in ((48, 48),) if quick else ((128, 128), (512, 512), (40, 40, 40)):
+        truth = binary_blobs(length=shape[0], n_dim=len(shape), rng=1) + 1
+        data = truth + np.random.default_rng(6).normal(0, 0.35, shape)
+        labels = np.where(data < 0.68, 1, np.where(data > 2.32, 2, 0))
+        wrong = tuple(f"{100 * (one(data, labels) != truth).mean():.2f}" for one in (_walk(random_walker), graph_cut))
+        rows.append(
+            compared(
+                "scikit-image random_walker", f"{' x '.join(map(str, shape))}, seeds in the tails",
+                lambda data=data, labels=labels: _walk(random_walker)(data, labels),
+                lambda data=data, labels=labels: graph_cut(data, labels), min(repeats, 3), wrong,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _walk(random_walker):
+    def run(data, labels):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return random_walker(data, labels)
+
+    return run
+
+
+FACES = {
+    "scipy": scipy_rows,
+    "lap": lap_rows,
+    "maxflow": maxflow_rows,
+    "networkx": networkx_rows,
+    "opencv": opencv_rows,
+    "skimage": skimage_rows,
+}
+
+
+def _parser():
+    parser = command.parser("faces", __doc__, "faces-cpu")
+    parser.add_argument("--faces", nargs="*", choices=list(FACES), default=list(FACES), help="which (default: all)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="rounds (default: 5)")
+    parser.add_argument("--quick", action="store_true", help="small problems")
+    return parser

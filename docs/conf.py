@@ -1,0 +1,193 @@
+"""Settings of the site:  python -m sphinx -W -b html docs build/site
+
+Pages of the API and copies of pages outside docs/ are written to docs/generated/ when the build starts.  On GitHub the
+pages of docs/ are read as they are.
+"""
+
+import importlib
+import inspect
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS, GENERATED = ROOT / "docs", ROOT / "docs/generated"
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "cutmatch"
+author = "cutmatch developers"
+copyright = author
+version = release = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["images/README.md", "generated/gallery/**/*.ipynb", "gallery/README.txt"]
+language = "en"  # the script of the search page cannot read the translations for en_GB
+default_role = "obj"
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+
+autodoc_typehints = "none"  # the docstrings name the types, with shapes
+autosummary_generate = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+add_module_names = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated/gallery",
+    "filename_pattern": "plot_",
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,  # its page would load scripts from the network
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "capture_repr": (),
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("matplotlib",),
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "cutmatch"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "cutmatch"},
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "back_to_top_button": True,
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"index": []}
+copybutton_exclude = ".linenos, .gp, .go"
+
+# Pages outside docs/ that the site contains.
+COPIES = {
+    ROOT / "CONTRIBUTING.md": GENERATED / "contributing.md",
+    ROOT / "CHANGELOG.md": GENERATED / "changelog.md",
+    ROOT / "data/README.md": GENERATED / "data.md",
+    **{path: GENERATED / "results" / path.name for path in sorted((ROOT / "benchmarks/results").glob("*.md"))},
+}
+
+
+def relinked(text: str, source: Path, page: Path) -> str:
+    """Text of `source`, with its links as the page at `page` needs them.
+
+    Links to copied pages lead to the copies.  Links to folders and programs, which only the repository has, become
+    plain text.
+    """
+
+    def replace(match: re.Match) -> str:
+        mark, name, path, anchor = match.groups()
+        if re.match(r"[a-z]+:", path) or not path:
+            return match[0]
+        target = (source.parent / path).resolve()
+        target = COPIES.get(target, DOCS / "index.md" if target == ROOT / "README.md" else target)
+        if target == DOCS / "gallery":
+            target = GENERATED / "gallery/index.rst"
+        elif target.is_relative_to(DOCS / "gallery"):
+            target = GENERATED / "gallery" / target.name
+        if target.is_relative_to(DOCS) and target.suffix in (".md", ".rst", ".png", ".jpg"):
+            return f"{mark}[{name}]({os.path.relpath(target, page.parent)}{anchor or ''})"
+        return name if name.startswith("`") or " " in name else f"`{name}`"
+
+    return re.sub(r"(!?)\[([^\]\n]*)\]\(([^)\s#]*)(#[^)\s]*)?\)", replace, text)
+
+
+def relink(app, docname, content) -> None:
+    page = Path(app.srcdir) / f"{docname}.md"
+    if page.exists() and not page.is_relative_to(GENERATED):
+        content[0] = relinked(content[0], page, page)
+    if docname == "index":
+        for name in ("coming-from/index", "generated/coming-from"):
+            if (DOCS / f"{name}.md").exists():
+                content[0] = content[0].replace("\nnotes/index\n", f"\n{name}\nnotes/index\n")
+
+
+def hide_constructor(app, what, name, thing, options, signature, returned):
+    """Results are made by functions: the arguments of their classes are no part of the interface."""
+    if what == "class" and "_" in str(signature) and re.search(r"[(, ]_\w", str(signature)):
+        return "", None
+    return None
+
+
+def escape_stars(app, what, name, thing, options, lines) -> None:
+    """Shapes such as (2, *grid) are no emphasis."""
+    lines[:] = [re.sub(r"(?<![\\*])\*(?=grid)", r"\\*", line) for line in lines]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file if its text is another, so that a second build reads only what has changed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
+
+
+def api_page(package: str, names: list[str], summary: str) -> str:
+    """Functions and classes of a package, each with a page of its own."""
+    module = importlib.import_module(package)
+    found = {name: getattr(module, name) for name in names}
+    # CertificateError of assign and matching is that of gridcut.
+    members = {name: thing for name, thing in found.items() if thing.__module__.startswith(package.split(".")[0])}
+    functions = [name for name, thing in members.items() if inspect.isfunction(thing)]
+    classes = [name for name, thing in members.items() if inspect.isclass(thing)]
+    page = [package, "=" * len(package), "", summary, ""]
+    for title, listed in (("Functions", functions), ("Classes", classes)):
+        if listed:
+            page += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: members", "   :nosignatures:", ""]
+            page += [*(f"   {package}.{name}" for name in sorted(listed)), ""]
+    return "\n".join(page)
+
+
+def packages() -> list[str]:
+    """The solvers, and the modules of apps, and of the folders there, that say by `__all__` what is public."""
+    files = [*(ROOT / "apps").glob("*/__init__.py"), *(ROOT / "apps/compat").glob("*.py")]
+    public = [path.relative_to(ROOT).with_suffix("") for path in files if "__all__" in path.read_text("utf-8")]
+    return ["gridcut", "assign", "matching", *sorted(".".join(path.parts).removesuffix(".__init__") for path in public)]
+
+
+def write_pages() -> None:
+    """Write the pages of docs/generated/, except those of the gallery."""
+    for source, page in COPIES.items():
+        write(page, relinked(source.read_text("utf-8"), source, page))
+    tables = "\n".join(
+        f"{page.stem} <results/{page.stem}>" for page in COPIES.values() if page.parent.name == "results"
+    )
+    write(GENERATED / "tables.md", f"# All tables\n\n```{{toctree}}\n:maxdepth: 1\n\n{tables}\n```\n")
+    for package in packages():
+        module = importlib.import_module(package)
+        summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        write(GENERATED / "api" / f"{package}.rst", api_page(package, list(module.__all__), summary))
+    pages = sorted(path.stem for path in (DOCS / "coming-from").glob("*.md"))
+    if pages and "index" not in pages:
+        listed = "\n".join(f"../coming-from/{name}" for name in pages)
+        text = f"# Coming from other libraries\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+        write(GENERATED / "coming-from.md", text)
+
+
+def setup(app) -> None:
+    write_pages()
+    app.connect("source-read", relink)
+    app.connect("autodoc-process-signature", hide_constructor, priority=900)
+    app.connect("autodoc-process-docstring", escape_stars, priority=900)  # after numpydoc

@@ -1,0 +1,378 @@
+"""GraphInt and GraphFloat: PyMaxflow's graphs, which collect nodes and arcs and are solved at once.
+
+A grid is a graph whose nodes come from one call of add_grid_nodes with up to three axes, and whose arcs come from calls
+of add_grid_edges with all of these nodes, without `periodic`.  Its arcs are kept as one array per offset.  All others
+are kept as lists of arcs.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gridcut.compat.maxflow.solution import Arcs, Solution, drawn, solve_graph, solve_grid
+from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
+
+__all__ = ["GraphFloat", "GraphInt"]
+
+NOT_IN_GRAPH = "the node is not in the graph"
+
+
+class _Network:
+    """What both graphs share; `_dtype` is the type of their capacities.
+
+    Arcs are added to `_arcs` in both directions; `_pending` are those of add_edge, as numbers.
+    """
+
+    _dtype: type = np.int64
+    _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
+
+    def __init__(self, est_node_num: int = 0, est_edge_num: int = 0):
+        """Make an empty graph; the estimates are accepted, without effect."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Remove all nodes and edges."""
+        self._node_count = self._arc_count = 0
+        self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
+        self._grid_arcs: list[tuple] = []  # (offset, capacities, symmetric)
+        self._arcs: list[Arcs] = []
+        self._pending: list[tuple] = []
+        self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
+        self._single_terminals: list[tuple] = []  # the same for one node each
+        self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
+        self._solution: Solution | None = None
+
+    def copy(self) -> "_Network":
+        """A copy with all nodes, edges and capacities, and the segments."""
+        other = type(self)()
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, list) else value)
+        return other
+
+    def add_nodes(self, num_nodes: int) -> np.ndarray:
+        """Add nodes; their numbers, int64 (num_nodes,)."""
+        count = int(num_nodes)
+        if count < 0:
+            raise ValueError(f"num_nodes must be 0 or more, got {num_nodes}")
+        self._leave_grid()
+        return self._added(count)
+
+    def add_grid_nodes(self, shape: Any) -> np.ndarray:
+        """Add the nodes of a grid; their numbers, int64, in an array of this shape."""
+        sides = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+        if not all(isinstance(side, int | np.integer) for side in sides):
+            raise TypeError(f"shape must hold integers, got {shape!r}")
+        if min(sides, default=0) < 0:
+            raise ValueError(f"shape must not be negative, got {shape!r}")
+        if self._node_count == 0 and 1 <= len(sides) <= 3 and 0 not in sides:
+            self._grid = tuple(map(int, sides))
+        else:
+            self._leave_grid()
+        return self._added(int(np.prod(sides, dtype=np.int64))).reshape(sides)
+
+    def _added(self, count: int) -> np.ndarray:
+        self._changed()
+        self._node_count += count
+        return np.arange(self._node_count - count, self._node_count)
+
+    def _changed(self) -> None:
+        self._solution = None
+
+    def _leave_grid(self) -> None:
+        """Convert the arcs of a grid to a list."""
+        if self._grid is None:
+            return
+        nodes, arcs = np.arange(self._node_count).reshape(self._grid), self._grid_arcs
+        self._grid, self._grid_arcs = None, []
+        for offset, capacity, symmetric in arcs:
+            self._add_offset(nodes, offset, capacity, symmetric, (False,) * nodes.ndim)
+
+    def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
+        """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
+        number = self._cast
+        try:
+            tail, head, forward, back = int(i), int(j), number(capacity), number(rcapacity)
+        except (TypeError, ValueError):
+            raise TypeError("add_edge takes two numbers of nodes and two capacities") from None
+        if not (0 <= tail < self._node_count and 0 <= head < self._node_count):
+            which = "second" if 0 <= tail < self._node_count else "first"
+            raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
+        if not (forward >= 0 and back >= 0):
+            raise _bad_capacity()
+        if self._grid is not None:
+            self._leave_grid()
+        if tail != head:
+            self._solution = None
+            self._pending.append((tail, head, forward, back))
+            self._arc_count += 2
+
+    def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
+        """Add many edges, given by four arrays of one axis."""
+        tail, head = _nodes(i), _nodes(j)
+        if tail.ndim != 1 or tail.shape != head.shape:
+            raise ValueError(f"i and j must be vectors of the same length, got shapes {tail.shape} and {head.shape}")
+        forward, back = (np.broadcast_to(self._array(one), tail.shape) for one in (capacity, rev_capacity))
+        self._leave_grid()
+        self._add_arcs(tail, head, forward.copy(), back.copy())
+
+    def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
+        """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
+        try:
+            node, source, sink = int(i), self._cast(cap_source), self._cast(cap_sink)
+        except (TypeError, ValueError):
+            raise TypeError("add_tedge takes the number of a node and two capacities") from None
+        if not 0 <= node < self._node_count:
+            raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
+        self._solution = None
+        self._single_terminals.append((node, source, sink))
+
+    def add_grid_tedges(self, nodeids: np.ndarray, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
+        """The same for many nodes; the capacities are broadcast to the shape of `nodeids`."""
+        nodes = _id_array(nodeids)
+        source, sink = (np.broadcast_to(self._array(one), nodes.shape).ravel() for one in (sourcecaps, sinkcaps))
+        whole = self._is_whole_grid(nodes)
+        flat = nodes.ravel()
+        if not whole:
+            kept = flat >= 0
+            if not kept.all():
+                flat, source, sink = flat[kept], source[kept], sink[kept]
+            if flat.size and flat.max() >= self._node_count:
+                raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
+        self._changed()
+        self._terminals.append((None if whole else flat.copy(), source.copy(), sink.copy()))
+
+    def add_grid_edges(
+        self,
+        nodeids: np.ndarray,
+        weights: ArrayLike = 1,
+        structure: ArrayLike | None = None,
+        symmetric: bool = False,
+        periodic: Any = False,
+    ) -> None:
+        """Add the edges of a grid.
+
+        Parameters
+        ----------
+        nodeids : ndarray of int
+            Numbers of the nodes; negative ones are left out.
+        weights : array_like, default 1
+            Capacities, broadcast to the shape of `nodeids`.
+        structure : array_like, optional
+            For each neighbour of a node, which is in the middle, the factor of its weight; 0 for no edge.  Default:
+            `vonNeumann_structure` with ``directed=symmetric``.
+        symmetric : bool, default False
+            If True, add every edge in both directions.
+        periodic : bool, or one bool per axis, default False
+            Whether nodes at a side are neighbours of those at the opposite side.
+
+        Raises
+        ------
+        RuntimeError
+            If a node is not in the graph, or the structure has an even side.
+        ValueError
+            If shapes do not fit, or a capacity is negative or NaN.
+        """
+        nodes = _id_array(nodeids)
+        factors = vonNeumann_structure(nodes.ndim, bool(symmetric)) if structure is None else self._array(structure)
+        weight = self._array(weights)
+        if np.broadcast_shapes(weight.shape, nodes.shape) != nodes.shape:
+            raise ValueError(f"weights must be broadcastable to shape {nodes.shape}, got shape {weight.shape}")
+        wraps = (bool(periodic),) * nodes.ndim if np.ndim(periodic) == 0 else tuple(map(bool, periodic))
+        if len(wraps) != nodes.ndim:
+            raise RuntimeError(f"periodic must be one bool, or one per axis, {nodes.ndim}, got {len(wraps)}")
+        whole = not any(wraps) and self._is_whole_grid(nodes)
+        if not whole:
+            self._leave_grid()
+            if nodes.size and nodes.max() >= self._node_count:
+                raise RuntimeError("cannot add an edge; the second node is not in the graph")
+        self._changed()
+        for offset, factor in offsets_of(factors, nodes.ndim):
+            with np.errstate(invalid="ignore"):
+                capacity = weight * self._dtype(factor)
+            if not (capacity >= 0).all():
+                raise _bad_capacity()
+            if whole:
+                self._grid_arcs.append((offset, capacity, bool(symmetric)))
+                self._arc_count += 2 * _pairs(nodes.shape, offset)
+            else:
+                self._add_offset(nodes, offset, capacity, bool(symmetric), wraps, counted=True)
+
+    def _is_whole_grid(self, nodes) -> bool:
+        if self._grid is None or nodes.shape != self._grid or len(self._arcs) + len(self._pending):
+            return False
+        return np.array_equal(nodes.ravel(), np.arange(self._node_count))
+
+    def _add_offset(self, nodes, offset, capacity, symmetric, wraps, counted=False) -> None:
+        here, there = neighbours(nodes.shape, offset, wraps)
+        tail, head = nodes[here].ravel(), nodes[there].ravel()
+        forward = np.broadcast_to(capacity, nodes.shape)[here].ravel()
+        kept = (tail >= 0) & (head >= 0) & (tail != head)
+        if not kept.all():
+            tail, head, forward = tail[kept], head[kept], forward[kept]
+        self._arcs.append(Arcs(tail, head, forward, forward if symmetric else np.zeros_like(forward)))
+        self._arc_count += 2 * len(tail) if counted else 0
+
+    def _add_arcs(self, tail, head, forward, back) -> None:
+        for which, ends in (("first", tail), ("second", head)):
+            if ends.size and not 0 <= ends.min() <= ends.max() < self._node_count:
+                raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
+        if not ((forward >= 0).all() and (back >= 0).all()):
+            raise _bad_capacity()
+        self._changed()
+        kept = tail != head
+        self._arcs.append(Arcs(tail[kept], head[kept], forward[kept], back[kept]))
+        self._arc_count += 2 * len(self._arcs[-1].tail)
+
+    def maxflow(self, reuse_trees: bool = False) -> float:
+        """The value of the maximum flow, which is the capacity of the minimum cut; `reuse_trees` has no effect.
+
+        A second call after changes solves the changed problem, as PyMaxflow does.
+        """
+        if self._solution is None:
+            source, sink, shared = self._net_terminals()
+            if self._grid is not None:
+                solution = solve_grid(self._grid, self._grid_arcs, source, sink)
+            else:
+                solution = solve_graph(self._all_arcs(), source, sink)
+            self._solution = solution._replace(value=solution.value + shared)
+            self._labels = solution.sink_side
+        return self._dtype(self._solution.value).item()
+
+    def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
+        source: np.ndarray = np.zeros(self._node_count, self._dtype)
+        sink: np.ndarray = np.zeros(self._node_count, self._dtype)
+        for nodes, *added in self._terminals:
+            if nodes is None:
+                source[: len(added[0])] += added[0]
+                sink[: len(added[1])] += added[1]
+            else:
+                np.add.at(source, nodes, added[0])
+                np.add.at(sink, nodes, added[1])
+        if self._single_terminals:
+            nodes, *added = zip(*self._single_terminals, strict=True)
+            np.add.at(source, list(nodes), np.array(added[0], self._dtype))
+            np.add.at(sink, list(nodes), np.array(added[1], self._dtype))
+            self._single_terminals = []
+        self._terminals = [(None, source, sink)]
+        shared = np.minimum(source, sink)
+        if not np.isfinite(shared).all():
+            node = int(np.flatnonzero(~np.isfinite(shared))[0])
+            raise ValueError(f"node {node} has terminal capacities {source[node]} and {sink[node]}; one must be finite")
+        return source - shared, sink - shared, shared.sum()
+
+    def _all_arcs(self) -> Arcs:
+        """All arcs in one list, for each edge one."""
+        if self._pending:
+            tail, head, forward, back = zip(*self._pending, strict=True)
+            ends = np.array(tail, np.int64), np.array(head, np.int64)
+            self._arcs.append(Arcs(*ends, np.array(forward, self._dtype), np.array(back, self._dtype)))
+            self._pending = []
+        empty = np.zeros(0, np.int64)
+        self._arcs = [Arcs(*(np.concatenate(parts) for parts in zip(*self._arcs, strict=True)))] if self._arcs else []
+        return self._arcs[0] if self._arcs else Arcs(empty, empty, empty.astype(self._dtype), empty.astype(self._dtype))
+
+    def get_segment(self, i: int) -> int:
+        """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
+        node = _node(i)
+        if not 0 <= node < self._node_count:
+            raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
+        return int(node < len(self._labels) and self._labels[node])
+
+    def get_grid_segments(self, nodeids: np.ndarray) -> np.ndarray:
+        """The segments of many nodes: bool, True on the sink side, in an array of the shape of `nodeids`."""
+        nodes = _id_array(nodeids)
+        if nodes.size and not 0 <= nodes.min() <= nodes.max() < self._node_count:
+            raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
+        labels = self._labels
+        if len(labels) < self._node_count:  # nodes that were added after the solution are free
+            labels = np.concatenate((labels, np.zeros(self._node_count - len(labels), bool)))
+        return labels[nodes]
+
+    def get_node_count(self) -> int:
+        """Number of nodes, without source and sink."""
+        return self._node_count
+
+    def get_edge_count(self) -> int:
+        """Number of directed edges between nodes: two for each edge that was added."""
+        return self._arc_count
+
+    get_node_num = get_node_count
+    get_edge_num = get_edge_count
+
+    def mark_node(self, i: int) -> None:
+        """Accepted, without effect, as is `reuse_trees`."""
+
+    def mark_grid_nodes(self, nodeids: np.ndarray) -> None:
+        """Accepted, without effect, as is `reuse_trees`."""
+
+    def get_nx_graph(self) -> Any:
+        """A networkx.DiGraph of the residual capacities (attribute "weight"), with the nodes "s" and "t".
+
+        Before `maxflow`, these are the capacities.  It is slow, and only for debugging.
+        """
+        source, sink, _ = self._net_terminals()
+        state = self.copy()
+        state._leave_grid()
+        labels = self.get_grid_segments(np.arange(self._node_count))
+        return drawn(state._all_arcs(), source, sink, labels, self._solution is not None)
+
+    def _array(self, values) -> np.ndarray:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"capacities must be numbers, got dtype {array.dtype}")
+        if array.dtype.kind == "f" and self._dtype is np.int64 and not np.isfinite(array).all():
+            raise ValueError("capacities of GraphInt must be finite; use GraphFloat for infinite ones")
+        return array.astype(self._dtype)
+
+
+class GraphInt(_Network):
+    """A graph with integer capacities, as PyMaxflow's `GraphInt` or ``Graph[int]``; int64, exact.
+
+    Examples
+    --------
+    >>> import gridcut.compat.maxflow as maxflow
+    >>> g = maxflow.Graph[int](2, 2)
+    >>> nodes = g.add_nodes(2)
+    >>> g.add_edge(nodes[0], nodes[1], 1, 2)
+    >>> g.add_tedge(nodes[0], 2, 5)
+    >>> g.add_tedge(nodes[1], 9, 4)
+    >>> g.maxflow(), g.get_grid_segments(nodes)
+    (8, array([ True, False]))
+    """
+
+
+class GraphFloat(_Network):
+    """A graph with float capacities, as PyMaxflow's `GraphFloat` or ``Graph[float]``; they may be infinite."""
+
+    _dtype = np.float64
+    _cast = float
+
+
+def _node(number) -> int:
+    try:
+        return int(number)
+    except (TypeError, ValueError):
+        raise TypeError("an integer is required") from None
+
+
+def _id_array(nodeids) -> np.ndarray:
+    if not isinstance(nodeids, np.ndarray):
+        raise TypeError(f"Argument 'nodeids' has incorrect type (expected numpy.ndarray, got {type(nodeids).__name__})")
+    return _nodes(nodeids)
+
+
+def _nodes(numbers) -> np.ndarray:
+    array = np.asarray(numbers)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise TypeError(f"numbers of nodes must be integers, got dtype {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def _pairs(shape, offset) -> int:
+    return int(np.prod([max(0, size - abs(step)) for size, step in zip(shape, offset, strict=True)], dtype=np.int64))
+
+
+def _bad_capacity() -> ValueError:
+    return ValueError("capacities between nodes must be 0 or more, and not NaN")

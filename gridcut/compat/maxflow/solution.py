@@ -1,0 +1,139 @@
+"""From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.compat.scipy import flow_of_cut
+from gridcut.graph.graph_flow import graph_max_flow
+from gridcut.maximum_flow import max_flow
+
+
+class Arcs(NamedTuple):
+    """Edges (tail, head), with their capacity in either direction."""
+
+    tail: np.ndarray
+    head: np.ndarray
+    forward: np.ndarray
+    back: np.ndarray
+
+
+class Solution(NamedTuple):
+    """Value of the maximum flow, and the nodes that can still reach the sink, bool (n,)."""
+
+    value: Any
+    sink_side: np.ndarray
+
+
+def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> Solution:
+    """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
+    edges = _edges(shape, arcs)
+    *capacities, source, sink = [*edges.values(), source, sink]
+    total, (*capacities, source, sink) = without_infinities([*capacities, source, sink], source.size)
+    edges = dict(zip(edges, capacities, strict=True))
+    cut = max_flow(source.reshape(shape), sink.reshape(shape), edges, device="cpu")
+    return Solution(_checked(cut.value, total), ~cut.labels.ravel())
+
+
+def _edges(shape: tuple[int, ...], arcs: list) -> dict:
+    """The edges for `max_flow`, in which an offset without its opposite stands for both directions."""
+    zeros = (0,) * len(shape)
+    forward: dict = {}  # by offsets > 0: from p to p + offset, at p
+    back: dict = {}  # from p to p - offset, at p
+    both: dict = {}  # in both directions, at p
+    for offset, capacity, symmetric in arcs:
+        later = max(offset, _opposite(offset))
+        if symmetric and offset < zeros:  # the same edges, given at their other ends
+            capacity = _moved(capacity, shape, later)
+        table = both if symmetric else forward if offset > zeros else back
+        table[later] = table[later] + capacity if later in table else capacity
+    edges = {}
+    for later in {**forward, **back, **both}:
+        one_way, reverse, two_way = (table.get(later, 0) for table in (forward, back, both))
+        if np.ndim(one_way) == np.ndim(reverse) == 0 and one_way == reverse:
+            edges[later] = two_way + one_way
+        else:
+            edges[later] = one_way + two_way
+            edges[_opposite(later)] = reverse + _moved(two_way, shape, _opposite(later))
+    edges = {offset: np.broadcast_to(one, shape) if np.ndim(one) else one for offset, one in edges.items()}
+    return edges or {(*zeros[1:], 1): 0}
+
+
+def _opposite(offset) -> tuple[int, ...]:
+    return tuple(-step for step in offset)
+
+
+def _moved(capacity, shape, step) -> Any:
+    """Capacities of which that of p + step is at p, 0 outside of the grid."""
+    if np.ndim(capacity) == 0:
+        return capacity
+    moved = np.zeros(shape, capacity.dtype)
+    here = tuple(slice(max(0, -part), size - max(0, part)) for part, size in zip(step, shape, strict=True))
+    there = tuple(slice(max(0, part), size - max(0, -part)) for part, size in zip(step, shape, strict=True))
+    moved[here] = np.broadcast_to(capacity, shape)[there]
+    return moved
+
+
+def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
+    """Solve any graph."""
+    indptr, indices, capacity = _matrix(arcs, len(source))
+    total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
+    cut = graph_max_flow((indptr, indices, capacity, (len(source),) * 2), source, sink)
+    return Solution(_checked(cut.value, total), ~cut.labels)
+
+
+def _matrix(arcs: Arcs, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """indptr, indices and capacities of CSR lists with one entry in both directions of each edge."""
+    values = np.concatenate((arcs.forward, arcs.back))
+    ends = np.concatenate((arcs.tail, arcs.head)), np.concatenate((arcs.head, arcs.tail))
+    matrix = scipy.sparse.coo_array((values, ends), shape=(nodes, nodes)).tocsr()
+    matrix.sort_indices()
+    return matrix.indptr, matrix.indices, matrix.data
+
+
+def without_infinities(arrays: list, repeats: int) -> tuple[Any, list]:
+    """The arrays with more than twice the sum of all finite capacities for each infinite one, and that sum.
+
+    repeats   how often a capacity that is a scalar counts
+    """
+    if all(np.isfinite(array).all() for array in arrays):
+        return None, arrays
+    finite = [np.where(np.isfinite(array), array, 0.0) for array in arrays]
+    total = sum(float(array.sum()) * (repeats if array.ndim == 0 else 1) for array in finite)
+    return total, [np.where(np.isinf(array), 2 * total + 1, array) for array in arrays]
+
+
+def _checked(value, total):
+    if total is not None and value > 1.5 * total + 0.5:
+        raise ValueError("infinite capacities lead from the source to the sink, so that every cut is infinite")
+    return value
+
+
+def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, is_solved: bool) -> Any:
+    """The networkx.DiGraph of residual capacities above 0, with the nodes "s" and "t"; without flow if not solved."""
+    from importlib import import_module  # only this function needs networkx
+
+    n = len(source)
+    every = np.arange(n)
+    terminals = Arcs(
+        np.concatenate((np.full(n, n), every)), np.concatenate((every, np.full(n, n + 1))),
+        np.concatenate((source, sink)), np.zeros(2 * n, source.dtype),
+    )  # fmt: skip
+    indptr, indices, capacity = _matrix(Arcs(*(np.concatenate(p) for p in zip(arcs, terminals, strict=True))), n + 2)
+    residual = capacity
+    if is_solved:
+        total, (finite,) = without_infinities([capacity], 1)
+        enough = np.zeros((2, n + 2), capacity.dtype)
+        enough[0, n] = enough[1, n + 1] = 2 * finite.sum() + 1
+        lists = indptr, indices, finite, (n + 2, n + 2)
+        residual = capacity - flow_of_cut(lists, graph_max_flow(lists, *enough), n, n + 1)
+    graph = import_module("networkx").DiGraph()
+    graph.add_nodes_from((node, {"segment": int(label)}) for node, label in enumerate(labels))
+    graph.add_nodes_from("st")
+    names = [*range(n), "s", "t"]
+    tail = np.repeat(np.arange(n + 2), np.diff(indptr))
+    for u, v, left in zip(tail.tolist(), indices.tolist(), residual.tolist(), strict=True):
+        if left > 0 and u != n + 1 and v != n:
+            graph.add_edge(names[u], names[v], weight=left)
+    return graph

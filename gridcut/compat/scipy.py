@@ -1,0 +1,127 @@
+"""SciPy's maximum flow: the same arguments, results and exceptions."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.graph.graph_cut import GraphCut
+from gridcut.graph.graph_flow import graph_max_flow
+
+__all__ = ["MaximumFlowResult", "maximum_flow"]
+
+INT32_MAX = np.iinfo(np.int32).max
+
+
+class MaximumFlowResult(NamedTuple):
+    """Result of `maximum_flow`.
+
+    Attributes
+    ----------
+    flow_value : int
+        Value of the maximum flow.
+    flow : csr_array or csr_matrix (n, n), int32
+        Flow along each edge, negative in the opposite direction.
+    """
+
+    flow_value: int
+    flow: Any
+
+
+def maximum_flow(
+    csgraph: scipy.sparse.csr_array | scipy.sparse.csr_matrix, source: int, sink: int, *, method: str = "dinic"
+) -> MaximumFlowResult:
+    """Maximum flow between two nodes, with the interface of `scipy.sparse.csgraph.maximum_flow`.
+
+    Parameters
+    ----------
+    csgraph : CSR array or matrix (n, n) of integers
+        Capacity of each edge, at least 0, as int32.
+    source, sink : int
+        The nodes between which flow is sent.
+    method : {"dinic", "edmonds_karp"}
+        Accepted, without effect: both are SciPy's algorithms.
+
+    Returns
+    -------
+    MaximumFlowResult
+        ``flow_value`` and the matrix ``flow``, of the type of `csgraph`.  SciPy may find another maximum flow.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not a CSR matrix.
+    ValueError
+        If the graph is not square or not of integers, or if a node is out of range or source and sink are the same.
+
+    See Also
+    --------
+    gridcut.graph_max_flow : any numbers, many sources and sinks, and the minimum cut; faster, since it makes no flow.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gridcut.compat.scipy import maximum_flow
+    >>> maximum_flow(csr_array([[0, 5, 0], [0, 0, 3], [0, 0, 0]]), 0, 2).flow_value
+    3
+    """
+    if not (scipy.sparse.issparse(csgraph) and csgraph.format == "csr"):
+        raise TypeError("graph must be in CSR format")
+    if csgraph.dtype.kind not in "iu":
+        raise ValueError("graph capacities must be integers")
+    if method not in ("dinic", "edmonds_karp"):
+        raise ValueError(f"{method} method is not supported yet.")
+    n, m = csgraph.shape
+    if n != m:
+        raise ValueError("graph must be specified as a square matrix.")
+    if source == sink:
+        raise ValueError("source and sink vertices must differ")
+    for name, node in (("source", source), ("sink", sink)):
+        if not 0 <= node < n:
+            raise ValueError(f"{name} value ({node}) must be between 0 and {n - 1}")
+    graph = scipy.sparse.csr_array((csgraph.data.astype(np.int64), csgraph.indices, csgraph.indptr), shape=(n, n))
+    graph.sum_duplicates()
+    if graph.data.size and not 0 <= graph.data.min() <= graph.data.max() <= INT32_MAX:
+        raise ValueError(f"graph capacities must be from 0 to {INT32_MAX}, as SciPy's are")
+    terminals = np.zeros((2, n), np.int64)
+    terminals[0, source] = terminals[1, sink] = int(graph.data.sum()) + 1
+    lists = (graph.indptr, graph.indices, graph.data, (n, n))
+    cut = graph_max_flow(lists, *terminals)
+    _, along = _completed(lists, cut, source, sink)
+    matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
+    return MaximumFlowResult(int(cut.value), matrix)
+
+
+def flow_of_cut(graph: tuple, cut: GraphCut, source: int, sink: int) -> np.ndarray:
+    """A maximum flow along the entries of (indptr, indices, capacity, (n, n)), negative in reverse.
+
+    graph   the graph of the cut, without repeated entries; a node is the source, and one the sink
+
+    The solver leaves a maximum preflow: flow that cannot reach the sink remains at nodes of the source side.  A second
+    cut, from those nodes to the source in the residual graph, sends it back along the paths by which it came.
+    """
+    position, along = _completed(graph, cut, source, sink)
+    flow = np.zeros(len(position), along.dtype)
+    flow[position >= 0] = along.data[position[position >= 0]]
+    return flow
+
+
+def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.ndarray, Any]:
+    """Where each entry of the graph is stored in the flow (-1: a loop), and the flow in both directions as CSR."""
+    indptr, indices, capacity, (n, _) = graph
+    tail = np.repeat(np.arange(n), np.diff(indptr))
+    residual = cut.residual()
+    rows = np.repeat(np.arange(n), np.diff(residual.indptr))
+    inner = tail != indices
+    position = np.full(len(indices), -1)
+    position[inner] = np.searchsorted(rows * n + residual.indices, tail[inner] * n + indices[inner])
+    along = -residual.data
+    along[position[inner]] += capacity[inner]
+    excess = -np.bincount(rows, along, n).astype(along.dtype)
+    excess[[source, sink]] = 0
+    if (excess > 0).any():
+        home = np.zeros(n, excess.dtype)
+        home[source] = 2 * excess.sum() + 1
+        left = graph_max_flow(residual, np.maximum(excess, 0), home).residual()
+        along += residual.data - left.data
+    return position, scipy.sparse.csr_array((along, residual.indices, residual.indptr), shape=(n, n))

@@ -1,0 +1,97 @@
+"""`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, flow, and a certificate of optimality."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.device.result import Result
+from gridcut.graph.graph_certificate import certify_graph
+from gridcut.graph.graph_problem import GraphProblem
+from gridcut.graph.residual_graph import ResidualGraph
+
+
+class KeptGraph:
+    """The problem of a cut and the solver's final state; a pickled copy of a stale cut holds neither.
+
+    solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
+    """
+
+    def __init__(self, problem: GraphProblem | None, graph: ResidualGraph | None, solver=None):
+        self._problem, self._graph = problem, graph
+        self._solver = solver
+        self._epoch = None if solver is None else solver.epoch
+
+    def __call__(self) -> tuple[GraphProblem, ResidualGraph]:
+        if self._problem is None or self._graph is None or not self._is_current:
+            raise RuntimeError(
+                "this cut is stale: its GraphSolver was updated or solved again; call residual() and check() before "
+                "that"
+            )
+        return self._problem, self._graph
+
+    @property
+    def _is_current(self) -> bool:
+        return self._solver is None or self._solver.epoch == self._epoch
+
+    def __reduce__(self):
+        return KeptGraph, (self._problem, self._graph) if self._is_current else (None, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GraphCut(Result):
+    """A minimum cut of a sparse graph and its maximum flow.
+
+    Attributes
+    ----------
+    value : int or float
+        Capacity of the cut, which equals the value of the maximum flow; summed from the caller's capacities.
+    labels : ndarray of bool, shape (n,)
+        True on the source side.  A node is on the sink side if and only if it can still reach the sink in the final
+        residual graph; that set is the same for every maximum flow.
+    method : str
+        Method that ran.
+    stats : dict
+        Counters of the solver, "seconds" per phase, "dtype" of the residuals, and "unit": 1 for integers, or the power
+        of two to whose multiples floats were rounded down.
+
+    Notes
+    -----
+    `residual` and `check` read the arrays passed to `graph_max_flow` again, which are kept by reference, not copied:
+    they are valid only as long as those arrays are unchanged.
+    """
+
+    value: int | float
+    labels: np.ndarray
+    method: str
+    stats: dict
+    _kept: KeptGraph = field(repr=False)
+
+    def residual(self) -> scipy.sparse.csr_array:
+        """Residual capacities between nodes of the maximum preflow that was found, in the caller's unit.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            One entry for each pair of nodes with an entry in the graph, in both directions; zeros are stored.
+
+        Raises
+        ------
+        RuntimeError
+            If the cut is stale: its `GraphSolver` was updated or solved again.
+        """
+        problem, graph = self._kept()
+        values = graph.arcs[2::4].copy()
+        if isinstance(graph.unit, float):
+            values = values * graph.unit
+        heads = graph.arcs[::4].copy()
+        return scipy.sparse.csr_array((values, heads, graph.first // 4), shape=(problem.nodes, problem.nodes))
+
+    def check(self) -> None:
+        """Certify that the cut is minimal and the labels are right, from the caller's capacities.
+
+        Raises CertificateError unless the residuals fit the capacities, the excesses equal what the flow leaves, no
+        residual arc leads from the source side to the sink side, every node of the sink side reaches the sink, and the
+        value is the capacity of the cut.  O(entries log degree).
+        """
+        certify_graph(self.value, self.labels, *self._kept())

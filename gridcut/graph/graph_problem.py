@@ -1,0 +1,175 @@
+"""`GraphProblem`, and the validation of graphs, capacities and terminals, which converts them to one form.
+
+No other file checks them again, except the values: kernels that read every capacity find negative ones and NaN.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridcut.core.load import plane
+from gridcut.core.problem import as_capacity, bad_capacity
+from gridcut.device.arguments import plain_array
+from gridcut.device.sparse import check_compressed, check_matrix
+
+MAX_NODES = 2**31 - 2
+
+
+class GraphProblem(NamedTuple):
+    """A checked graph; the arrays are the caller's own if their type allows it, and are never written.
+
+    nodes             number of nodes
+    indptr, indices   node u has the entries indptr[u] to indptr[u + 1], an entry i leads to node indices[i]; entries
+                      may repeat, be in any order, and lead from a node to itself
+    capacity          one per entry
+    source, sink      one per node, or 0-d: the same for all nodes
+    is_float          capacities are floats: the solvers work on multiples of a fixed-point unit
+    bound             None, or for floats the bound to which capacities are clamped: see gridcut/core/units.py
+    """
+
+    nodes: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    capacity: np.ndarray
+    source: np.ndarray
+    sink: np.ndarray
+    is_float: bool
+    bound: float | None = None
+
+    @property
+    def entries(self) -> int:
+        return int(self.indptr[-1])
+
+
+def check_graph_problem(graph, source, sink) -> GraphProblem:
+    """Check types and shapes of the arguments of `graph_max_flow` and `GraphSolver`; TypeError or ValueError."""
+    nodes, indptr, indices, capacity = check_graph(graph)
+    source = check_terminal("source", source, nodes)
+    sink = check_terminal("sink", sink, nodes)
+    is_float = any(array.dtype.kind == "f" for array in (capacity, source, sink))
+    return GraphProblem(nodes, indptr, indices, capacity, source, sink, is_float)
+
+
+def check_terminal(name: str, value, nodes: int) -> np.ndarray:
+    """A terminal's capacities as an array of one of gridcut.core.problem.DTYPES, of `nodes` entries or 0-d."""
+    array = as_capacity(name, value)
+    if array.ndim and array.shape != (nodes,):
+        raise ValueError(
+            f"{name} must be a scalar or have one capacity for each of the {nodes} nodes, got shape {array.shape}"
+        )
+    return array
+
+
+def check_graph(graph) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """Number of nodes, pointers, indices and capacities of a graph in any accepted form."""
+    if isinstance(graph, tuple):
+        return _of_arrays(graph)
+    import scipy.sparse
+
+    if scipy.sparse.issparse(graph):
+        return _of_matrix(graph)
+    raise TypeError(
+        "graph must be a SciPy sparse matrix or array, or a tuple (indptr, indices, capacity, shape); "
+        f"got {type(graph).__name__}"
+    )
+
+
+def _of_arrays(graph: tuple) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    if len(graph) != 4:
+        raise TypeError(f"graph as a tuple must be (indptr, indices, capacity, shape), got {len(graph)} parts")
+    indptr, indices = (_index_array(name, array) for name, array in zip(("indptr", "indices"), graph[:2], strict=True))
+    shape = _check_shape(graph[3])
+    check_compressed("graph", indptr, indices, shape)
+    capacity = as_capacity("graph: capacity", graph[2])
+    if capacity.shape != indices.shape and capacity.ndim:
+        raise ValueError(
+            f"graph: capacity must be a scalar or have one value for each of the {len(indices)} indices, "
+            f"got shape {capacity.shape}"
+        )
+    return shape[0], indptr, indices, capacity
+
+
+def _of_matrix(matrix: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    if matrix.ndim != 2:
+        raise ValueError(f"graph must have two axes, from node and to node, got shape {matrix.shape}")
+    shape = _check_shape(matrix.shape)
+    check_matrix("graph", matrix)
+    if matrix.format != "csr":
+        matrix = matrix.tocsr()
+    return shape[0], matrix.indptr, matrix.indices, as_capacity("graph", matrix.data)
+
+
+def _index_array(name: str, value) -> np.ndarray:
+    array = plain_array(f"graph: {name}", value)
+    if array.size == 0 and array.ndim == 1 and not isinstance(value, np.ndarray):
+        array = array.astype(np.int32)  # an empty list
+    return array
+
+
+def _check_shape(shape) -> tuple[int, int]:
+    if not (isinstance(shape, tuple | list) and len(shape) == 2):
+        raise TypeError(f"graph: shape must be a pair of integers, got {shape!r:.60}")
+    n, m = shape
+    for side in (n, m):
+        if not isinstance(side, int | np.integer) or isinstance(side, bool):
+            raise TypeError(f"graph: shape must be a pair of integers, got {shape!r:.60}")
+    if n != m or n < 0:
+        raise ValueError(f"graph must be square, with a row and a column for each node; got shape {(int(n), int(m))}")
+    if n > MAX_NODES:
+        raise ValueError(f"graph must have at most {MAX_NODES} nodes, got {n}")
+    return int(n), int(m)
+
+
+def flat(array: np.ndarray, length: int | None = None) -> np.ndarray:
+    """An array as kernels read it, of a single type per dtype: contiguous and not marked read-only.
+
+    length: repeat a 0-d array so many times.  Copies only what is not contiguous.
+    """
+    if array.ndim == 0:
+        return np.full(length, array)
+    if array.size == 0:
+        return np.empty(0, array.dtype.newbyteorder("="))
+    return plane(np.ascontiguousarray(array, array.dtype.newbyteorder("=")), array.shape).data
+
+
+class Lists(NamedTuple):
+    """The arrays of a problem as kernels read them."""
+
+    indptr: np.ndarray  # int64
+    indices: np.ndarray  # int32 or int64
+    capacity: np.ndarray
+    source: np.ndarray
+    sink: np.ndarray
+
+
+def lists_of(problem: GraphProblem) -> Lists:
+    """The arrays of a problem as kernels read them; copies the pointers, and what is not contiguous."""
+    entries = problem.entries
+    indices = problem.indices[:entries]
+    if indices.dtype not in (np.int32, np.int64):
+        indices = indices.astype(np.int64)
+    capacity = problem.capacity if problem.capacity.ndim == 0 else problem.capacity[:entries]
+    return Lists(
+        problem.indptr.astype(np.int64),
+        flat(indices),
+        flat(capacity, entries),
+        flat(problem.source, problem.nodes),
+        flat(problem.sink, problem.nodes),
+    )
+
+
+def first_bad_value(problem: GraphProblem, lists: Lists) -> ValueError:
+    """The error for a negative capacity or NaN, of which there is one; its message says where it is."""
+    for name, values in (("source", lists.source), ("sink", lists.sink)):
+        at = _first_bad(values)
+        if at is not None:
+            return bad_capacity(name, values[at], (at,))
+    at = _first_bad(lists.capacity)
+    assert at is not None
+    node = int(np.searchsorted(lists.indptr, at, side="right")) - 1
+    return bad_capacity("graph", lists.capacity[at], (node, int(lists.indices[at])))
+
+
+def _first_bad(values: np.ndarray) -> int | None:
+    bad = ~(values >= 0)
+    return int(np.argmax(bad)) if bad.any() else None

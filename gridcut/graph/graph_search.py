@@ -1,0 +1,205 @@
+"""Incremental breadth-first search: maximum flow on a graph, with both forests grown from scratch.
+
+As gridcut/ibfs/search.py: in each step, one forest grows by a whole level.  Where the forests meet, they form an
+augmenting path.  The forest with more roots grows, unless its repairs have cost PREFERENCE times as much: the minimum
+cut is often close to the smaller seeds, and a forest that has grown past it loses its trees again and again.  Arrays as
+in graph_forest.py and residual_graph.py.
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+
+Time O(n^2 m) as [1]; memory: the lists in graph_forest.py.
+"""
+
+import numpy as np
+
+from gridcut.device import inlined_kernel, kernel
+from gridcut.graph.graph_forest import (
+    ARC,
+    BACK,
+    BAND,
+    NONE,
+    ONE,
+    OUT,
+    REVERSE,
+    ROOT,
+    SHIFT,
+    augment_path,
+    compact_list,
+    depth_of,
+    move_flow,
+    repair_forest,
+)
+
+PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
+EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
+
+
+@inlined_kernel
+def push_to_neighbours(begin, end, first, arcs, excess):
+    """Push excess of the nodes begin..end to deficits one arc away."""
+    for u in range(begin, end):
+        p = np.uint64(u)
+        held = np.int64(excess[p])
+        if held <= 0:
+            continue
+        a = np.uint64(first[p])
+        last = np.uint64(first[p + ONE])
+        while a < last:
+            q = np.uint64(arcs[a])
+            need = -np.int64(excess[q])
+            room = np.int64(arcs[a + OUT])
+            if (need > 0) & (room > 0):
+                amount = min(held, min(room, need))
+                move_flow(arcs, a, amount)
+                excess[q] += amount
+                held -= amount
+                if held == 0:
+                    break
+            a += ARC
+        excess[p] = held
+
+
+@inlined_kernel
+def make_graph_roots(begin, end, excess, label, parent, sources, sinks):
+    """Make the nodes with excess or a deficit roots, all others free; lists the roots, returns their numbers."""
+    n_sources = 0
+    n_sinks = 0
+    for p in range(begin, end):
+        e = excess[p]
+        if e > 0:
+            label[p] = BAND
+            parent[p] = ROOT
+            sources[n_sources] = p
+            n_sources += 1
+        elif e < 0:
+            label[p] = -BAND
+            parent[p] = ROOT
+            sinks[n_sinks] = p
+            n_sinks += 1
+        else:
+            label[p] = 0
+            parent[p] = NONE
+    return n_sources, n_sinks
+
+
+@kernel
+def search_nodes(begin, end, until, first, arcs, excess, forest, work):
+    """Find a maximum flow within the nodes begin..end; arcs that leave them are ignored.
+
+    Returns the largest depth, and the numbers of augmentations and of repaired nodes.
+    """
+    # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
+    source_now, source_next = work.source_now, work.source_next
+    sink_now, sink_next = work.sink_now, work.sink_next
+    head = np.full(256, -1, detached.dtype)
+    push_to_neighbours(begin, end, first, arcs, excess)
+    sources, sinks = make_graph_roots(begin, end, excess, label, parent, source_now, sink_now)
+    origin = np.uint64(begin)
+    size = np.uint64(end - begin)
+    source_depth = 1
+    sink_depth = 1
+    source_work = 0
+    prefer_source = sources > sinks
+    sink_work = 0
+    augmentations = 0
+    while True:
+        if sinks == 0 and (until != BOTH or sources == 0):
+            break
+        if sources == 0 and until == EITHER:
+            break
+        if max(source_depth, sink_depth) + 3 > head.size:
+            head = np.full(2 * head.size, -1, detached.dtype)
+        if sinks == 0:
+            side = 1
+        elif sources == 0:
+            side = -1
+        else:
+            if prefer_source:
+                side = 1 if source_work <= PREFERENCE * sink_work else -1
+            else:
+                side = -1 if sink_work <= PREFERENCE * source_work else 1
+        source_limit = source_depth
+        sink_limit = sink_depth
+        if side > 0:
+            now, after, others, waiting, count = source_now, source_next, sink_now, sinks, sources
+            depth = source_depth
+            source_limit += 1
+            away = OUT
+        else:
+            now, after, others, waiting, count = sink_now, sink_next, source_now, sources, sinks
+            depth = sink_depth
+            sink_limit += 1
+            away = BACK
+        below = ((depth + 1) << SHIFT) * side
+        grown = 0
+        for i in range(count):
+            u = np.uint64(now[i])
+            if depth_of(label, u, side) != depth:
+                continue
+            a = np.uint64(first[u])
+            last = np.uint64(first[u + ONE])
+            while a < last:
+                w = np.uint64(arcs[a])
+                meets = np.int64(label[w]) * side
+                if not ((arcs[a + away] > 0) & (meets <= 0) & (w - origin < size)):
+                    a += ARC
+                    continue
+                if meets == 0:
+                    if grown == after.size:
+                        grown = compact_list(after, grown, label, side, depth + 1, queued)
+                    label[w] = below
+                    parent[w] = arcs[a + REVERSE]
+                    after[grown] = w
+                    grown += 1
+                    a += ARC
+                    continue
+                augmentations += 1
+                from_source, to_sink = augment_path(u, a, side, arcs, excess, parent, source_orphans, sink_orphans)
+                if from_source > 0:
+                    frontier = after if side > 0 else others
+                    listed, moved = repair_forest(
+                        1, source_limit, False, first, arcs, label, parent, link, queued,
+                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
+                        detached, queue, ring, ring_ends, head,
+                    )  # fmt: skip
+                    source_work += moved
+                    if side > 0:
+                        grown = listed
+                    else:
+                        waiting = listed
+                if to_sink > 0:
+                    frontier = others if side > 0 else after
+                    listed, moved = repair_forest(
+                        -1, sink_limit, False, first, arcs, label, parent, link, queued,
+                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
+                        detached, queue, ring, ring_ends, head,
+                    )  # fmt: skip
+                    sink_work += moved
+                    if side > 0:
+                        waiting = listed
+                    else:
+                        grown = listed
+                if depth_of(label, u, side) != depth:
+                    break
+        if side > 0:
+            source_depth += 1
+            source_now, source_next = source_next, source_now
+            sources = grown
+            sinks = waiting
+        else:
+            sink_depth += 1
+            sink_now, sink_next = sink_next, sink_now
+            sinks = grown
+            sources = waiting
+    return max(source_depth, sink_depth), augmentations, source_work + sink_work
+
+
+@kernel
+def forget(begin, end, forest):
+    """Free all nodes begin..end."""
+    for p in range(begin, end):
+        forest.label[p] = 0
+        forest.parent[p] = NONE

@@ -1,0 +1,213 @@
+"""Warm starts on graphs: after changes of capacities, the forests of the last solve are repaired and grown further.
+
+As gridcut/ibfs/warm.py and gridcut/ibfs/merge.py, which explain the steps, for arcs in lists.
+
+[1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
+[2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
+breadth-first search." ESA 2015.
+"""
+
+import numpy as np
+
+from gridcut.core.units import units
+from gridcut.device import inlined_kernel, kernel
+from gridcut.graph.graph_forest import (
+    ARC,
+    BACK,
+    BAND,
+    NONE,
+    ONE,
+    ORPHAN,
+    OUT,
+    REVERSE,
+    ROOT,
+    SHIFT,
+    activate_node,
+    augment_path,
+    depth_of,
+    repair_forest,
+)
+
+
+@kernel
+def change_terminals(source, sink, old_source, old_sink, scale, excess, touched):
+    """Add the changes of source - sink to the excesses; writes the changed nodes, returns their number."""
+    count = 0
+    for u in range(excess.size):
+        before = units(old_source[u], scale) - units(old_sink[u], scale)
+        change = units(source[u], scale) - units(sink[u], scale) - before
+        if change != 0:
+            excess[u] += change
+            touched[count] = u
+            count += 1
+    return count
+
+
+@kernel
+def change_capacities(indptr, indices, capacity, old_capacity, scale, first, arcs, excess, touched):
+    """Change residuals by the changes of the entries: gridcut/core/changes.py; returns the number of changed nodes.
+
+    Writes both ends of the changed entries, with repetitions.
+    """
+    count = 0
+    for u in range(excess.size):
+        for i in range(indptr[u], indptr[u + 1]):
+            if capacity[i] == old_capacity[i] or indices[i] == u:
+                continue
+            v = indices[i]
+            change = units(capacity[i], scale) - units(old_capacity[i], scale)
+            low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
+            while low < high:
+                middle = (low + high) >> 1
+                if arcs[4 * middle] < v:
+                    low = middle + 1
+                else:
+                    high = middle
+            a = 4 * low
+            b = np.int64(arcs[a + 1])
+            out = np.int64(arcs[a + 2]) + change
+            back = np.int64(arcs[a + 3])
+            if out < 0:
+                excess[u] -= out
+                excess[v] += out
+                back += out
+                out = np.int64(0)
+            arcs[a + 2] = out
+            arcs[a + 3] = back
+            arcs[b + 2] = back
+            arcs[b + 3] = out
+            touched[count] = u
+            touched[count + 1] = v
+            count += 2
+    return count
+
+
+@kernel
+def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
+    """Reset the changed nodes to roots or free nodes, and repair both forests; nodes that may grow become active.
+
+    `deepest` must bound all depths.  Returns the number of repaired nodes.
+    """
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
+    from_source = 0
+    to_sink = 0
+    for i in range(touched.size):
+        v = np.uint64(touched[i])
+        level = np.int64(label[v])
+        side = 1 if level > 0 else -1
+        a = np.uint64(first[v])
+        end = np.uint64(first[v + ONE])
+        while a < end:
+            q = np.uint64(arcs[a])
+            if label[q] != 0:
+                activate_node(q, queued, ring, ring_ends)
+                if level != 0 and parent[q] == arcs[a + REVERSE]:
+                    parent[q] = ORPHAN
+                    if side > 0:
+                        source_orphans[from_source] = q
+                        from_source += 1
+                    else:
+                        sink_orphans[to_sink] = q
+                        to_sink += 1
+            a += ARC
+        e = excess[v]
+        if e == 0:
+            label[v] = 0
+            parent[v] = NONE
+        else:
+            label[v] = BAND if e > 0 else -BAND
+            parent[v] = ROOT
+            activate_node(v, queued, ring, ring_ends)
+    # A node that was itself reset (to a root or to free) is no longer an orphan.
+    from_source = keep_node_orphans(source_orphans, from_source, parent)
+    to_sink = keep_node_orphans(sink_orphans, to_sink, parent)
+    head = np.full(deepest + 4, -1, detached.dtype)
+    limit = head.size - 4
+    _, source_repaired = repair_forest(
+        1, limit, True, first, arcs, label, parent, link, queued,
+        source_orphans, from_source, detached, 0, detached, queue, ring, ring_ends, head,
+    )  # fmt: skip
+    _, sink_repaired = repair_forest(
+        -1, limit, True, first, arcs, label, parent, link, queued,
+        sink_orphans, to_sink, detached, 0, detached, queue, ring, ring_ends, head,
+    )  # fmt: skip
+    return source_repaired + sink_repaired
+
+
+@inlined_kernel
+def keep_node_orphans(nodes, count, parent):
+    """Remove from a list the nodes that are not orphans; returns the number of nodes left."""
+    left = 0
+    for i in range(count):
+        v = np.uint64(nodes[i])
+        if parent[v] == ORPHAN:
+            nodes[left] = v
+            left += 1
+    return left
+
+
+@kernel
+def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
+    """Scan active nodes until none is left, or more than `budget` nodes have been repaired.
+
+    `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired nodes; if
+    the latter exceeds the budget, the flow is valid but the forests are not complete.
+    """
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
+    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    augmentations = 0
+    repaired = 0
+    while ring_ends[0] != ring_ends[1] and repaired <= budget:
+        u = np.uint64(ring[ring_ends[0]])
+        ring_ends[0] = ring_ends[0] + 1 if ring_ends[0] + 1 < ring.size else 0
+        queued[u] = 0
+        if label[u] == 0:
+            continue
+        side = 1 if label[u] > 0 else -1
+        away = OUT if side > 0 else BACK
+        # Depths stay below the limit: `repair` frees nodes that would exceed it, and growth attaches them again.
+        while depth_of(label, u, side) >= head.size - 4:
+            head = np.full(2 * head.size, -1, detached.dtype)
+        limit = head.size - 4
+        a = np.uint64(first[u])
+        end = np.uint64(first[u + ONE])
+        while a < end:
+            w = np.uint64(arcs[a])
+            meets = np.int64(label[w]) * side
+            if meets > 0 or arcs[a + away] <= 0:
+                a += ARC
+                continue
+            if meets == 0:
+                label[w] = ((depth_of(label, u, side) + 1) << SHIFT) * side
+                parent[w] = arcs[a + REVERSE]
+                activate_node(w, queued, ring, ring_ends)
+                a += ARC
+                continue
+            augmentations += 1
+            from_source, to_sink = augment_path(u, a, side, arcs, excess, parent, source_orphans, sink_orphans)
+            if from_source > 0:
+                _, moved = repair_forest(
+                    1, limit, True, first, arcs, label, parent, link, queued,
+                    source_orphans, from_source, detached, 0, detached, queue, ring, ring_ends, head,
+                )  # fmt: skip
+                repaired += moved
+            if to_sink > 0:
+                _, moved = repair_forest(
+                    -1, limit, True, first, arcs, label, parent, link, queued,
+                    sink_orphans, to_sink, detached, 0, detached, queue, ring, ring_ends, head,
+                )  # fmt: skip
+                repaired += moved
+            now = depth_of(label, u, side)
+            if now <= 0:
+                break
+            if now >= limit:
+                activate_node(u, queued, ring, ring_ends)
+                break
+    while ring_ends[0] != ring_ends[1]:
+        queued[np.uint64(ring[ring_ends[0]])] = 0
+        ring_ends[0] = ring_ends[0] + 1 if ring_ends[0] + 1 < ring.size else 0
+    return head.size - 4, augmentations, repaired

@@ -1,0 +1,297 @@
+"""`ResidualGraph`: the arcs of a graph with their residual capacities, grouped by node, each with its reverse arc.
+
+    a = first[u], first[u] + 4, ..., first[u + 1] - 4         the arcs of node u, by ascending head v
+
+    arcs[a]: the head v    arcs[a + 1]: the arc v -> u    arcs[a + 2]: residual u -> v    arcs[a + 3]: residual v -> u
+
+An arc is named by its position.  Every residual is stored twice, at both ends: a search grows with or against the arcs
+of a node by reading one line of memory, and only a push touches the reverse arcs.  There is one arc from u to v, and
+one from v to u, if the graph has an entry at (u, v) or (v, u); entries at the same position are summed, entries at
+(u, u) are ignored.
+
+Construction, O(nodes + entries).  Most graphs are stored with both directions of every edge and sorted rows.  Then the
+nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds all reverse arcs
+in one pass, and shows whether the graph is so.  If it is not, the entries are grouped by their ends with a counting
+sort (twice if rows are not sorted), and rows and columns are merged.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.load import INT32_MAX, INT64_MAX
+from gridcut.core.units import (
+    CLAMP_RATIO,
+    FLOAT_BITS,
+    MAX_FLOAT,
+    MAX_UNIT_EXPONENT,
+    difference,
+    exponent_of_sum,
+    scale_of,
+    units,
+)
+from gridcut.device import inlined_kernel, kernel
+from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
+
+SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
+
+
+class ResidualGraph(NamedTuple):
+    """Arcs and excesses of all nodes; `unit` is 1 for integers, or the power of two that one unit of flow is."""
+
+    first: np.ndarray
+    arcs: np.ndarray
+    excess: np.ndarray
+    unit: float | int
+
+    @property
+    def nodes(self) -> int:
+        return self.excess.size
+
+
+@kernel
+def largest_value(values):
+    """The largest of some capacities, and whether one is negative or NaN."""
+    largest = values[0] - values[0] if values.size else 0
+    bad = False
+    for i in range(values.size):
+        value = values[i]
+        bad |= not value >= 0
+        largest = value if value > largest else largest
+    return largest, bad
+
+
+@kernel
+def largest_incident_sum(indptr, indices, capacity, limit, factor, total):
+    """The largest sum of factor * min(capacity, limit) over the entries incident to a node.
+
+    total   zeros, one per node; receives the sums
+    """
+    for u in range(indptr.size - 1):
+        for i in range(indptr[u], indptr[u + 1]):
+            v = indices[i]
+            if v != u:
+                value = min(np.float64(capacity[i]), limit) * factor
+                total[u] += value
+                total[v] += value
+    largest = 0.0
+    for u in range(total.size):
+        largest = max(largest, total[u])
+    return largest
+
+
+@inlined_kernel
+def saturated_sum(a, b):
+    """The sum of two integers that are not negative, at most INT64_MAX."""
+    total = a + b
+    return total if total >= 0 else np.int64(INT64_MAX)
+
+
+@kernel
+def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
+    """Write the arcs of a graph that holds both directions of every edge once, in ascending rows; False if it does not.
+
+    cursor   a copy of the first pointers of all rows
+    """
+    for u in range(cursor.size):
+        before = -1
+        for i in range(indptr[u], indptr[u + 1]):
+            v = indices[i]
+            if v <= before or v == u:
+                return False
+            before = v
+            reverse = cursor[v]
+            if reverse >= indptr[v + 1] or indices[reverse] != u:
+                return False
+            cursor[v] = reverse + 1
+            value = units(capacity[i], scale)
+            arcs[4 * i] = v
+            arcs[4 * i + 1] = 4 * reverse
+            arcs[4 * i + 2] = value
+            arcs[4 * reverse + 3] = value
+    return True
+
+
+@kernel
+def rows_ascend(indptr, indices):
+    """Whether the indices of every row ascend; they may repeat."""
+    for u in range(indptr.size - 1):
+        for i in range(indptr[u] + 1, indptr[u + 1]):
+            if indices[i] < indices[i - 1]:
+                return False
+    return True
+
+
+@kernel
+def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
+    """Group entries by their other end: a counting sort, after which the ends of every row ascend."""
+    for i in range(ends.size):
+        into_indptr[ends[i] + 1] += 1
+    for v in range(into_indptr.size - 1):
+        into_indptr[v + 1] += into_indptr[v]
+    for u in range(indptr.size - 1):
+        for i in range(indptr[u], indptr[u + 1]):
+            v = ends[i]
+            at = into_indptr[v]
+            into_indptr[v] = at + 1
+            into_ends[at] = u
+            into_entry[at] = entry[i]
+    for v in range(into_indptr.size - 1, 0, -1):
+        into_indptr[v] = into_indptr[v - 1]
+    into_indptr[0] = 0
+
+
+@kernel
+def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry, capacity, scale, first, arcs):
+    """Write the arcs of any graph, given the entries of its rows and of its columns in ascending order.
+
+    Returns the length of all arcs.
+    """
+    count = 0
+    for u in range(first.size - 1):
+        first[u] = count
+        i, j = rows[u], columns[u]
+        last_i, last_j = rows[u + 1], columns[u + 1]
+        while i < last_i or j < last_j:
+            if j == last_j:
+                v = np.int64(heads[i])
+            elif i == last_i:
+                v = np.int64(tails[j])
+            else:
+                v = min(np.int64(heads[i]), np.int64(tails[j]))
+            out = np.int64(0)
+            back = np.int64(0)
+            while i < last_i and heads[i] == v:
+                out = saturated_sum(out, units(capacity[row_entry[i]], scale))
+                i += 1
+            while j < last_j and tails[j] == v:
+                back = saturated_sum(back, units(capacity[column_entry[j]], scale))
+                j += 1
+            if v != u:
+                arcs[count] = v
+                arcs[count + 2] = out
+                arcs[count + 3] = back
+                count += 4
+    first[first.size - 1] = count
+    return count
+
+
+@kernel
+def link_reverse(first, cursor, arcs):
+    """Write the reverse of every arc; `cursor`: a copy of the first arc of all nodes."""
+    for u in range(cursor.size):
+        for a in range(first[u], first[u + 1], 4):
+            v = arcs[a]
+            arcs[a + 1] = cursor[v]
+            cursor[v] += 4
+
+
+@kernel
+def load_excess(first, arcs, source, sink, scale, is_clamped, excess):
+    """Write the excess of every node, and return the largest sum of the capacities incident to one.
+
+    is_clamped   the terminals are clamped by the arcs, see gridcut/core/units.py
+    """
+    largest = np.int64(0)
+    for u in range(excess.size):
+        out = np.int64(0)
+        into = np.int64(0)
+        for a in range(first[u], first[u + 1], 4):
+            out = saturated_sum(out, np.int64(arcs[a + 2]))
+            into = saturated_sum(into, np.int64(arcs[a + 3]))
+        s = units(source[u], scale)
+        t = units(sink[u], scale)
+        excess[u] = s - t
+        if scale is not None:
+            if is_clamped:
+                excess[u] = max(-into - 1, min(out + 1, difference(source[u], sink[u], scale)))
+        largest = max(largest, saturated_sum(saturated_sum(s, t), saturated_sum(out, into)))
+    return largest
+
+
+def load_graph(problem: GraphProblem, lists: Lists) -> tuple[ResidualGraph, GraphProblem]:
+    """The residual graph of a problem without flow, and the problem with the bound that was used.
+
+    Integers are stored as int32 if the capacities incident to every node allow it, else as int64.  Raises ValueError
+    for negative capacities, NaN, and sums that int64 does not hold.
+    """
+    largest = [0, 0, 0]
+    for i, values in enumerate((lists.source, lists.sink, lists.capacity)):
+        value, bad = largest_value(values)
+        if bad:
+            raise first_bad_value(problem, lists)
+        largest[i] = value
+    if problem.is_float:
+        unit, bound = float_unit(problem, lists)
+        problem = problem._replace(bound=bound)
+        return fill_graph(problem, lists, np.int64, unit)[0], problem
+    if sum(largest) <= INT32_MAX:
+        graph, total = fill_graph(problem, lists, np.int32, 1)
+        if total <= INT32_MAX:
+            return graph, problem
+        del graph
+    graph, total = fill_graph(problem, lists, np.int64, 1)
+    if total >= INT64_MAX:
+        raise ValueError(
+            f"source, sink and graph are too large: the capacities incident to a node must sum to less than "
+            f"{INT64_MAX}; scale them down"
+        )
+    return graph, problem
+
+
+def float_unit(problem: GraphProblem, lists: Lists) -> tuple[float, float | None]:
+    """The unit, and the bound if capacities have to be clamped: gridcut.core.units.choose_unit for graphs."""
+    bound = problem.bound
+    source, sink, arc = (float(largest_value(values)[0]) for values in (lists.source, lists.sink, lists.capacity))
+    shift = SHIFT if arc > 2.0**900 else 0
+    factor = math.ldexp(1.0, -shift)
+    limit = MAX_FLOAT if bound is None else bound
+    incident = largest_incident_sum(
+        lists.indptr, lists.indices, lists.capacity, limit, factor, np.zeros(problem.nodes, np.float64)
+    )
+    terminals = [source * factor, sink * factor]
+    if bound is None and (math.inf in (source, sink, arc) or sum(terminals) > CLAMP_RATIO * incident):
+        bound = MAX_FLOAT
+    counted = [*terminals, incident] if bound is None else [incident, incident]
+    if max(counted) == 0:
+        # Without arcs, every node is on the side of its larger terminal, however small the difference.
+        return (1.0, None) if bound is None else (math.ldexp(1.0, -MAX_UNIT_EXPONENT), bound)
+    return math.ldexp(1.0, -min(FLOAT_BITS - exponent_of_sum(counted) - shift, MAX_UNIT_EXPONENT)), bound
+
+
+def fill_graph(problem: GraphProblem, lists: Lists, flow_type, unit) -> tuple[ResidualGraph, int]:
+    """The residual graph in this unit, and the largest sum of the capacities incident to a node."""
+    scale = scale_of(unit, problem.bound)
+    first, arcs = _arcs_of(lists, flow_type, scale)
+    excess = np.empty(problem.nodes, flow_type)
+    total = load_excess(first, arcs, lists.source, lists.sink, scale, problem.bound is not None, excess)
+    return ResidualGraph(first, arcs, excess, unit), int(total)
+
+
+def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs with their capacities: first and arcs of a ResidualGraph."""
+    indptr, indices, capacity = lists.indptr, lists.indices, lists.capacity
+    entries = indices.size
+    index_type = np.int32 if 8 * entries <= INT32_MAX else np.int64
+    arc_type = np.promote_types(index_type, flow_type)
+    arcs = np.empty(4 * entries, arc_type)
+    if load_symmetric(indptr, indices, capacity, scale, indptr[:-1].copy(), arcs):
+        return (4 * indptr).astype(index_type), arcs
+    entry = np.arange(entries, dtype=index_type)
+    columns, tails, column_entry = _transposed(indptr, indices, entry, index_type)
+    heads = indices
+    if not rows_ascend(indptr, indices):
+        _, heads, entry = _transposed(columns, tails, column_entry, index_type)
+    arcs = np.empty(8 * entries, arc_type)
+    first = np.empty(indptr.size, index_type)
+    count = merge_rows_and_columns(indptr, heads, entry, columns, tails, column_entry, capacity, scale, first, arcs)
+    arcs = arcs[:count]
+    link_reverse(first, first[:-1].copy(), arcs)
+    return first, arcs
+
+
+def _transposed(indptr, ends, entry, index_type):
+    into = np.zeros(indptr.size, np.int64), np.empty(ends.size, index_type), np.empty(ends.size, index_type)
+    transpose(indptr, ends, entry, *into)
+    return into

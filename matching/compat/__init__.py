@@ -1,0 +1,1 @@
+"""SciPy's functions, to be used by changing one import line."""

@@ -1,0 +1,210 @@
+"""Large photographs: PNG files and figures in blocks, and segmentation at a working size."""
+
+import io
+import zlib
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps.common import row_blocks
+from apps.common.figures import overlay, strokes_figure
+from apps.common.image_metadata import NO_METADATA, Metadata
+from apps.common.images import as_floats, read_photograph, to_bytes, to_rgb
+from apps.common.png_blocks import Figure, encoded_figures, joined_checksum
+from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
+from apps.common.writing import encoded_image
+from apps.segment import segmentation
+from apps.segment.fine_outline import placed_outline
+from apps.segment.large_figures import figure_files, large_cut_out
+from apps.segment.matte import cut_out
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.terms import UNIT
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """Blocks of three rows of 50 pixels, for all sizes."""
+    monkeypatch.setattr(row_blocks, "BLOCK_PIXELS", 150)
+    monkeypatch.setattr(row_blocks, "ONE_BLOCK_PIXELS", 0)
+
+
+def scene(height=120, width=160):
+    """A textured image with an ellipse of another colour, its mask, and strokes."""
+    random = np.random.default_rng(7)
+    mask = np.zeros((height, width), np.uint8)
+    cv2.ellipse(mask, (width // 2, height // 2), (width // 4, height // 3), 25, 0, 360, 1, -1)
+    base = np.where(mask[..., None] > 0, (180, 90, 40), (50, 110, 150)) + random.normal(0, 6, (height, width, 1))
+    marks = np.zeros((height, width), np.int8)
+    marks[height // 2 - 2 : height // 2 + 2, width // 2 - width // 8 : width // 2 + width // 8] = OBJECT
+    marks[: height // 20 + 1] = BACKGROUND
+    return np.uint8(base.clip(0, 255)), mask > 0, marks
+
+
+@pytest.mark.parametrize("shape", [(1, 50), (7, 50, 3), (10, 50, 4), (5, 1), (9, 50, 2)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_files_in_blocks_are_read_back(tiny_blocks, shape, dtype):
+    pixels = np.random.default_rng(1).integers(0, np.iinfo(dtype).max + 1, shape, dtype)
+    (content,) = encoded_figures([Figure(lambda first, last: pixels[first:last], shape)])
+    read = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
+    if len(shape) == 2:
+        assert np.array_equal(read, pixels)
+    elif shape[2] == 2:
+        assert np.array_equal(read[..., [0, -1]], pixels)
+    else:
+        assert np.array_equal(read[..., [2, 1, 0, 3][: shape[2]]], pixels)
+    if dtype == np.uint8:
+        image = Image.open(io.BytesIO(content))
+        image.verify()  # checksums of the chunks
+        assert np.array_equal(np.array(Image.open(io.BytesIO(content))), pixels)
+
+
+def test_several_figures_keep_their_order_and_metadata(tiny_blocks):
+    shapes = [(20, 50), (4, 30, 3), (11, 50, 4)]
+    figures = [np.full(shape, 10 * k + 1, np.uint8) for k, shape in enumerate(shapes)]
+    metadata = Metadata(dpi=(300.0, 300.0))
+    contents = encoded_figures([Figure(lambda a, b, f=f: f[a:b], f.shape, metadata) for f in figures])
+    for figure, content in zip(figures, contents, strict=True):
+        image = Image.open(io.BytesIO(content))
+        assert np.array_equal(np.array(image), figure)
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+
+
+def test_the_checksums_of_blocks_are_joined():
+    first, second = np.random.default_rng(2).bytes(70_000), np.random.default_rng(3).bytes(12_345)
+    joined = joined_checksum(zlib.adler32(first), zlib.adler32(second), len(second))
+    assert joined == zlib.adler32(first + second)
+    assert joined_checksum(1, zlib.adler32(first), len(first)) == zlib.adler32(first)
+
+
+def test_large_images_are_written_in_blocks_and_small_ones_by_pillow(monkeypatch):
+    pixels = np.random.default_rng(4).integers(0, 255, (40, 50, 3), np.uint8)
+    small = encoded_image(pixels, ".png")
+    monkeypatch.setattr("apps.common.writing.ONE_BLOCK_PIXELS", 100)
+    large = encoded_image(pixels, ".png", NO_METADATA)
+    assert small != large
+    assert np.array_equal(np.array(Image.open(io.BytesIO(large))), pixels)
+    assert encoded_image(pixels, ".jpg")[:2] == b"\xff\xd8"
+
+
+def test_blocks_cover_all_rows_once(tiny_blocks):
+    for shape in [(1, 1), (10, 50), (11, 50, 3), (4, 1000)]:
+        blocks = blocks_of(shape)
+        assert blocks[0][0] == 0
+        assert blocks[-1][1] == shape[0]
+        assert all(a[1] == b[0] for a, b in zip(blocks[:-1], blocks[1:], strict=True))
+    assert for_blocks(lambda first, last: last - first, (10, 50)) == [3, 3, 3, 1]
+
+
+def test_an_error_of_a_block_is_raised(tiny_blocks):
+    with pytest.raises(ZeroDivisionError):
+        in_parallel([lambda: 1, lambda: 1 // 0, lambda: 2])
+    assert in_parallel([]) == []
+
+
+def test_bounds_of_a_mask():
+    mask = np.zeros((5, 6), bool)
+    assert bounds(mask) is None
+    mask[1, 2] = mask[3, 4] = True
+    assert bounds(mask) == (slice(1, 4), slice(2, 5))
+
+
+def test_rectangles():
+    tiles = tiles_of((5, 7, 3), 4)
+    covered = np.zeros((5, 7), int)
+    for tile in tiles:
+        covered[tile] += 1
+    assert (covered == 1).all()
+    whole = widened((slice(1, 4), slice(4, 6)), 2, (5, 7))
+    assert whole == (slice(0, 5), slice(2, 7))
+    assert relative((slice(1, 4), slice(4, 6)), whole) == (slice(1, 4), slice(2, 4))
+    assert absolute(relative((slice(1, 4), slice(4, 6)), whole), whole) == (slice(1, 4), slice(4, 6))
+
+
+def test_figures_in_blocks_equal_those_of_the_whole_image(tiny_blocks):
+    rgb, mask, marks = scene()
+    floats = to_rgb(rgb)
+    wanted = {
+        "mask": mask.view(np.uint8) * 255,
+        "overlay": overlay(floats, mask),
+        "cutout": cut_out(floats, mask),
+        "strokes": strokes_figure(floats, marks),
+    }
+    for image in (rgb, floats):
+        found = figure_files(wanted, image, mask, marks, NO_METADATA)
+        assert list(found) == list(wanted)
+        for kind, content in found.items():
+            assert np.array_equal(np.array(Image.open(io.BytesIO(content))), wanted[kind]), kind
+
+
+@pytest.mark.parametrize("value", [False, True])
+def test_a_cut_out_without_outline(value):
+    rgb, mask, _ = scene(30, 40)
+    assert np.array_equal(large_cut_out(rgb, mask * 0 + value > 0), cut_out(to_rgb(rgb), mask * 0 + value > 0))
+
+
+def test_bytes_of_a_large_photograph_are_kept(tmp_path, monkeypatch):
+    rgb, _, _ = scene()
+    path = tmp_path / "photo.png"
+    cv2.imwrite(str(path), rgb[..., ::-1])
+    floats = read_photograph(path)[0]
+    assert floats.dtype == np.float32
+    assert read_photograph(path, keep_bytes=True)[0].dtype == np.float32
+    monkeypatch.setattr("apps.common.images.KEPT_PIXELS", 100)
+    kept = read_photograph(path, keep_bytes=True)[0]
+    assert kept.dtype == np.uint8
+    assert np.array_equal(as_floats(kept), floats)
+    assert to_bytes(kept) is kept
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_the_outline_is_placed_along_the_edges_of_the_full_image(soft):
+    rgb, mask, marks = scene(480, 640)
+    small = cv2.resize(mask.view(np.uint8), (160, 120), interpolation=cv2.INTER_AREA) > 0
+    preference = np.where(small, 3 * UNIT, -3 * UNIT).astype(np.int32)
+    guess = cv2.resize(small.view(np.uint8), (640, 480), interpolation=cv2.INTER_NEAREST) > 0
+    found = placed_outline(rgb, marks, guess, preference, 20.0, soft)
+    assert found[marks == OBJECT].all()
+    assert not found[marks == BACKGROUND].any()
+    assert np.count_nonzero(found != mask) < 0.2 * np.count_nonzero(guess != mask)
+
+
+def test_tiles_do_not_show(monkeypatch):
+    rgb, mask, marks = scene(300, 400)
+    small = cv2.resize(mask.view(np.uint8), (100, 75), interpolation=cv2.INTER_AREA) > 0
+    preference = np.where(small, 2 * UNIT, -2 * UNIT).astype(np.int32)
+    guess = cv2.resize(small.view(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST) > 0
+    tiled = placed_outline(rgb, marks, guess, preference, 20.0, False)
+    monkeypatch.setattr("apps.segment.fine_outline.TILE", 1000)
+    assert np.array_equal(tiled, placed_outline(rgb, marks, guess, preference, 20.0, False))
+
+
+@pytest.mark.parametrize("hint", ["strokes", "box", "start"])
+def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
+    rgb, mask, marks = scene(480, 640)
+    start = None
+    if hint == "box":
+        marks = np.full(mask.shape, BACKGROUND, np.int8)
+        marks[40:440, 100:540] = 0
+    elif hint == "start":
+        marks, start = np.zeros_like(marks), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
+    monkeypatch.setattr(segmentation, "LARGE_PIXELS", 10_000)
+    monkeypatch.setattr(segmentation, "REDUCED_PIXELS", 5_000)
+    monkeypatch.setattr(segmentation, "WORKING_PIXELS", 40_000)
+    found = segmentation.segment_marked(rgb, marks, start=start, device="cpu")
+    assert "outline" in found.seconds
+    union = np.count_nonzero(found.mask | mask)
+    assert np.count_nonzero(found.mask & mask) > 0.98 * union
+    assert np.array_equal(found.mask, segmentation.segment_marked(to_rgb(rgb), marks, start=start, device="cpu").mask)
+
+
+@pytest.mark.parametrize("large", [10_000, 1_000_000])
+def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
+    rgb, mask, marks = scene()
+    monkeypatch.setattr(segmentation, "LARGE_PIXELS", large)
+    monkeypatch.setattr(segmentation, "REDUCED_PIXELS", 5_000)
+    found = segmentation.segment_marked(rgb, marks, device="cpu").mask
+    assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)
+    assert np.count_nonzero(found & mask) > 0.98 * np.count_nonzero(found | mask)

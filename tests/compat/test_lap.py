@@ -1,0 +1,222 @@
+"""The functions of lap and lapx: their values and exceptions, and what is better defined here."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assign.compat import lap as ours
+
+lap = pytest.importorskip("lap", reason="lapx is not installed (extra 'bench')")
+SHAPES = [(1, 1), (5, 5), (3, 8), (8, 3), (40, 40), (30, 70), (70, 30)]
+
+
+def same(found, expected, cost):
+    """Equal totals, legal partners, and pairs whose costs sum to the total."""
+    assert found[0] == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
+    _, x, y = found
+    assert x.dtype == y.dtype == expected[1].dtype
+    assert (x.shape, y.shape) == (expected[1].shape, expected[2].shape)
+    row = np.flatnonzero(x >= 0)
+    assert (y[x[row]] == row).all()
+    assert (y >= 0).sum() == len(row)
+    assert cost[row, x[row]].sum() == pytest.approx(found[0])
+
+
+def pairs(found):
+    """Pairs of a result of `lapjvx` or `lapjvxa`; lap lists them by column if there are more rows than columns."""
+    rows_and_columns = found[1].T if len(found) == 2 else found[1:]
+    return list(zip(*(one.tolist() for one in rows_and_columns), strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values_of_lapjv(shape, dtype):
+    rng = np.random.default_rng(1)
+    cost = (100 * rng.random(shape)).astype(dtype)
+    same(ours.lapjv(cost, extend_cost=True), lap.lapjv(cost, extend_cost=True), cost)
+    for limit in (-1, 0, 0.5, 7, 30, 1e9):
+        found, expected = ours.lapjv(cost, cost_limit=limit), lap.lapjv(cost, cost_limit=limit)
+        x, y = found[1:]
+        matched = cost[x >= 0, x[x >= 0]]
+        assert (matched <= limit).all()
+        # Ties between a pair of exactly that cost and none: the sums of (cost - limit) are equal.
+        theirs = cost[expected[1] >= 0, expected[1][expected[1] >= 0]]
+        assert (matched.astype(float) - limit).sum() == pytest.approx((theirs.astype(float) - limit).sum(), abs=1e-4)
+        assert found[0] == pytest.approx(matched.astype(float).sum())
+        assert sorted(x[x >= 0]) == np.flatnonzero(y >= 0).tolist()
+
+
+def test_partners_are_those_of_lap_if_unique():
+    rng = np.random.default_rng(2)
+    for shape in SHAPES * 3:
+        cost = rng.random(shape)
+        for keywords in ({"extend_cost": True}, {"cost_limit": 0.2}, {"cost_limit": 0.02}):
+            found, expected = ours.lapjv(cost, **keywords), lap.lapjv(cost, **keywords)
+            assert (found[1] == expected[1]).all()
+            assert (found[2] == expected[2]).all()
+            for name in ("lapjvx", "lapjvxa"):
+                found_pairs, expected_pairs = (pairs(getattr(one, name)(cost, **keywords)) for one in (ours, lap))
+                assert found_pairs == sorted(expected_pairs)
+            x, y = ours.lapjv(cost, return_cost=False, **keywords)
+            assert (x == found[1]).all()
+            assert (y == found[2]).all()
+
+
+def test_large_matrices_go_to_the_solver():
+    rng = np.random.default_rng(3)
+    cost = rng.random((700, 650))
+    for keywords in ({"extend_cost": True}, {"cost_limit": 0.001}):
+        found, expected = ours.lapjv(cost, **keywords), lap.lapjv(cost, **keywords)
+        assert found[0] == pytest.approx(expected[0])
+        assert (found[1] == expected[1]).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4), (4, 3)])
+def test_forbidden_pairs_are_never_returned(shape):
+    """By trying all assignments: as many allowed pairs as possible, and of those the cheapest."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        cost = np.where(rng.random(shape) < 0.6, np.inf, rng.integers(1, 9, shape))
+        wide = cost if shape[0] <= shape[1] else cost.T
+        best = max(
+            (sum(np.isfinite(wide[i, j]) for i, j in enumerate(chosen)),
+             -sum(wide[i, j] for i, j in enumerate(chosen) if np.isfinite(wide[i, j])))
+            for chosen in itertools.permutations(range(wide.shape[1]), wide.shape[0])
+        )  # fmt: skip
+        total, x, y = ours.lapjv(cost, extend_cost=True)
+        matched = cost[x >= 0, x[x >= 0]]
+        assert np.isfinite(matched).all()
+        assert (len(matched), matched.sum()) == (best[0], -best[1])
+        assert total == (matched.sum() if best[0] == min(shape) else np.inf)
+        assert (y >= 0).sum() == len(matched)
+        assert total == lap.lapjv(cost, extend_cost=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("cost", "keywords"),
+    [
+        (np.zeros(3), {}),
+        (np.zeros((2, 2, 2)), {}),
+        (np.zeros((2, 3)), {}),
+        (np.zeros((2, 2)), {"cost_limit": np.nan}),
+        (np.zeros((2, 2)), {"cost_limit": -np.inf}),
+    ],
+)
+def test_exceptions_of_lapjv(cost, keywords):
+    with pytest.raises(Exception) as theirs:  # noqa: PT011
+        lap.lapjv(cost, **keywords)
+    with pytest.raises(theirs.type) as found:
+        ours.lapjv(cost, **keywords)
+    assert str(found.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("dtype", [str, complex, object])
+def test_costs_that_are_not_real(dtype):
+    with pytest.raises(TypeError, match="cost must hold real numbers, got dtype"):
+        ours.lapjv(np.eye(2).astype(dtype))
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("limit", [np.inf, 3])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5)])
+def test_costs_that_are_no_numbers(value, limit, shape):
+    cost = np.ones(shape)
+    cost[1, 1] = value
+    with pytest.raises(ValueError, match="cost must not hold"):
+        ours.lapjv(cost, extend_cost=True, cost_limit=limit)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_empty_matrices(shape):
+    found, expected = ours.lapjv(np.empty(shape)), lap.lapjv(np.empty(shape))
+    assert [np.asarray(part).tolist() for part in found] == [np.asarray(part).tolist() for part in expected]
+
+
+def sparse_problem(n, rng, share=0.3):
+    allowed = rng.random((n, n)) < share
+    allowed[np.arange(n), rng.permutation(n)] = True
+    row, col = np.nonzero(allowed)
+    return n, rng.random(len(row)), np.concatenate(([0], np.cumsum(np.bincount(row, minlength=n)))), col
+
+
+@pytest.mark.parametrize("n", [1, 6, 50])
+def test_values_of_lapmod(n):
+    rng = np.random.default_rng(n)
+    problems = [sparse_problem(n, rng) for _ in range(5)]
+    for problem in problems:
+        found, expected = ours.lapmod(*problem), lap.lapmod(*problem)
+        assert found[0] == pytest.approx(expected[0])
+        assert (found[1] == expected[1]).all()
+        assert (found[2] == expected[2]).all()
+        assert (ours.lapmod(*problem, return_cost=False)[0] == expected[1]).all()
+    totals, x, y = ours.lapmod_batch(problems)
+    expected = lap.lapmod_batch(problems)
+    assert totals == pytest.approx(expected[0])
+    assert [one.tolist() for one in x + y] == [one.tolist() for one in expected[1] + expected[2]]
+
+
+def test_lapmod_without_an_assignment():
+    n, costs, starts, columns = 3, np.array([1.0, 2, 3, 4, 5]), np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 1])
+    total, x, y = ours.lapmod(n, costs, starts, columns)
+    assert total == lap.lapmod(n, costs, starts, columns)[0] == np.inf
+    assert (x.tolist(), y.tolist()) == ([0, 1, -1], [0, 1, -1])  # two pairs at 1 + 4, the cheapest of any two
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n": 2},
+        {"ii": np.array([0, 2, 4])},
+        {"kk": np.array([0, 1, 1, 2])},
+        {"kk": np.array([1, 2, 2, 3, 3])},
+        {"kk": np.array([1, 0, 1, 2, 2])},
+        {"kk": np.array([0.0, 1, 1, 2, 2])},
+        {"ii": np.array([0, 2, 1, 5])},
+        {"cc": np.full(5, np.nan)},
+        {"cc": np.full(5, np.inf)},
+        {"n": -1},
+        {"n": 0, "ii": np.array([0]), "kk": np.empty(0, int), "cc": np.empty(0)},
+    ],
+)
+def test_exceptions_of_lapmod(changed):
+    given = {"n": 3, "cc": np.arange(5.0), "ii": np.array([0, 2, 4, 5]), "kk": np.array([0, 1, 1, 2, 2])} | changed
+    with pytest.raises(ValueError, match=r".") as theirs:
+        lap.lapmod(**given)
+    with pytest.raises(ValueError, match=r".") as found:
+        ours.lapmod(**given)
+    assert str(found.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 5), (4, 3, 6), (4, 6, 3), (0, 2, 2)])
+def test_batches(shape):
+    rng = np.random.default_rng(7)
+    costs = rng.random(shape)
+    for keywords in ({"extend_cost": True}, {"cost_limit": 0.2}, {"extend_cost": True, "n_threads": 1}):
+        expected = lap.lapjvx_batch(costs, **keywords)
+        found = ours.lapjvx_batch(costs, **keywords)
+        assert found[0] == pytest.approx(expected[0])
+        as_arrays = ours.lapjvxa_batch(costs, **keywords)[1]
+        for item in range(len(costs)):
+            expected_pairs = sorted(zip(expected[1][item].tolist(), expected[2][item].tolist(), strict=True))
+            assert pairs((0, found[1][item], found[2][item])) == pairs((0, as_arrays[item])) == expected_pairs
+        totals, x, y = ours.lapjv_batch(costs, **keywords)
+        single = {name: value for name, value in keywords.items() if name != "n_threads"}
+        for item, cost in enumerate(costs):
+            total, *partners = ours.lapjv(cost, **single)
+            assert totals[item] == pytest.approx(total)
+            assert [x[item].tolist(), y[item].tolist()] == [one.tolist() for one in partners]
+
+
+def test_a_batch_with_a_problem_that_has_no_assignment():
+    costs = np.ones((3, 2, 2))
+    costs[1, :, 0] = np.inf
+    totals, x, y = ours.lapjv_batch(costs)
+    assert totals.tolist() == [2, np.inf, 2]
+    assert sorted(x[1].tolist()) == [-1, 1]
+    assert y[1, 0] == -1
+    for function in (ours.lapjv_batch, ours.lapjvx_batch, ours.lapjvxa_batch):
+        with pytest.raises(ValueError, match="3-dimensional array expected"):
+            function(costs[0])
+        with pytest.raises(ValueError, match="Square cost array expected"):
+            function(np.ones((2, 2, 3)))

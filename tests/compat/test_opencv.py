@@ -1,0 +1,132 @@
+"""OpenCV's grabCut: codes, modes, arrays changed in place, exceptions, and the object against the one drawn."""
+
+import cv2
+import numpy as np
+import pytest
+
+from apps.compat import cv2 as ours
+
+SHAPE = (60, 80)
+RECT = (20, 10, 42, 40)
+
+
+def picture():
+    """A disc with the colours of a part of the background, and the disc."""
+    y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
+    disc = np.hypot(y - 30, x - 40) < 15
+    rng = np.random.default_rng(3)
+    img = np.where(disc[..., None], (60, 90, 200), (160, 150, 80)) + rng.integers(-25, 25, (*SHAPE, 3))
+    return img.astype(np.uint8), disc
+
+
+IMG, DISC = picture()
+
+
+def models():
+    return np.zeros((1, 65)), np.zeros((1, 65))
+
+
+def iou(mask, truth):
+    found = (mask & 1).astype(bool)
+    return (found & truth).sum() / (found | truth).sum()
+
+
+def test_codes_are_those_of_opencv():
+    names = [name for name in ours.__all__ if name.startswith("GC_")]
+    assert {name: getattr(ours, name) for name in names} == {name: getattr(cv2, name) for name in names}
+
+
+@pytest.mark.parametrize("grab", [ours.grabCut, cv2.grabCut], ids=["ours", "OpenCV"])
+def test_rectangle_then_strokes(grab):
+    """The two steps of OpenCV's tutorial, on the same arrays."""
+    mask = np.zeros(SHAPE, np.uint8)
+    arrays = (mask, *models())
+    found = grab(IMG, mask, RECT, *arrays[1:], 5, cv2.GC_INIT_WITH_RECT)
+    assert all(one is other for one, other in zip(found, arrays, strict=True))
+    outside = np.ones(SHAPE, bool)
+    outside[10:50, 20:62] = False
+    assert (mask[outside] == cv2.GC_BGD).all()
+    assert set(np.unique(mask[~outside])) == {cv2.GC_PR_BGD, cv2.GC_PR_FGD}
+    assert iou(mask, DISC) > 0.97
+    assert all(np.isfinite(model).all() and model.any() for model in arrays[1:])
+    mask[28:32, 38:42] = cv2.GC_FGD
+    mask[:5] = cv2.GC_BGD
+    for mode in (cv2.GC_INIT_WITH_MASK, cv2.GC_EVAL, cv2.GC_EVAL_FREEZE_MODEL):
+        before = mask.copy()
+        grab(IMG, mask, None, *arrays[1:], 3, mode)
+        assert iou(mask, DISC) > 0.97
+        for code in (cv2.GC_BGD, cv2.GC_FGD):
+            assert ((mask == code) == (before == code)).all()
+
+
+def test_opencv_continues_from_our_models():
+    mask, *filled = ours.grabCut(IMG, None, RECT, *models(), 5, ours.GC_INIT_WITH_RECT)
+    for mode in (cv2.GC_EVAL, cv2.GC_EVAL_FREEZE_MODEL):
+        cv2.grabCut(IMG, mask, None, *filled, 1, mode)
+        assert iou(mask, DISC) > 0.97
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a[..., None], lambda a: np.asfortranarray(a)])
+def test_forms_of_the_mask(view):
+    mask = view(np.where(DISC, np.uint8(ours.GC_PR_FGD), np.uint8(ours.GC_PR_BGD)))
+    found, background, foreground = ours.grabCut(IMG, mask, None, None, None, 2, ours.GC_INIT_WITH_MASK)
+    assert found is mask
+    assert background.shape == foreground.shape == (1, 65)
+    assert iou(mask.reshape(SHAPE), DISC) > 0.97
+
+
+def test_a_mask_of_marks_alone_stays():
+    mask = DISC.astype(np.uint8)
+    ours.grabCut(IMG, mask, None, None, None, 5, ours.GC_INIT_WITH_MASK)
+    assert (mask == DISC).all()
+
+
+def test_no_rounds_fill_the_mask_only():
+    mask, theirs = np.zeros(SHAPE, np.uint8), np.zeros(SHAPE, np.uint8)
+    ours.grabCut(IMG, mask, RECT, *models(), 0, ours.GC_INIT_WITH_RECT)
+    cv2.grabCut(IMG, theirs, RECT, *models(), 0, cv2.GC_INIT_WITH_RECT)
+    assert (mask == theirs).all()
+
+
+def test_a_rectangle_that_exceeds_the_image_is_clipped():
+    mask, _, _ = ours.grabCut(IMG, None, (20, -5, 42, 90), None, None, 5, ours.GC_INIT_WITH_RECT)
+    assert (mask[:, 20:62] >= 2).all()
+    assert (mask[:, :20] == 0).all()
+
+
+ONES = np.ones(SHAPE, np.uint8)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (IMG[..., 0], ONES, RECT, None, None, 1, 0),
+        (IMG.astype(np.float32), ONES, RECT, None, None, 1, 0),
+        (np.dstack((IMG, ONES)), ONES, RECT, None, None, 1, 0),
+        (IMG.tolist(), ONES, RECT, None, None, 1, 0),
+        (IMG, ONES, (0, 0, 80, 60), None, None, 1, 0),
+        (IMG, ONES, (300, 10, 20, 20), None, None, 1, 0),
+        (IMG, ONES, (20, 10, 0, 0), None, None, 1, 0),
+        (IMG, ONES, None, None, None, 1, 0),
+        (IMG, None, None, None, None, 1, 1),
+        (IMG, ONES, None, None, None, 1, 1),
+        (IMG, 0 * ONES, None, None, None, 1, 1),
+        (IMG, 7 * ONES, None, None, None, 1, 1),
+        (IMG, ONES[:4], None, None, None, 1, 1),
+        (IMG, ONES.astype(bool), None, None, None, 1, 1),
+        (IMG, DISC.astype(np.int32), None, None, None, 1, 1),
+        (IMG, DISC.astype(np.uint8), None, np.zeros((1, 60)), None, 1, 1),
+        (IMG, DISC.astype(np.uint8), None, np.zeros((1, 65), np.float32), None, 1, 1),
+    ],
+)
+def test_exceptions_are_those_of_opencv(arguments):
+    with pytest.raises(cv2.error):
+        cv2.grabCut(*arguments)
+    with pytest.raises(cv2.error, match="cutmatch: .* in function 'grabCut'"):
+        ours.grabCut(*arguments)
+
+
+def test_unknown_modes():
+    """OpenCV takes them for GC_EVAL, with models that may be empty."""
+    with pytest.raises(cv2.error, match="mode must be 0"):
+        ours.grabCut(IMG, DISC.astype(np.uint8), None, None, None, 1, 9)

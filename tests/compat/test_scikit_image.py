@@ -1,0 +1,167 @@
+"""graph_cut has random_walker's signature, forms of results and exceptions, and finds what was drawn."""
+
+import inspect
+
+import numpy as np
+import pytest
+from skimage.segmentation import random_walker
+
+from apps.compat.skimage import graph_cut
+
+
+def discs():
+    """Two discs of one grey value that touch, and their background, with one seed each."""
+    y, x = np.mgrid[:60, :80]
+    first, second = np.hypot(y - 30, x - 25) < 15, np.hypot(y - 30, x - 50) < 15
+    truth = np.where(first, 1, np.where(second, 2, 3))
+    data = (first | second) + np.random.default_rng(0).normal(0, 0.1, truth.shape)
+    labels = np.zeros(truth.shape, np.int32)
+    labels[30, 25], labels[30, 50], labels[3, 3] = 1, 2, 3
+    return data, labels, truth
+
+
+def ball():
+    z, y, x = np.mgrid[:16, :24, :28]
+    truth = 1 + (np.sqrt((2 * (z - 8)) ** 2 + (y - 12) ** 2 + (x - 14) ** 2) < 9)
+    data = truth + np.random.default_rng(1).normal(0, 0.3, truth.shape)
+    labels = np.zeros(truth.shape, np.int16)
+    labels[8, 11:14, 13:16], labels[0] = 2, 1
+    return data, labels, truth
+
+
+def test_signature_is_that_of_random_walker():
+    ours, theirs = (inspect.signature(one).parameters for one in (graph_cut, inspect.unwrap(random_walker)))
+    assert [(one.name, one.kind, one.default) for one in ours.values()] == [
+        (one.name, one.kind, one.default) for one in theirs.values()
+    ]
+
+
+def test_several_labels_from_one_seed_each():
+    data, labels, truth = discs()
+    found = graph_cut(data, labels)
+    assert (found.dtype, found.shape) == (labels.dtype, labels.shape)
+    assert (found != truth).mean() < 0.01
+    assert (found != truth).mean() <= (random_walker(data, labels, mode="bf") != truth).mean()
+
+
+def test_a_volume_with_spacing():
+    data, labels, truth = ball()
+    assert (graph_cut(data, labels, spacing=(2, 1, 1)) != truth).mean() < 0.01
+
+
+def test_a_line():
+    data = np.repeat([0.0, 1.0, 0.0], 20)
+    labels = np.zeros(60, int)
+    labels[[5, 30, 55]] = 1, 2, 1
+    assert (graph_cut(data, labels) == 1 + (data > 0)).all()
+
+
+@pytest.mark.parametrize("axis", [0, 2, -1])
+def test_channels(axis):
+    data, labels, truth = discs()
+    colours = np.stack((data, 0.3 * data, 0 * data), axis)
+    assert (graph_cut(colours, labels, channel_axis=axis) != truth).mean() < 0.01
+
+
+@pytest.mark.parametrize("change", [lambda d: 1000 * d - 7, lambda d: (d * 50 + 60).clip(0, 255).astype(np.uint8)])
+def test_the_scale_of_the_data_has_no_influence(change):
+    data, labels, truth = discs()
+    assert (graph_cut(change(data), labels) != truth).mean() < 0.01
+
+
+def test_excluded_pixels_and_what_they_enclose():
+    data, labels, truth = discs()
+    labels[:, 38:41] = -5  # a wall between the discs
+    labels[40:45, 60:65] = -1
+    labels[42, 62] = 0  # enclosed
+    walls = labels < 0
+    walls[42, 62] = True
+    found, expected = graph_cut(data, labels), random_walker(data, labels, mode="bf")
+    assert ((found == -1) == walls).all()
+    assert ((expected == -1) <= walls).all()
+    assert (found[~walls] != truth[~walls]).mean() < 0.01
+    assert (found[:, :38] != 2).all()  # the only seed of 2 is behind the wall
+
+
+def test_labels_are_made_consecutive_as_by_random_walker():
+    data, labels, _ = discs()
+    wide = labels * 100
+    assert (graph_cut(data, wide) == graph_cut(data, labels)).all()
+    assert set(np.unique(random_walker(data, wide, mode="bf"))) == set(np.unique(graph_cut(data, wide)))
+
+
+def test_full_probabilities_and_copies():
+    data, labels, _ = discs()
+    found = graph_cut(data, labels)
+    full = graph_cut(data, labels, return_full_prob=True)
+    expected = random_walker(data, labels, mode="bf", return_full_prob=True)
+    assert (full.shape, full.dtype) == (expected.shape, expected.dtype)
+    assert (full.argmax(axis=0) + 1 == found).all()
+    assert (full.sum(axis=0) == 1).all()
+    given = labels.copy()
+    assert graph_cut(data, given, copy=False) is given
+    assert (given == found).all()
+    assert graph_cut(data, labels) is not labels
+
+
+def test_beta_and_lists():
+    data, labels, truth = discs()
+    for beta in (0, 30, 1000):
+        assert (graph_cut(data, labels, beta) != truth).mean() < 0.05
+    found = graph_cut(data.tolist(), labels.tolist(), mode=None)
+    assert (found == graph_cut(data, labels)).all()
+
+
+def test_seeds_keep_their_labels():
+    rng = np.random.default_rng(5)
+    data, labels = rng.random((20, 30)), rng.integers(-1, 5, (20, 30)) * (rng.random((20, 30)) < 0.3)
+    found = graph_cut(data, labels)
+    values = np.unique(labels[labels > 0])
+    seeds = (labels > 0) & (found > 0)
+    assert (values[found[seeds] - 1] == labels[seeds]).all()
+    assert ((labels > 0) <= (found > 0)).all()
+
+
+def test_nothing_to_label():
+    data, labels, truth = discs()
+    with pytest.warns(UserWarning, match="nothing is left"):
+        assert (graph_cut(data, truth) == truth).all()
+    one = (labels == 1).astype(int)
+    assert (graph_cut(data, one) == 1).all()
+
+
+DATA, LABELS, _ = discs()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "text"),
+    [
+        ((DATA, 0 * LABELS), {}, "No seeds provided"),
+        ((DATA, LABELS[:5]), {}, "Incompatible data and labels shapes"),
+        ((DATA, LABELS), {"mode": "fast"}, "not a valid mode"),
+        ((DATA, LABELS), {"spacing": (1, 2, 3)}, "`spacing` incorrect"),
+        ((np.zeros((2,) * 5), np.ones((2,) * 5, int)), {}, "data must"),
+    ],
+)
+def test_exceptions_are_those_of_random_walker(arguments, keywords, text):
+    with pytest.raises(ValueError, match=r"."):
+        random_walker(*arguments, **keywords)
+    with pytest.raises(ValueError, match=text):
+        graph_cut(*arguments, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "error", "text"),
+    [
+        ((DATA, LABELS.astype(float)), {}, TypeError, "labels must be integers"),
+        ((DATA.astype(complex), LABELS), {}, TypeError, "data must hold real numbers"),
+        ((np.full(DATA.shape, np.nan), LABELS), {}, ValueError, "data holds NaN"),
+        ((DATA, LABELS, -1), {}, ValueError, "beta must be finite and 0 or more"),
+        ((DATA, LABELS), {"spacing": (1, 0)}, ValueError, "`spacing` incorrect"),
+        ((DATA, LABELS), {"channel_axis": 7}, ValueError, "channel_axis must be an axis"),
+        ((np.zeros((0, 3)), np.zeros((0, 3), int)), {}, ValueError, "must not be empty"),
+    ],
+)
+def test_other_exceptions(arguments, keywords, error, text):
+    with pytest.raises(error, match=text):
+        graph_cut(*arguments, **keywords)

@@ -1,0 +1,157 @@
+"""SciPy's functions for assignments and matchings: SciPy's own tests, values, and the exceptions of both."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from scipy.sparse import csgraph
+
+import assign
+import matching
+from tests.compat.borrowed_tests import borrowed
+
+OURS = {
+    "linear_sum_assignment": assign.linear_sum_assignment,
+    "min_weight_full_bipartite_matching": assign.min_weight_full_bipartite_matching,
+    "maximum_bipartite_matching": matching.maximum_bipartite_matching,
+}
+globals().update(
+    borrowed("scipy.optimize.tests.test_linear_assignment", **{name: OURS[name] for name in list(OURS)[:2]})
+)
+globals().update(borrowed("scipy.sparse.csgraph.tests.test_matching", **{name: OURS[name] for name in list(OURS)[1:]}))
+
+EYE = np.eye(3)
+MATRICES = {
+    "strings": EYE.astype(str),
+    "list of strings": [["1", "2"], ["3", "1"]],
+    "words": [["a"]],
+    "complex": EYE.astype(complex),
+    "objects": EYE.astype(object),
+    "long double": EYE.astype(np.longdouble),
+    "time": EYE.astype("m8[s]"),
+    "fractions": [[Fraction(1, 3), 2], [0, Fraction(1)]],
+    "nan": np.diag([np.nan, 1, 1]),
+    "-inf": np.diag([-np.inf, 1, 1]),
+    "+inf": np.diag([np.inf, 1, 1]),
+    "all inf": np.full((2, 2), np.inf),
+    "nan in a row of inf": np.array([[np.inf, np.inf], [1, np.nan]]),
+    "no finite column": np.array([[np.inf, 1], [np.inf, 2]]),
+    "uint64": np.array([[2**64 - 1, 1], [2, 2**64 - 1]], np.uint64),
+    "int64": np.array([[2**63 - 1, -(2**63)], [-(2**63), 5]]),
+    "integers beyond int64": [[2**70, 1], [1, 2**70]],
+    "None": None,
+    "None inside": [[None, 1], [1, 2]],
+    "sparse": scipy.sparse.csr_array(EYE),
+    "empty": np.empty((0, 3)),
+    "empty list": [],
+    "one axis": [1, 2, 3],
+    "three axes": np.zeros((2, 2, 2)),
+    "wide": np.array([[4, 1, 3]], np.int8),
+}
+
+
+def outcome(solver, *arguments):
+    """Type and text of the exception, or the rows, the number of columns, and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            row, col = solver(*arguments)
+        except Exception as error:  # noqa: BLE001
+            return type(error), str(error)
+    return row.dtype.kind, row.tolist(), len(col), [(note.category, str(note.message)) for note in caught]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("name", MATRICES)
+def test_linear_sum_assignment_answers_as_scipy(name, maximize):
+    cost = MATRICES[name]
+    expected = outcome(scipy.optimize.linear_sum_assignment, cost, maximize)
+    assert outcome(assign.linear_sum_assignment, cost, maximize) == expected
+    if not isinstance(expected[0], type):
+        cost = np.asarray(cost, float)
+        totals = [
+            cost[solver(cost, maximize)].sum()
+            for solver in (scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment)
+        ]
+        assert totals[0] == totals[1]
+
+
+def edges(array):
+    return scipy.sparse.csr_array(np.asarray(array))
+
+
+WEIGHTS = edges([[3, 3, 6], [4, 3, 5], [10, 1, 8]])
+GRAPHS = {
+    "dense": EYE,
+    "None": None,
+    "dok": WEIGHTS.todok(),
+    "csc": WEIGHTS.tocsc(),
+    "coo": WEIGHTS.tocoo(),
+    "matrix": scipy.sparse.csr_matrix(WEIGHTS),
+    "bool": WEIGHTS.astype(bool),
+    "stored zero": scipy.sparse.csr_array(((2, 0, 3), (0, 1, 1), (0, 2, 3))),
+    "inf": edges(np.diag([np.inf, 1, 1]) + np.roll(EYE, 1, 0) + np.roll(EYE, 2, 0)),
+    "duplicates": scipy.sparse.coo_array(([1, 2, 3], ([0, 0, 1], [0, 0, 1])), shape=(2, 2)),
+    "duplicates in csr": scipy.sparse.csr_array(([1, 2, 3], [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+    "int64": edges(np.array([[2**62, 1], [1, 2**62]])),
+    "uint64": edges(np.array([[2**63 + 1, 1], [1, 2**63]], np.uint64)),
+    "no edges": scipy.sparse.csr_array((2, 2)),
+    "no full matching": edges([[1, 1, 1], [1, 0, 0], [1, 0, 0]]),
+    "wide": edges([[1, 2, 3]]),
+    "tall": edges([[1], [2], [3]]),
+    "empty": scipy.sparse.csr_array((0, 3)),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_full_matching_answers_as_scipy(name):
+    expected = outcome(csgraph.min_weight_full_bipartite_matching, GRAPHS[name])
+    assert outcome(assign.min_weight_full_bipartite_matching, GRAPHS[name]) == expected
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int8, np.uint16])
+def test_full_matchings_of_random_graphs(dtype, maximize):
+    rng = np.random.default_rng(5)
+    for shape in ((40, 40), (30, 50), (50, 30)):
+        graph = scipy.sparse.random_array(
+            shape, density=0.3, rng=rng, data_sampler=lambda size: rng.integers(1, 99, size)
+        )
+        graph = graph.astype(dtype)
+        row, col = assign.min_weight_full_bipartite_matching(graph, maximize)
+        dense = graph.toarray().astype(float)
+        assert (dense[row, col] != 0).all()
+        assert len(row) == len(set(col.tolist())) == min(shape)
+        expected = dense[csgraph.min_weight_full_bipartite_matching(graph, maximize)].sum()
+        assert dense[row, col].sum() == expected
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_weights_that_are_not_numbers(value):
+    """SciPy returns a matching or says that none exists."""
+    with pytest.raises(ValueError, match="invalid numeric entries"):
+        assign.min_weight_full_bipartite_matching(edges(np.diag([value, 1, 1])))
+    assert matching.structural_rank(edges(np.diag([value, 1, 1]))) == 3
+
+
+def test_indices_outside_the_matrix_are_found():
+    broken = WEIGHTS.copy()
+    broken.indices[0] = 7
+    with pytest.raises(ValueError, match="biadjacency: indices must be from 0 to 2"):
+        assign.min_weight_full_bipartite_matching(broken)
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (40, 70), (70, 40)])
+def test_cardinalities(shape):
+    rng = np.random.default_rng(6)
+    for density in (0.005, 0.02, 0.1):
+        graph = scipy.sparse.csr_array(scipy.sparse.random_array(shape, density=density, rng=rng))
+        expected = int((csgraph.maximum_bipartite_matching(graph) >= 0).sum())
+        for form in (graph, graph.tocsc(), graph.tocoo()):
+            assert int((matching.maximum_bipartite_matching(form) >= 0).sum()) == expected
+            assert matching.structural_rank(form) == csgraph.structural_rank(form) == expected
+        found = matching.maximum_bipartite_matching(graph)
+        assert found.dtype == csgraph.maximum_bipartite_matching(graph).dtype

@@ -1,0 +1,326 @@
+"""graph_max_flow against SciPy on random and adversarial graphs: values, labels, types, limits, infinite capacities."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+import gridcut
+
+BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
+INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
+
+
+def oracle(graph, source, sink):
+    """Value and labels by SciPy: the sink side is what reaches the sink in the residual graph."""
+    n = graph.shape[0]
+    graph = graph.tocoo()
+    nodes = np.arange(n)
+    data = np.r_[graph.data, source, sink].astype(np.int32)
+    rows, cols = np.r_[graph.row, np.full(n, n), nodes], np.r_[graph.col, nodes, np.full(n, n + 1)]
+    network = scipy.sparse.csr_array((data, (rows, cols)), shape=(n + 2, n + 2))
+    network.setdiag(0)
+    solved = maximum_flow(network, n, n + 1)
+    residual = scipy.sparse.csr_array(network - solved.flow)
+    residual.eliminate_zeros()
+    reaching = breadth_first_order(residual.T.tocsr(), n + 1, return_predecessors=False)
+    labels = np.ones(n + 2, bool)
+    labels[reaching] = False
+    return int(solved.flow_value), labels[:n]
+
+
+def random_problem(seed):
+    """A small graph of random density, with repeated entries and loops, symmetric in a third of all cases."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    m = int(rng.integers(0, 5 * n))
+    high = int(rng.choice([2, 20, 1000]))
+    graph = scipy.sparse.coo_array((rng.integers(0, high, m), rng.integers(0, n, (2, m))), shape=(n, n))
+    if seed % 3 == 0:
+        graph = scipy.sparse.csr_array(graph)
+        graph.setdiag(0)
+        graph.eliminate_zeros()
+        graph = (graph + graph.T).tocoo()
+    source = rng.integers(0, high, n) * (rng.random(n) < 0.4)
+    sink = rng.integers(0, high, n) * (rng.random(n) < 0.4)
+    return graph, source, sink
+
+
+def as_tuple(graph, rng=None):
+    """The entries of a COO graph by rows, with repetitions; in random order within the rows."""
+    order = np.arange(graph.nnz) if rng is None else rng.permutation(graph.nnz)
+    order = order[np.argsort(graph.row[order], kind="stable")]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(graph.row, minlength=graph.shape[0]))])
+    return indptr, graph.col[order], graph.data[order], graph.shape
+
+
+def check_seed(seed):
+    graph, source, sink = random_problem(seed)
+    value, labels = oracle(graph, source, sink)
+    cut = gridcut.graph_max_flow(graph, source, sink)
+    cut.check()
+    assert cut.value == value, f"seed {seed}"
+    np.testing.assert_array_equal(cut.labels, labels, f"seed {seed}")
+    unsorted = gridcut.graph_max_flow(as_tuple(graph, np.random.default_rng(seed)), source, sink)
+    unsorted.check()
+    assert unsorted.value == value, f"seed {seed}"
+    np.testing.assert_array_equal(unsorted.labels, labels, f"seed {seed}")
+
+
+def test_random_graphs():
+    for seed in range(BASE, BASE + 300):
+        check_seed(seed)
+
+
+@pytest.mark.thorough
+def test_many_random_graphs():
+    for seed in range(BASE, BASE + 10_000):
+        check_seed(seed)
+
+
+TYPES = ["bool", "uint8", "uint16", "int8", "int16", "uint32", "int32", "int64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type(dtype):
+    graph, source, sink = random_problem(21)
+    dense = np.minimum(graph.toarray(), 1 if dtype == "bool" else 100)
+    source, sink = np.minimum(source, dense.max()), np.minimum(sink, dense.max())
+    value, labels = oracle(scipy.sparse.csr_array(dense), source, sink)
+    indptr, heads, capacity, shape = as_tuple(scipy.sparse.coo_array(dense))
+    given = indptr, heads, capacity.astype(dtype), shape
+    cut = gridcut.graph_max_flow(given, source.astype(dtype), sink.astype(dtype))
+    cut.check()
+    assert cut.value == value
+    assert isinstance(cut.value, float if "float" in dtype else int)
+    np.testing.assert_array_equal(cut.labels, labels)
+    mixed = gridcut.graph_max_flow(given, source.astype(np.float64), sink)
+    mixed.check()
+    assert mixed.value == value
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_every_sparse_format(form, kind):
+    graph, source, sink = random_problem(24)
+    value, labels = oracle(graph, source, sink)
+    made = getattr(scipy.sparse, f"{form}_{kind}")(graph.tocsr())
+    cut = gridcut.graph_max_flow(made, source, sink)
+    cut.check()
+    assert cut.value == value
+    np.testing.assert_array_equal(cut.labels, labels)
+
+
+@pytest.mark.parametrize("indices", ["int16", "uint16", "int32", "int64", "uint64"])
+def test_every_type_of_indices(indices):
+    graph, source, sink = random_problem(25)
+    indptr, heads, capacity, shape = as_tuple(graph)
+    given = indptr.astype(indices), heads.astype(indices), capacity, shape
+    cut = gridcut.graph_max_flow(given, source, sink)
+    cut.check()
+    assert cut.value == oracle(graph, source, sink)[0]
+
+
+def test_read_only_strided_and_unused_arrays():
+    graph, source, sink = random_problem(26)
+    indptr, heads, capacity, shape = as_tuple(graph)
+    value, _ = oracle(graph, source, sink)
+    heads, capacity = np.append(heads, [999, -5]), np.append(capacity, [7, 7])  # after the last pointer: not in use
+    capacity = np.repeat(capacity, 2)[::2]
+    for array in (indptr, heads, capacity, source):
+        array.flags.writeable = False
+    cut = gridcut.graph_max_flow((indptr, heads, capacity, shape), source, np.repeat(sink, 3)[::3])
+    cut.check()
+    assert cut.value == value
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_graphs_without_edges(n):
+    empty = scipy.sparse.csr_array((n, n), dtype=np.int64)
+    cut = gridcut.graph_max_flow(empty, np.arange(n), 2)
+    cut.check()
+    assert cut.value == sum(min(u, 2) for u in range(n))
+    assert cut.labels.tolist() == [u >= 2 for u in range(n)]
+    floats = gridcut.graph_max_flow(empty, np.arange(n) * 1e-300, 2e-300)
+    floats.check()
+    assert floats.labels.tolist() == [u >= 2 for u in range(n)]
+    loops = gridcut.graph_max_flow((range(n + 1), range(n), np.full(n, 7), (n, n)), 1, 3)
+    loops.check()
+    assert loops.value == n
+    assert loops.residual().nnz == 0
+    assert gridcut.graph_max_flow(([0] * (n + 1), [], [], (n, n)), 0, 0).value == 0
+
+
+def test_scalars():
+    graph = scipy.sparse.csr_array(np.array([[0, 3], [3, 0]]))
+    cut = gridcut.graph_max_flow((graph.indptr, graph.indices, 2, (2, 2)), [9, 0], [0, 9])
+    cut.check()
+    assert cut.value == 2
+    assert gridcut.graph_max_flow(graph, 4, 1).value == 2
+
+
+def test_repeated_entries_are_summed():
+    cut = gridcut.graph_max_flow(([0, 3, 4], [1, 1, 1, 0], [1, 2, 3, 5], (2, 2)), [9, 0], [0, 9])
+    cut.check()
+    assert cut.value == 6
+    assert cut.residual().toarray().tolist() == [[0, 0], [11, 0]]
+
+
+def test_the_type_follows_the_sums():
+    for total, dtype in ((INT32_MAX, "int32"), (INT32_MAX + 1, "int64"), (INT64_MAX - 1, "int64")):
+        part = total // 4
+        graph = ([0, 2, 2], [1, 1], np.array([part, part]), (2, 2))
+        cut = gridcut.graph_max_flow(graph, [total - 3 * part, 0], [part, INT64_MAX // 2 if part > 2**40 else part])
+        cut.check()
+        assert cut.stats["dtype"] == dtype
+        assert cut.value == total - 3 * part
+
+
+def test_sums_beyond_64_bits_of_all_nodes():
+    """Values are exact beyond 2^63 if only every node's capacities fit."""
+    n, high = 10, 2**61
+    cut = gridcut.graph_max_flow(scipy.sparse.csr_array((n, n), dtype=np.int64), np.full(n, high), np.full(n, high))
+    cut.check()
+    assert cut.value == n * high
+
+
+def test_sums_at_a_node_must_fit():
+    graph = ([0, 2, 2], [1, 1], [2**62, 2**62], (2, 2))
+    with pytest.raises(ValueError, match="source, sink and graph are too large: the capacities incident to a node"):
+        gridcut.graph_max_flow(graph, 0, 0)
+
+
+def test_infinite_capacities():
+    inf = np.inf
+    graph = scipy.sparse.csr_array(np.array([[0, inf, 0], [inf, 0, 0.25], [0, 0.25, 0]]))
+    cut = gridcut.graph_max_flow(graph, [inf, 0, 0], [0, 0, inf])
+    cut.check()
+    assert cut.value == 0.25
+    assert cut.labels.tolist() == [True, True, False]
+    with pytest.raises(ValueError, match="every cut has infinite capacity.*node"):
+        gridcut.graph_max_flow(graph, [inf, 0, 0], [inf, 0, 0])
+    with pytest.raises(ValueError, match=r"every cut has infinite capacity.*for instance over \w+ at"):
+        gridcut.graph_max_flow(graph, [inf, 0, 0], [0, inf, 0])
+
+
+def test_huge_terminals_leave_the_precision_to_the_arcs():
+    graph, source, sink = random_problem(27)
+    value, labels = oracle(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
+    hard = [np.where(terminal > 0, 1e200, 0.0) for terminal in (source, sink)]
+    both = (source > 0) & (sink > 0)
+    hard[1][both] = 0
+    soft = [np.where(terminal > 0, 10**6, 0) for terminal in hard]
+    value, labels = oracle(graph, *soft)
+    cut = gridcut.graph_max_flow(graph * 0.1, *hard)
+    cut.check()
+    assert cut.value == pytest.approx(value * 0.1)
+    np.testing.assert_array_equal(cut.labels, labels)
+
+
+def test_tiny_and_huge_floats():
+    graph, source, sink = random_problem(30)
+    value, _ = oracle(graph, source, sink)
+    for exponent in (-1060, -500, 500, 1000):
+        scale = 2.0**exponent
+        cut = gridcut.graph_max_flow(graph * scale, source * scale, sink * scale)
+        cut.check()
+        assert cut.value == value * scale
+
+
+def test_floats_of_too_different_sizes_are_rejected_or_exact():
+    graph = ([0, 1, 2], [1, 0], [1e-300, 1e300], (2, 2))
+    cut = gridcut.graph_max_flow(graph, [1.0, 0], [0, 1.0])
+    cut.check()
+    assert cut.value == pytest.approx(1e-300)
+
+
+def test_a_long_path():
+    """Depths beyond the first buffers, and one augmenting path through every node."""
+    n = 20_000
+    nodes = np.arange(n - 1)
+    graph = scipy.sparse.coo_array((np.full(n - 1, 5), (nodes, nodes + 1)), shape=(n, n))
+    source, sink = np.zeros(n, int), np.zeros(n, int)
+    source[0], sink[-1] = 9, 7
+    cut = gridcut.graph_max_flow(graph, source, sink)
+    cut.check()
+    assert cut.value == 5
+    assert cut.labels.sum() == n - 1
+
+
+def test_a_star_and_a_complete_graph():
+    n = 300
+    rng = np.random.default_rng(0)
+    star = np.zeros((n, n), int)
+    star[0], star[:, 0] = rng.integers(0, 9, (2, n))
+    for dense in (star, rng.integers(0, 4, (n, n))):
+        np.fill_diagonal(dense, 0)
+        graph = scipy.sparse.csr_array(dense)
+        source, sink = rng.integers(0, 50, (2, n))
+        cut = gridcut.graph_max_flow(graph, source, sink)
+        cut.check()
+        assert cut.value == oracle(graph, source, sink)[0]
+
+
+def test_the_adversary_of_many_augmentations():
+    """Goldberg's family: layers in which each unit of flow has to change its path."""
+    width, layers = 4, 40
+    n = width * layers
+    rng = np.random.default_rng(1)
+    tails, heads, capacity = [], [], []
+    for layer in range(layers - 1):
+        for i in range(width):
+            for j in range(width):
+                tails.append(layer * width + i)
+                heads.append((layer + 1) * width + j)
+                capacity.append(int(rng.integers(1, 1 << (1 + (i + j + layer) % 12))))
+    graph = scipy.sparse.coo_array((capacity, (tails, heads)), shape=(n, n))
+    source, sink = np.zeros(n, int), np.zeros(n, int)
+    source[:width], sink[-width:] = 10**5, 10**5
+    cut = gridcut.graph_max_flow(graph, source, sink)
+    cut.check()
+    value, labels = oracle(graph, source, sink)
+    assert cut.value == value
+    np.testing.assert_array_equal(cut.labels, labels)
+
+
+def test_like_the_grid():
+    """The same labels as max_flow on the same problem, given as a graph."""
+    rng = np.random.default_rng(2)
+    shape = (30, 40)
+    index = np.arange(1200).reshape(shape)
+    source, sink = rng.integers(0, 30, (2, *shape))
+    right, down = rng.integers(0, 20, (2, *shape))
+    tails = np.concatenate([index[:, :-1].ravel(), index[:-1].ravel()])
+    heads = np.concatenate([index[:, 1:].ravel(), index[1:].ravel()])
+    values = np.concatenate([right[:, :-1].ravel(), down[:-1].ravel()])
+    graph = scipy.sparse.coo_array((values, (tails, heads)), shape=(1200, 1200))
+    grid = gridcut.max_flow(source, sink, {(0, 1): right, (1, 0): down}, device="cpu")
+    cut = gridcut.graph_max_flow(graph + graph.T, source.ravel(), sink.ravel())
+    assert cut.value == grid.value
+    np.testing.assert_array_equal(cut.labels, grid.labels.ravel())
+
+
+def test_agrees_with_networkx_and_pymaxflow():
+    networkx = pytest.importorskip("networkx")
+    maxflow = pytest.importorskip("maxflow")
+    for seed in range(40):
+        graph, source, sink = random_problem(seed)
+        n = graph.shape[0]
+        network = networkx.DiGraph()
+        network.add_nodes_from(["s", "t", *range(n)])
+        dense = graph.toarray()
+        for u, v in zip(*np.nonzero(dense), strict=True):
+            network.add_edge(int(u), int(v), capacity=int(dense[u, v]))
+        for u in range(n):
+            network.add_edge("s", u, capacity=int(source[u]))
+            network.add_edge(u, "t", capacity=int(sink[u]))
+        theirs = maxflow.Graph[int](n, graph.nnz)
+        nodes = theirs.add_nodes(n)
+        graph = graph.tocoo()
+        keep = graph.row != graph.col
+        theirs.add_edges(graph.row[keep], graph.col[keep], graph.data[keep], np.zeros(keep.sum(), int))
+        theirs.add_grid_tedges(nodes, source, sink)
+        value = gridcut.graph_max_flow(graph, source, sink).value
+        assert value == networkx.maximum_flow_value(network, "s", "t") == theirs.maxflow()

@@ -1,0 +1,107 @@
+"""The site: one command builds it without a warning, it is complete, and its search finds the terms of the field."""
+
+import importlib
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx_gallery", reason="Sphinx is not installed (extra 'docs')")
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+SWITCHES = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder of the site, built in a copy of the sources, without what an earlier build left."""
+    clone = tmp_path_factory.mktemp("clone")
+    ignored = shutil.ignore_patterns("generated", "__pycache__", ".git", ".venv", "build", "out", ".*_cache")
+    shutil.copytree(ROOT, clone, ignore=ignored, dirs_exist_ok=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "build/site"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return clone / "build/site"
+
+
+@pytest.fixture(scope="module")
+def driver(site, tmp_path_factory):
+    """A browser, and the address of the site."""
+    if not (BROWSER and DRIVER):
+        pytest.skip("needs chromium and chromedriver")
+    selenium = pytest.importorskip("selenium.webdriver")
+    options = selenium.ChromeOptions()
+    options.binary_location = BROWSER
+    for switch in (*SWITCHES.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(switch)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+    handler.func.log_message = lambda *_: None
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    browser = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+    yield browser, f"http://127.0.0.1:{server.server_port}"
+    browser.quit()
+    server.shutdown()
+    server.server_close()
+
+
+def test_every_public_name_has_a_page(site):
+    for package in ("gridcut", "assign", "matching"):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            if getattr(module, name).__module__.startswith(package):
+                assert (site / f"generated/api/members/{package}.{name}.html").exists(), f"{package}.{name}"
+
+
+def test_pictures_and_notebooks_are_there(site):
+    scripts = [path.stem for path in (ROOT / "docs/gallery").glob("plot_*.py")]
+    built = {path.name for path in (site / "_downloads").rglob("*.ipynb")}
+    assert {f"{name}.ipynb" for name in scripts} <= built
+    assert all((site / f"generated/gallery/{name}.html").exists() for name in scripts)
+
+
+def test_no_page_needs_the_network(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        assert 'src="http' not in text, page
+        assert 'rel="stylesheet" href="http' not in text, page
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [("graph cut", "Minimum cuts in Python"), ("assignment", "Assignments"), ("superpixels", "Superpixels")],
+)
+def test_search_finds(driver, query, wanted):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser, address = driver
+    browser.get(f"{address}/search.html?q={query.replace(' ', '+')}")
+
+    def is_finished(browser):
+        return "Search finished" in browser.find_element(By.TAG_NAME, "body").text
+
+    WebDriverWait(browser, 60).until(is_finished)
+    titles = [link.text for link in browser.find_elements(By.CSS_SELECTOR, "#search-results li a")]
+    assert wanted in titles
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", ["index", "guide/segment", "generated/gallery/plot_stereo", "generated/api/gridcut"])
+def test_a_page_has_all_its_pictures_and_fits(driver, page):
+    browser, address = driver
+    browser.get(f"{address}/{page}.html")
+    broken, wide = browser.execute_script(
+        "return [[...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src),"
+        " document.documentElement.scrollWidth > innerWidth]"
+    )
+    assert broken == []
+    assert not wide
