@@ -106,13 +106,14 @@ def test_equation_two():
 @pytest.mark.sim
 def test_the_gpu_experiments_in_the_simulator(monkeypatch):
     rng = np.random.default_rng(0)
-    source, sink, right, down = rng.integers(0, 9, (4, 4, 5), dtype=np.int32)
+    source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)
     problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
     monkeypatch.setitem(instances.SUITE, "astronaut", lambda: problem)
-    for name, value in (("CYCLES", (5, 9)), ("BLOCKS", (32, 64)), ("REPEATS", 1)):
+    for name, value in (("CYCLES", (2, 3)), ("BLOCKS", (32,)), ("REPEATS", 1), ("RECTANGLES", ((8, 4),))):
         monkeypatch.setattr(lupinska_gpu, name, value)
+    monkeypatch.setattr(lupinska_gpu, "KEPT", {"hybrid": {"block": 32}, "cudacuts": {"block": (8, 4)}})
     (section,) = lupinska_gpu.cuts(quick=True)
-    assert "cycle = 9" in text_of(section)
+    assert "cycle = 3" in text_of(section)
 
 
 def test_the_assignments_of_the_gpu_on_a_cpu(monkeypatch):
