@@ -3,9 +3,12 @@
 Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment): grabcut/images, grabcut/gt.
 
 The robot marks a disc of RADIUS pixels in the middle of the largest wrong region, as object or as background, until the
-intersection over union reaches the goal; after MOST clicks it gives up, which counts as MOST.  Before the first mark of
-the background, everything is object.  The undecided band of the ground truth does not count.
+intersection over union reaches the goal; after MOST clicks it gives up, which counts as MOST.  The undecided band of
+the ground truth does not count.
 
+--pair      the first two marks are one on the object and one on the background, both counted
+--strokes   straight strokes instead of discs: the longest segment through that point that keeps half of its distance
+            from correct pixels
 session    apps.Session; each click waits for the models that are fitted in the background
 segment    apps.segment on all marks so far, from nothing
 grabCut    cv2.grabCut on all marks so far, five iterations
@@ -48,7 +51,8 @@ def main(argv):
         return 0
     rows = []
     for name in options.methods:
-        histories = [clicks(METHODS[name], *_case(data, path)) for path in paths]
+        users = METHODS[name]
+        histories = [clicks(users, *_case(data, path), options.pair, options.strokes) for path in paths]
         rows.append(row(name, histories))
         print(" ".join(rows[-1]), flush=True)
     columns = ["method", "pictures", "clicks to 85 %", "clicks to 90 %", "not reached", "median s", "median s complete"]
@@ -66,10 +70,10 @@ class SessionUser:
     def __init__(self, rgb):
         self._session = Session(rgb, device="cpu")
 
-    def click(self, x, y, label):
-        """Seconds until the click is answered, and until nothing is pending, and the mask."""
+    def mark(self, points, label):
+        """Seconds until the mark is answered, and until nothing is pending, and the mask."""
         start = time.perf_counter()
-        self._session.stroke([(x + 0.5, y + 0.5)], RADIUS, label)
+        self._session.stroke(np.array(points) + 0.5, RADIUS, label)
         answered = time.perf_counter()
         self._session.wait()
         done = time.perf_counter()
@@ -86,12 +90,14 @@ class MarksUser:
     def __init__(self, rgb, method):
         self._rgb, self._method = rgb, method
         self._marks = np.full(rgb.shape[:2], OPEN, np.int8)
-        self._y, self._x = np.mgrid[: rgb.shape[0], : rgb.shape[1]]
 
-    def click(self, x, y, label):
+    def mark(self, points, label):
         """As of `SessionUser`."""
-        near = (self._x - x) ** 2 + (self._y - y) ** 2 <= RADIUS**2
-        self._marks[near] = OBJECT if label else BACKGROUND
+        away = np.ones(self._marks.shape, np.uint8)
+        cv2.line(away, points[0], points[-1], 0)
+        self._marks[cv2.distanceTransform(away, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) <= RADIUS] = (
+            OBJECT if label else BACKGROUND
+        )
         start = time.perf_counter()
         given = [kind for kind in (OBJECT, BACKGROUND) if (self._marks == kind).any()]
         if len(given) < 2:
@@ -115,23 +121,25 @@ METHODS = {
 }
 
 
-def clicks(user_of, rgb, truth):
-    """Intersection over union and both times after each click, up to the last goal."""
+def clicks(user_of, rgb, truth, pair=False, strokes=False):
+    """Intersection over union and both times after each mark, up to the last goal."""
     user = user_of(rgb)
     mask = np.zeros(truth.shape, bool)
     history = []
-    for _ in range(MOST):
-        x, y = middle_of_largest_error(mask, truth)
-        *seconds, mask = user.click(x, y, int(truth[y, x] == OBJECT_OF_TRUTH))
+    for count in range(MOST):
+        wrong = (truth == (0, OBJECT_OF_TRUTH)[count == 0]) if pair and count < 2 else largest_error(mask, truth)
+        points = segment_through_middle(wrong) if strokes else [middle(wrong)]
+        x, y = points[0]
+        *seconds, mask = user.mark(points, int(truth[y, x] == OBJECT_OF_TRUTH))
         history.append((intersection_over_union(mask, truth), *seconds))
-        if history[-1][0] >= GOALS[-1]:
+        if history[-1][0] >= GOALS[-1] and not (pair and count < 1):
             break
     user.close()
     return history
 
 
-def middle_of_largest_error(mask, truth):
-    """The point x, y of the largest wrong region that is farthest from correct pixels and from the image's edge."""
+def largest_error(mask, truth):
+    """The largest connected region of one kind of wrong pixels, bool (H, W)."""
     regions = []
     for value, wrong_as in ((OBJECT_OF_TRUTH, False), (0, True)):
         wrong = ((truth == value) & (mask == wrong_as)).astype(np.uint8)
@@ -139,10 +147,43 @@ def middle_of_largest_error(mask, truth):
         if len(stats) > 1:
             largest = 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))
             regions.append((int(stats[largest, cv2.CC_STAT_AREA]), part == largest))
-    _, region = max(regions, key=lambda one: one[0])
-    depth = cv2.distanceTransform(np.pad(region.astype(np.uint8), 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    return max(regions, key=lambda one: one[0])[1]
+
+
+def middle(region):
+    """The point x, y of a region that is farthest from other pixels and from the image's edge."""
+    depth = _depth(region)
     y, x = np.unravel_index(np.argmax(depth), depth.shape)
     return int(x), int(y)
+
+
+def segment_through_middle(region, directions=16):
+    """Both ends of the longest segment through the middle whose pixels have at least half of its depth."""
+    depth = _depth(region)
+    deep = depth >= depth.max() / 2
+    centre = np.array(middle(region))
+    best = [centre, centre]
+    for angle in np.arange(directions) * np.pi / directions:
+        step = np.array((np.cos(angle), np.sin(angle)))
+        ends = [_last_inside(deep, centre, way * step) for way in (-1, 1)]
+        if np.linalg.norm(ends[1] - ends[0]) > np.linalg.norm(best[1] - best[0]):
+            best = ends
+    return [(int(x), int(y)) for x, y in best]
+
+
+def _last_inside(deep, centre, step):
+    """The last pixel x, y before a ray from the centre leaves a region."""
+    last, count = centre, 1
+    while True:
+        x, y = at = np.rint(centre + count * step).astype(int)
+        if not (0 <= y < deep.shape[0] and 0 <= x < deep.shape[1] and deep[y, x]):
+            return last
+        last, count = at, count + 1
+
+
+def _depth(region):
+    """Distance of each pixel of a region from other pixels and from the image's edge."""
+    return cv2.distanceTransform(np.pad(region.astype(np.uint8), 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
 
 
 def row(name, histories):
@@ -164,5 +205,7 @@ def _parser():
     parser = command.parser("interactive", __doc__, "interactive-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--pair", action="store_true", help="start with one mark on the object, one on the background")
+    parser.add_argument("--strokes", action="store_true", help="straight strokes instead of discs")
     parser.add_argument("--limit", type=int, metavar="N", help="images")
     return parser

@@ -119,10 +119,6 @@ def relink(app, docname, content) -> None:
     page = Path(app.srcdir) / f"{docname}.md"
     if page.exists() and not page.is_relative_to(GENERATED):
         content[0] = relinked(content[0], page, page)
-    if docname == "index":
-        for name in ("coming-from/index", "generated/coming-from"):
-            if (DOCS / f"{name}.md").exists():
-                content[0] = content[0].replace("\nnotes/index\n", f"\n{name}\nnotes/index\n")
 
 
 def hide_constructor(app, what, name, thing, options, signature, returned):
@@ -149,7 +145,8 @@ def api_page(package: str, names: list[str], summary: str) -> str:
     module = importlib.import_module(package)
     found = {name: getattr(module, name) for name in names}
     # CertificateError of assign and matching is that of gridcut.
-    members = {name: thing for name, thing in found.items() if thing.__module__.startswith(package.split(".")[0])}
+    top = package.split(".")[0]
+    members = {name: thing for name, thing in found.items() if getattr(thing, "__module__", "").startswith(top)}
     functions = [name for name, thing in members.items() if inspect.isfunction(thing)]
     classes = [name for name, thing in members.items() if inspect.isclass(thing)]
     page = [package, "=" * len(package), "", summary, ""]
@@ -179,11 +176,6 @@ def write_pages() -> None:
         module = importlib.import_module(package)
         summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         write(GENERATED / "api" / f"{package}.rst", api_page(package, list(module.__all__), summary))
-    pages = sorted(path.stem for path in (DOCS / "coming-from").glob("*.md"))
-    if pages and "index" not in pages:
-        listed = "\n".join(f"../coming-from/{name}" for name in pages)
-        text = f"# Coming from other libraries\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-        write(GENERATED / "coming-from.md", text)
 
 
 def setup(app) -> None:

@@ -17,14 +17,19 @@ BARRIER_SWEEPS = 2
 UNREACHED = np.float32(1e9)
 
 
-def geodesic_preference(lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> np.ndarray:
+def geodesic_preference(
+    lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray, start: np.ndarray | None = None
+) -> np.ndarray:
     """(d_obj - d_bg) / (d_obj + d_bg) in [-1, 1], float32 (H, W): -1 at object strokes, 1 at background strokes.
 
-    0 everywhere if one kind of stroke is missing.
+    `start` (H, W): initial lengths of further paths from the background, UNREACHED or more where there are none.
+    0 everywhere if one kind of stroke is missing, and there is no `start`.
     """
-    if not is_object.any() or not is_background.any():
+    if not is_object.any() or not (is_background.any() or start is not None):
         return np.zeros(is_object.shape, np.float32)
     distance = np.full((*is_object.shape, 2), UNREACHED, np.float32)
+    if start is not None:
+        distance[..., 1] = np.minimum(start, UNREACHED)
     distance[is_object, 0] = 0.0
     distance[is_background, 1] = 0.0
     for _ in range(SWEEPS):
@@ -40,11 +45,21 @@ def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) 
     `start` (H, W): initial length of paths that start at a pixel inside the box, UNREACHED elsewhere; paths from the
     background start with 0.  Ranks are distributed uniformly over the box, independent of contrast.  float32 (H, W).
     """
-    distance = np.where(is_background, np.float32(0.0), start.astype(np.float32))
+    return ranks_inside(barrier_distance(lab, is_background, start), is_background)
+
+
+def barrier_distance(lab: np.ndarray, is_source: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Minimum barrier distance of each pixel from the sources, bool (H, W); `start` as in `depth_in_box`."""
+    distance = np.where(is_source, np.float32(0.0), start.astype(np.float32))
     low, high = lab.copy(), lab.copy()
     for _ in range(BARRIER_SWEEPS):
         barrier_kernel(lab, 1, start, low, high, distance)
         barrier_kernel(lab, -1, start, low, high, distance)
+    return distance
+
+
+def ranks_inside(distance: np.ndarray, is_background: np.ndarray) -> np.ndarray:
+    """Ranks of the distances of all pixels but the background's, from 0 to 1; 0 at the background; float32 (H, W)."""
     depth = np.zeros(is_background.shape, np.float32)
     inside = distance[~is_background]
     rank = np.empty(inside.size, np.float32)

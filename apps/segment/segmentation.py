@@ -19,8 +19,14 @@ For a box, all pixels outside are background.  The pixels inside with the larges
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
 tried, and the result of minimum energy is returned.
 
-With strokes as well, both kinds of costs by location add up, the initial models contain the colours of the strokes, and
-the strokes alone are a further initialisation.
+Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
+apps.segment.mark_prior describes.
+
+An object that is empty, or too small for its box, does not win (see apps.segment.plausible_objects).  If no other is
+found in a box, its deepest pixels are constrained to be object.
+
+With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the
+strokes, and the strokes alone are a further initialisation.
 
 A start mask adds costs by location (see apps.segment.start_mask), and the first colour models are fitted to it.
 
@@ -55,6 +61,7 @@ from apps.segment.colour_models import log_densities
 from apps.segment.fine_outline import placed_outline
 from apps.segment.geodesic import depth_in_box
 from apps.segment.hints import combine, remarks_on
+from apps.segment.plausible_objects import is_plausible
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
@@ -75,7 +82,7 @@ ROUNDS = 10  # at most; most images converge after 3 or 4
 MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 # Initial object and background of a box: shares of the pixels, deepest and shallowest.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
-STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
+SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
 WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
@@ -284,7 +291,7 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
     if start is not None:
         starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
     elif not (terms.is_box or boxed):
-        starts = [(terms.stroke_object, terms.stroke_background)]
+        starts = terms.starts
     else:
         depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
         terms.set_location_costs(terms.preference + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
@@ -293,11 +300,16 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
     if labelling is not None and _has_both(labelling):
         starts = [(counts(labelling), counts(~labelling))]
     if not terms.is_box and (start is not None or labelling is not None or boxed):
-        starts = [(blend(one, terms.stroke_object), blend(other, terms.stroke_background)) for one, other in starts]
+        starts = [terms.with_strokes(*one) for one in starts]
         if labelling is None and start is None:
             starts.append((terms.stroke_object, terms.stroke_background))
-    found = [_fit_and_cut(terms, keep, rounds, clock, *counts) for counts in starts]
-    return min(found, key=lambda one: one.energies[-1])
+    solvers = []  # one, which all starts share
+    found = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    plausible = [one for one in found if is_plausible(one.mask, terms.is_object, terms.is_background)]
+    if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():
+        terms.is_object = depth > 1 - SEED_SHARE
+        plausible = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    return min(plausible or found, key=lambda one: one.energies[-1])
 
 
 def _enlarged(small, marks):
@@ -324,8 +336,7 @@ def _refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
     terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
     if terms.is_box:
         terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
-    object_count = blend(terms.palette.counts(mask), terms.stroke_object)
-    background_count = blend(terms.palette.counts(~mask), terms.stroke_background)
+    object_count, background_count = terms.with_strokes(terms.palette.counts(mask), terms.palette.counts(~mask))
     clock.charge("models")
     costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
     clock.charge("models")
@@ -364,20 +375,20 @@ def _has_both(mask):
     return mask.any() and not mask.all()
 
 
-def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
+def _fit_and_cut(terms, solvers, keep, rounds, clock, object_count, background_count):
     """Alternate model fits and cuts until convergence; return the last labelling and the energies."""
     palette = terms.palette
-    mask, energies, cut, solver, kept = None, [], None, None, None
+    mask, energies, cut, kept = None, [], None, None
     for _ in range(rounds):
         costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")
         as_object, as_background, _ = costs
-        # Warm start: only the colour costs have changed since the last round.
-        if solver is None:
-            solver = gridcut.Solver(as_background, as_object, terms.edges, device=terms.device)
+        # Warm start: only the colour costs have changed since the last round, or since the last start.
+        if solvers:
+            solvers[0].update(source=as_background, sink=as_object)
         else:
-            solver.update(source=as_background, sink=as_object)
-        tried = solver.solve()
+            solvers.append(gridcut.Solver(as_background, as_object, terms.edges, device=terms.device))
+        tried = solvers[0].solve()
         clock.charge("cuts")
         labels = keep_parts(tried.labels, keep, terms.is_object)
         energy = terms.energy(labels, *costs)
@@ -389,16 +400,9 @@ def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
         energies.append(energy)
         if has_converged or not mask.any() or mask.all():
             break
-        object_count = blend(palette.counts(mask), terms.stroke_object)
-        background_count = blend(palette.counts(~mask), terms.stroke_background)
+        object_count, background_count = terms.with_strokes(palette.counts(mask), palette.counts(~mask))
         clock.charge("models")
     return _Found(mask, energies, cut.device, cut.method, kept)
-
-
-def blend(labelled, strokes):
-    """Counts of a labelling plus those of strokes, whose total weight is STROKE_SHARE of the labelling's."""
-    total = strokes.sum()
-    return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 
 
 def _strokes(rgb, scribbles, trimap):

@@ -6,9 +6,9 @@
 import numpy as np
 
 import gridcut
-from apps.common.figures import outline
-from apps.segment.colour_models import COMPONENTS, TINY, fit_mixture, lab_image, make_palette, whole_density
-from apps.segment.geodesic import UNREACHED, geodesic_preference
+from apps.segment.colour_models import lab_image, make_palette, whole_density
+from apps.segment.geodesic import geodesic_preference
+from apps.segment.mark_prior import mark_prior, side_lengths
 from apps.segment.start_mask import SEEDS, cores_of, costs_of, trusted_depth
 from apps.segment.strokes import BACKGROUND, OBJECT
 
@@ -16,10 +16,9 @@ SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nat
 BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
 CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared step)
 GEODESIC_WEIGHT = 1.0  # nats: maximum cost from the geodesic distances to the strokes
-RING = 4  # width in pixels of the ring around a box whose colours are background
-RARE_COLOUR_LENGTH = 5.0  # Lab units of path length per nat by which a colour is rarer in the ring than in the image
 SOFT_STROKE = 8.0  # nats against a soft stroke; colours and neighbours can override it
 REDUCED_PIXELS = 250_000  # pixels of the reduced image
+STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
 UNIT = 256
 FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel
 
@@ -51,21 +50,25 @@ class EnergyTerms:
         clock.charge("edges")
         self.lab = lab
         self.preference = np.float32(0)
+        self.trust = 1.0
+        self.starts = []  # counts of the object and the background
         self.stroke_object = self.palette.counts(self.is_object)
         self.stroke_background = self.palette.counts(self.is_background)
-        if not self.is_box:
-            near_object, near_background, costs = self.is_object, self.is_background, 0
-            if start is not None:
-                depth = trusted_depth(start, marks)
-                inside, outside = cores_of(depth, SEEDS)
-                near_object, near_background = (
-                    near_object | (inside & ~near_background),
-                    near_background | (outside & ~near_object),
-                )
-                costs = UNIT * costs_of(depth)
-            steps = lab if scale == 1 else lab * np.float32(scale)
-            preference = geodesic_preference(steps, near_object, near_background)
-            self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + costs)
+        if start is None and not self.is_box:
+            prior = mark_prior(lab, self.palette, self.whole, self.is_object, self.is_background, scale)
+            self.trust = prior.trust
+            self.starts = [self.with_strokes(*map(self.palette.counts, one)) for one in prior.starts]
+            self.starts += [(self.stroke_object, self.stroke_background)] if prior.alone else []
+            self.set_location_costs((GEODESIC_WEIGHT * UNIT * prior.trust) * prior.location)
+        elif start is not None:
+            depth = trusted_depth(start, marks)
+            inside, outside = cores_of(depth, SEEDS)
+            preference = geodesic_preference(
+                lab if scale == 1 else lab * np.float32(scale),
+                self.is_object | (inside & ~self.is_background),
+                self.is_background | (outside & ~self.is_object),
+            )
+            self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
         clock.charge("distances")
 
     def set_location_costs(self, preference):
@@ -74,29 +77,17 @@ class EnergyTerms:
         preference = np.int32(preference)
         self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
 
-    def path_starts(self):
-        """Initial lengths of further paths into a box, which start at the sides of the image.
+    def with_strokes(self, object_count, background_count):
+        """Counts of a labelling's object and background, blended with those of the strokes."""
+        return blend(object_count, self.stroke_object), blend(background_count, self.stroke_background)
 
-        A box that reaches a side of the image has no background on that side.  Pixels along the side are probably
-        background if their colours are common in the ring around the box, and otherwise part of a truncated object.
-        """
-        start = np.full(self.marks.shape, UNREACHED, np.float32)
-        frame = np.ones(self.marks.shape, bool)
-        frame[1:-1, 1:-1] = False
-        frame &= ~self.is_background
-        if not frame.any():
-            return start
-        wide = np.ones(self.marks.shape, bool)
-        wide[RING:-RING, RING:-RING] = False
-        near = outline(~self.is_background, RING)
-        ring = near | (wide & ~self.is_background)
-        common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
-        rare = np.log(self.whole + TINY) - np.log(common.density(self.palette.colour) + TINY)
-        start[frame] = RARE_COLOUR_LENGTH * np.maximum(rare, 0.0)[self.palette.index[frame]]
-        return start
+    def path_starts(self):
+        """Initial lengths of further paths into a box that reaches a side of the image (see `side_lengths`)."""
+        return side_lengths(self.palette, self.whole, self.is_background)
 
     def costs(self, object_cost, background_cost):
         """Integer costs of both labels per pixel, from costs per palette entry in nats."""
+        object_cost, background_cost = self.trust * object_cost, self.trust * background_cost
         # The cost common to both labels is omitted from the cut, but included in the energy.
         index = self.palette.index
         common = np.minimum(object_cost, background_cost)
@@ -120,6 +111,12 @@ class EnergyTerms:
             where, _ = pairs(weight, offset)
             total += int(where[here != there].sum(dtype=np.int64))
         return total / UNIT + common
+
+
+def blend(labelled, strokes):
+    """Counts of a labelling plus those of strokes, whose total weight is STROKE_SHARE of the labelling's."""
+    total = strokes.sum()
+    return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 
 
 def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):

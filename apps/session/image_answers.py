@@ -19,7 +19,7 @@ from apps.segment.strokes import marks_of_box
 from apps.segment.terms import REDUCED_PIXELS
 from apps.session.canvas import Canvas, resized
 from apps.session.grid_cut import GridCut
-from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, touching
+from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, touching, values_of
 from apps.session.stroke_records import Box, PackedMask, Record, Start, effective
 from gridcut.device import DeviceName
 
@@ -132,7 +132,7 @@ class ImageAnswers:
             self._counts += step * np.bincount(marks + 1, minlength=256)[1:]
         self._set_start(records)
         marked = np.flatnonzero(self._counts).tolist()
-        if self._start is None and len(marked) < 2:
+        if not values_of(marked, self._start is not None):
             self._models, self._shown = None, None
             self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
             self.is_exact = not self._is_searching()
@@ -156,7 +156,7 @@ class ImageAnswers:
         if self.is_reduced and models is not None:
             self._cut_full(records, models, preview, check, publish)
         start = self._start_of(source)
-        if start is None and len(labels_in(marks)) < 2:
+        if not values_of(labels_in(marks), start is not None):
             with self._lock:
                 check()
                 self.is_exact = True

@@ -4,6 +4,9 @@ Models are a function of the records alone: the first ones are fitted to the mar
 apps.segment.segmentation.  So an undo, or a stored session, gives the earlier result again.  A mixture can be
 evaluated for the colours of any image, so the models of a reduced image serve the full one.
 
+Two labels without a start mask use the prior of few marks (see apps.segment.mark_prior), which also finds an object
+whose background is not marked yet.
+
 With a start mask, or the result of a box, which is used in the same way, the first models are fitted to its inside and
 its outside, and costs by location tie the result to it (see apps.segment.start_mask).
 """
@@ -24,19 +27,20 @@ from apps.segment.colour_models import (
     whole_density,
 )
 from apps.segment.geodesic import geodesic_preference
+from apps.segment.mark_prior import FEW, mark_prior
 from apps.segment.multilabel import geodesic_excess
-from apps.segment.segmentation import MAX_CHANGED_SHARE, blend
+from apps.segment.segmentation import MAX_CHANGED_SHARE
 from apps.segment.shapes import keep_parts
 from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
 from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.strokes import OPEN as NO_MARK
-from apps.segment.terms import CONTRAST, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
+from apps.segment.terms import CONTRAST, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, blend, mean_squared_step
 from apps.session.canvas import OPEN
 from apps.session.grid_cut import GridCut
 from apps.session.label_costs import LabelCosts
 
 ROUNDS = 6  # of fits and cuts, at most
-FEW_MARKS = 0.005  # share of the image; the location counts 1.5 times as much at this share, and up to twice below it
+FIRM = 4.0  # factor of the costs of a start mask of which no pixel would be left
 
 
 class Models(NamedTuple):
@@ -45,11 +49,13 @@ class Models(NamedTuple):
     values     the labels, ascending
     mixtures   colours of each label
     location   int16 (L, h, w) on the grid that the models were fitted on, or None
+    trust      factor of the costs by appearance; that of the location is applied already
     """
 
     values: tuple[int, ...]
     mixtures: tuple[Mixture, ...]
     location: np.ndarray | None
+    trust: float = 1.0
 
 
 class ImageView:
@@ -80,7 +86,9 @@ class ImageView:
 
     def costs(self, models: Models) -> LabelCosts:
         """The models' costs on this image."""
-        nats = np.stack([mixed_cost(one.density(self.palette.colour), self.whole) for one in models.mixtures])
+        nats = models.trust * np.stack(
+            [mixed_cost(one.density(self.palette.colour), self.whole) for one in models.mixtures]
+        )
         common = nats.min(axis=0)
         table = np.rint((nats - common) * UNIT).astype(np.int32)
         location = models.location
@@ -95,10 +103,42 @@ def labels_in(marks: np.ndarray) -> tuple[int, ...]:
     return tuple(int(value) - 1 for value in np.flatnonzero(counts) if value > 0)
 
 
+def values_of(marked: Sequence[int], has_start: bool) -> tuple[int, ...]:
+    """The labels to fit models of, ascending, given those marked; () if there is nothing to cut.
+
+    A single object has the background as its counterpart, marked or not.
+    """
+    if has_start:
+        return tuple(sorted({0, 1, *marked}))
+    if len(marked) == 1 and marked[0] > 0:
+        return 0, marked[0]
+    return tuple(marked) if len(marked) > 1 else ()
+
+
+class _Fit(NamedTuple):
+    """What does not change while models are fitted.
+
+    strokes    weights of the palette's entries of the marks of each label
+    location   as in `Models`
+    starts     weights of the palette's entries of each label to fit first models to
+    """
+
+    values: tuple[int, ...]
+    strokes: list[np.ndarray]
+    location: np.ndarray
+    trust: float
+    starts: list[list[np.ndarray]]
+
+    def models(self, view: ImageView, counts: list[np.ndarray]) -> Models:
+        colour = view.palette.colour
+        mixtures = tuple(fit_mixture(colour, count, COMPONENTS) for count in counts)
+        return Models(self.values, mixtures, self.location, self.trust)
+
+
 def first_models(view: ImageView, marks: np.ndarray, start: np.ndarray | None) -> Models:
     """Models of the marks alone, or of a start mask bool (h, w) and the marks."""
-    values, counts, _ = _first_counts(view, marks, start)
-    return _models(view, values, counts, _location(view, marks, values, start))
+    fit = _prepare(view, marks, start)
+    return fit.models(view, fit.starts[0])
 
 
 def fit_models(
@@ -109,31 +149,48 @@ def fit_models(
     cut: GridCut,
     check: Callable[..., None],
 ) -> Models:
-    """Alternate fits and cuts; `cut` is left with the costs returned, solved.  `check` may raise at any time."""
-    values, counts, strokes = _first_counts(view, marks, start)
-    location = _location(view, marks, values, start)
+    """Alternate fits and cuts, from each start; `cut` is left with the costs returned, solved.
+
+    `check` may raise at any time.
+    """
+    fit = _prepare(view, marks, start)
+    keep = keep if start is None else "all"
+    best, labels = _best(view, marks, fit, keep, cut, check)
+    if start is not None and not labels.any():  # an empty object must not win where there is one
+        best, _ = _best(view, marks, fit._replace(location=np.int16(FIRM) * fit.location), keep, cut, check)
+    return best
+
+
+def _best(view, marks, fit, keep, cut, check) -> tuple[Models, np.ndarray]:
+    """The models of minimum energy over all starts, and their labels; `cut` is left with them."""
+    found = [_descend(view, marks, fit, counts, keep, cut, check) for counts in fit.starts]
+    best = min(found, key=lambda one: one[0])[1]
+    cut.load(view.costs(best), marks)
+    return best, cut.solve(check)
+
+
+def _descend(view, marks, fit, counts, keep, cut, check) -> tuple[float, Models]:
+    """The models of minimum energy of a start, and the energy."""
     best: tuple[float, Models] | None = None
     earlier = None
     for _ in range(ROUNDS):
         check()
-        models = _models(view, values, counts, location)
+        models = fit.models(view, counts)
         cut.load(view.costs(models), marks)
         labels = cut.solve(check)
         assert cut.energy is not None
         if best is not None and cut.energy > best[0]:
-            cut.load(view.costs(best[1]), marks)
-            cut.solve(check)
             break
         best = cut.energy, models
-        labels = touching(labels, marks, values) if keep == "touching" and start is None else labels
+        labels = touching(labels, marks, fit.values) if keep == "touching" else labels
         converged = earlier is not None and np.count_nonzero(labels != earlier) <= MAX_CHANGED_SHARE * labels.size
-        present = [view.palette.counts(labels == value) for value in values]
+        present = [view.palette.counts(labels == value) for value in fit.values]
         if converged or not all(count.any() for count in present):
             break
-        counts = [blend(count, stroke) for count, stroke in zip(present, strokes, strict=True)]
+        counts = [blend(count, stroke) for count, stroke in zip(present, fit.strokes, strict=True)]
         earlier = labels
     assert best is not None
-    return best[1]
+    return best
 
 
 def touching(labels: np.ndarray, marks: np.ndarray, values: Sequence[int]) -> np.ndarray:
@@ -148,14 +205,32 @@ def touching(labels: np.ndarray, marks: np.ndarray, values: Sequence[int]) -> np
     return out
 
 
-def _first_counts(view, marks, start):
-    """Labels, weights of the palette's entries to fit the first models to, and those of the marks alone."""
-    values = labels_in(marks)
-    if start is None:
-        strokes = [view.palette.counts(marks == value) for value in values]
-        return values, strokes, strokes
-    values = tuple(sorted({0, 1, *values}))
+def _prepare(view, marks, start) -> _Fit:
+    """Location and starts for these marks and a start mask or None."""
+    values = values_of(labels_in(marks), start is not None)
     strokes = [view.palette.counts(marks == value) for value in values]
+    if start is None and len(values) == 2 and values[0] == 0:
+        return _prepare_few(view, marks, values, strokes)
+    starts = [strokes if start is None else _counts_of_start(view, start, values, strokes)]
+    return _Fit(values, strokes, _location(view, marks, values, start), 1.0, starts)
+
+
+def _prepare_few(view, marks, values, strokes) -> _Fit:
+    """As `_prepare`, for an object and the background, which may not be marked."""
+    prior = mark_prior(view.lab, view.palette, view.whole, marks == values[1], marks == 0)
+    starts = [
+        [blend(view.palette.counts(part), stroke) for part, stroke in zip(reversed(one), strokes, strict=True)]
+        for one in prior.starts
+    ]
+    if strokes[0].any() and prior.alone:
+        starts.append(strokes)
+    costs = (prior.trust * UNIT) * prior.location
+    location = np.stack([np.maximum(-costs, 0), np.maximum(costs, 0)]).astype(np.int16)
+    return _Fit(values, strokes, location, prior.trust, starts or [[view.palette.count, strokes[1]]])
+
+
+def _counts_of_start(view, start, values, strokes):
+    """Weights of the palette's entries to fit the first models to, of a start mask and the marks."""
     inside, outside = cores_of(outline_depth(start), CORE)
     objects = [value for value in values if value]
     counts = []
@@ -166,7 +241,7 @@ def _first_counts(view, marks, start):
             counts.append(blend(view.palette.counts(inside), stroke))
         else:
             counts.append(stroke)
-    return values, counts, strokes
+    return counts
 
 
 def _location(view, marks, values, start) -> np.ndarray:
@@ -195,12 +270,7 @@ def _location(view, marks, values, start) -> np.ndarray:
 def _weight_of_location(marks: np.ndarray) -> float:
     """Nats of the geodesic distances: the fewer pixels the colour models rest on, the more the location counts."""
     share = np.count_nonzero(marks != OPEN) / marks.size
-    return GEODESIC_WEIGHT * (1 + FEW_MARKS / (FEW_MARKS + share))
-
-
-def _models(view, values, counts, location) -> Models:
-    colour = view.palette.colour
-    return Models(values, tuple(fit_mixture(colour, count, COMPONENTS) for count in counts), location)
+    return GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
 
 
 def _binary(marks: np.ndarray) -> np.ndarray:

@@ -117,7 +117,8 @@ def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.
     position[inner] = np.searchsorted(rows * n + residual.indices, tail[inner] * n + indices[inner])
     along = -residual.data
     along[position[inner]] += capacity[inner]
-    excess = -np.bincount(rows, along, n).astype(along.dtype)
+    excess = np.zeros(n, along.dtype)
+    np.subtract.at(excess, rows, along)
     excess[[source, sink]] = 0
     if (excess > 0).any():
         home = np.zeros(n, excess.dtype)

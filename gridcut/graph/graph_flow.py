@@ -35,7 +35,7 @@ def graph_max_flow(
     method : str
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
     **parameters
-        Parameters of the named method; docs/gridcut.md lists them.
+        Parameters of the named method; `ibfs` has none.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def graph_max_flow(
 
     See Also
     --------
-    max_flow : the minimum cut of a grid, several times faster on grids.
+    max_flow : the minimum cut of a grid.
     GraphSolver : repeated solves after changes of some capacities.
 
     Notes

@@ -1,0 +1,110 @@
+"""The prior of few marks, and objects that cannot be meant."""
+
+import numpy as np
+import pytest
+
+from apps.segment import mark_prior as prior
+from apps.segment import segmentation
+from apps.segment.colour_models import lab_image, make_palette, whole_density
+from apps.segment.geodesic import geodesic_preference
+from apps.segment.plausible_objects import is_plausible
+from apps.segment.segmentation import segment_marked
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of_box
+
+
+@pytest.fixture
+def two_objects():
+    """Float RGB of two equal squares, and the left one."""
+    rng = np.random.default_rng(3)
+    image = rng.normal(0.4, 0.03, (90, 140, 3)).astype(np.float32)
+    left = np.zeros((90, 140), bool)
+    left[25:65, 20:60] = True
+    image[left | left[:, ::-1]] += np.float32(0.3)
+    return np.clip(image, 0, 1), left
+
+
+def prior_of(image, is_object, is_background):
+    lab = lab_image(image)
+    palette = make_palette(image, lab)
+    return prior.mark_prior(lab, palette, whole_density(palette), is_object, is_background)
+
+
+def dot(shape, y, x):
+    out = np.zeros(shape, bool)
+    out[y - 1 : y + 2, x - 1 : x + 2] = True
+    return out
+
+
+def test_one_mark_prefers_the_object_around_it_to_the_sides(two_objects):
+    image, left = two_objects
+    found = prior_of(image, dot(left.shape, 45, 40), np.zeros_like(left))
+    assert found.location[left].mean() < -0.3 < 0.3 < found.location[:, 70].mean()
+    assert 0 < found.trust < 1
+    assert len(found.starts) == 3
+    assert all(one[left].mean() > 0.5 and not (one & other).any() for one, other in found.starts)
+
+
+def test_trust_grows_with_the_marks(two_objects):
+    image, left = two_objects
+    background = np.zeros_like(left)
+    trusts = []
+    for width in (3, 8, 30, 130):
+        background[2:5, 5 : 5 + width] = True
+        trusts.append(prior_of(image, dot(left.shape, 45, 40), background).trust)
+    assert trusts == sorted(trusts)
+    assert trusts[-1] == 1
+    assert trusts[0] < 0.8
+
+
+def test_enough_marks_leave_the_geodesic_preference_alone(two_objects):
+    image, left = two_objects
+    background = np.zeros_like(left)
+    background[:3] = True
+    is_object = dot(left.shape, 45, 40)
+    found = prior_of(image, is_object, background)
+    np.testing.assert_array_equal(found.location, geodesic_preference(lab_image(image), is_object, background))
+    assert found.starts == ()
+
+
+def test_two_dots_find_the_object(two_objects):
+    image, left = two_objects
+    marks = np.full(left.shape, OPEN, np.int8)
+    marks[dot(left.shape, 45, 40)] = OBJECT
+    marks[dot(left.shape, 10, 70)] = BACKGROUND
+    result = segment_marked(image, marks, device="cpu")
+    assert (result.mask == left).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"),
+    [
+        (slice(0, 0), slice(0, 0), False),
+        (slice(10, 12), slice(10, 30), False),
+        (slice(10, 30), slice(10, 12), False),
+        (slice(10, 20), slice(10, 20), True),
+    ],
+)
+def test_an_object_spans_half_of_its_box(rows, columns, expected):
+    outside = marks_of_box((10, 10, 30, 30), (40, 40)) == BACKGROUND
+    mask = np.zeros((40, 40), bool)
+    mask[rows, columns] = True
+    assert is_plausible(mask, np.zeros_like(mask), outside) == expected
+
+
+def test_marks_alone_are_no_object():
+    marked = dot((20, 20), 10, 10)
+    nothing = np.zeros_like(marked)
+    assert not is_plausible(marked, marked, nothing)
+    assert is_plausible(marked | dot((20, 20), 10, 12), marked, nothing)
+
+
+def test_an_empty_object_does_not_win_in_a_box(two_objects, monkeypatch):
+    """The box has the colours of its surroundings except for a faint square, which no cut prefers on its own."""
+    image, left = two_objects
+    image[:] = np.float32(0.4) + np.float32(0.01) * left[..., None]
+    image += np.random.default_rng(0).normal(0, 0.05, image.shape).astype(np.float32)
+    marks = marks_of_box((15, 20, 65, 70), left.shape)
+    monkeypatch.setattr(segmentation, "STARTS", ((0.02, 0.9),))
+    mask = segment_marked(np.clip(image, 0, 1), marks, device="cpu").mask
+    assert mask.any()
+    assert not mask[marks == BACKGROUND].any()
