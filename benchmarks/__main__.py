@@ -18,6 +18,7 @@ NAMES = (
     "labels",
     "matching",
     "out_of_core",
+    "papers",
     "scale",
     "segment",
     "small",

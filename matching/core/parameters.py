@@ -70,7 +70,7 @@ CHECKS = {
     "p": fraction,
     "rounds": lambda name, value: check_count(name, value, 0, MAX_INT32),
     "search": lambda name, value: one_of(name, value, ("gpubfs", "gpubfs_wr")),
-    "select": lambda name, value: one_of(name, value, ("first", "heaviest", None)),
+    "select": lambda name, value: one_of(name, value, ("first", "heaviest", "random", None)),
     "shrink_from": lambda name, value: check_count(name, value, 1, MAX_INT32),
     "shuffled": switch,
     "side": lambda name, value: one_of(name, value, ("rows", "columns")),

@@ -135,7 +135,9 @@ def greedy(
         "auto" uses the CPU, or the GPU for graphs stored on it; "cuda" requires "parallel" or "locally_dominant".
     **parameters
         Of the method: ``shuffled=False`` for "random" and "weighted" (visit vertices in index order), ``p``, ``select``
-        ("first" or "heaviest") and ``rounds`` for "parallel".
+        and ``rounds`` for "parallel".  ``select`` is the rule by which a vertex proposes: to its "first" unmatched
+        neighbour of the other colour, by index; to the first from a "random" entry of its list on; or along its
+        "heaviest" edge, the default for graphs with weights.  "first" is the default for the others.
 
     Returns
     -------

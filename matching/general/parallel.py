@@ -5,6 +5,16 @@ a red neighbour, red ones respond to one of the proposals, and pairs that chose 
 an unmatched neighbour are dead. Within a step all vertices are independent, so the matching depends on the seed and not
 on the number of threads.
 
+Rules by which a blue vertex chooses among its red neighbours (`select`):
+
+  "first"      the first one in its list, which ascends.  Vertices with low numbers get most proposals, so a round
+               matches fewer vertices than (2) in [1] expects
+  "random"     the first one from a random entry of its list on, in each round another.  In [1] vertices are renumbered
+               at random and lists keep their order, so that a first neighbour is a random one
+  "heaviest"   the one along the heaviest edge
+
+A red vertex responds to its first, or heaviest, proposer; which one it is does not change how many are matched.
+
 Arrays (n vertices)                                     paper [1]
   state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
   choice[v]    the vertex that v chose in this round;   sigma(v); NONE also between rounds
@@ -36,6 +46,8 @@ from matching.general.random import PREFETCH_DISTANCE
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))
 NONE = -1
 NO_LIVE_NEIGHBOUR = -2
+SELECT = {"first": 0, "heaviest": 1, "random": 2}
+FIRST, HEAVIEST, RANDOM = (np.int32(rule) for rule in SELECT.values())
 PARALLEL_MIN_VERTICES = 10_000  # active vertices; below, starting threads costs more than it saves
 
 
@@ -57,7 +69,13 @@ def is_eligible(state, choice, v, w, proposing):
 
 
 @kernel
-def choose_kernel(ptr, adj, weight, heaviest, active, state, choice, proposing, first, last):
+def random_entry(v, r, degree):
+    """Entry of its list, 0 to degree - 1, from which v searches in the round with factor r."""
+    return (mixed((np.uint64(v) << S32 | np.uint64(r)) * GOLDEN) >> S32) * np.uint64(degree) >> S32
+
+
+@kernel
+def choose_kernel(ptr, adj, weight, rule, r, active, state, choice, proposing, first, last):
     """Lines 12 to 19 (proposing) or 21 to 26 (responding); writes choice, returns the number of entries scanned.
 
     Responding: the thread of a red v compares choice[w] with v for its neighbours w. Another thread may be storing
@@ -65,6 +83,8 @@ def choose_kernel(ptr, adj, weight, heaviest, active, state, choice, proposing, 
     """
     edges = 0
     mine = BLUE if proposing else RED
+    heaviest = rule == HEAVIEST
+    rotated = rule == RANDOM and proposing
     chunk = np.empty(CHUNK, np.int32)
     for begin in range(first, last, CHUNK):
         # Branch-free, since colours cannot be predicted.
@@ -74,17 +94,24 @@ def choose_kernel(ptr, adj, weight, heaviest, active, state, choice, proposing, 
             count += np.uint64(state[np.uint64(active[i])] == mine)
         for i in range(count):
             if i + PREFETCH_DISTANCE < count:
-                prefetch(adj, ptr[np.uint64(chunk[i + PREFETCH_DISTANCE])])
+                u = np.uint64(chunk[i + PREFETCH_DISTANCE])
+                k = np.uint64(ptr[u])
+                prefetch(adj, k + random_entry(u, r, np.uint64(ptr[u + ONE]) - k) if rotated else k)
             v = np.uint64(chunk[i])
             start, end = np.uint64(ptr[v]), np.uint64(ptr[v + ONE])
-            k = start
+            middle = start + random_entry(v, r, end - start) if rotated else start
             best = end
-            while k < end and (heaviest or best == end):
-                if is_eligible(state, choice, v, np.uint64(adj[k]), proposing):
-                    if best == end or heaviest and weight[k] > weight[best]:
-                        best = k
-                k += ONE
-            edges += k - start
+            # The entries from `middle` on, then those before it.
+            low, high = middle, end
+            for _ in range(2):
+                k = low
+                while k < high and (heaviest or best == end):
+                    if is_eligible(state, choice, v, np.uint64(adj[k]), proposing):
+                        if best == end or heaviest and weight[k] > weight[best]:
+                            best = k
+                    k += ONE
+                edges += k - low
+                low, high = start, middle
             if best < end:
                 choice[v] = adj[best]
             else:
@@ -126,10 +153,15 @@ def validate_options(p, select, rounds) -> None:
     """Raise ValueError for invalid parameters of the method, on either device."""
     if not 0 < p < 1:
         raise ValueError(f"p must be between 0 and 1, exclusive; got {p!r}")
-    if select not in (None, "first", "heaviest"):
-        raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
+    if select is not None and select not in SELECT:
+        raise ValueError(f"select must be 'first', 'heaviest', 'random' or None, got {select!r}")
     if rounds < 0:
         raise ValueError(f"rounds must be 0 or more, got {rounds!r}")
+
+
+def rule_of(select: str | None, weighted: bool) -> np.int32:
+    """FIRST, HEAVIEST or RANDOM; None: HEAVIEST for a graph with weights, else FIRST."""
+    return np.int32(SELECT[("heaviest" if weighted else "first") if select is None else select])
 
 
 def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, rounds=256):
@@ -137,14 +169,15 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
 
     threads   number of threads; None: numba's number of threads
     p         probability of blue
-    select    "first" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights
+    select    "first" neighbour, "random" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights,
+              else "first"
     rounds    maximum number of rounds
     """
     validate_options(p, select, rounds)
     threads = thread_count() if threads is None else threads
-    heaviest = graph.weight is not None if select is None else select == "heaviest"
+    rule = rule_of(select, graph.weight is not None)
     ptr, adj = graph.ptr, graph.adj
-    weight = graph.keys() if heaviest else np.empty(0, np.int64)
+    weight = graph.keys() if rule == HEAVIEST else np.empty(0, np.int64)
     state = np.zeros(graph.n, np.int8)
     choice = np.full(graph.n, NONE, np.int32)
     active = np.arange(graph.n, dtype=np.int32)
@@ -157,7 +190,7 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
         parts = parts_of(len(active), threads if len(active) >= PARALLEL_MIN_VERTICES else 1)
         run_on_parts(colour_kernel, (active, state, r, threshold), parts)
         for proposing in (True, False):
-            edges = run_on_parts(choose_kernel, (ptr, adj, weight, heaviest, active, state, choice, proposing), parts)
+            edges = run_on_parts(choose_kernel, (ptr, adj, weight, rule, r, active, state, choice, proposing), parts)
             stats["edges"] += sum(edges)
         done = run_on_parts(match_kernel, (active, state, choice, partner), parts)
         active = packed(active, parts, [left for left, _ in done])

@@ -104,7 +104,7 @@ from matching.general.common_cuda import (
     on_gpu,
     on_host,
 )
-from matching.general.parallel import random_factor
+from matching.general.parallel import HEAVIEST, random_factor
 from matching.general.propose_cuda import select_all
 from matching.general.recolour_cuda import ARRIVALS, STATE_SIZE, n_blue_of, n_red_of, settle_and_recolour
 
@@ -136,9 +136,7 @@ def barrier(state, blocks):
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def rounds_kernel(
-    ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, max_rounds
-):
+def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, rule, threshold, seed, max_rounds):
     """Algorithm 3: rounds until no vertex is active, at most `max_rounds`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
@@ -171,11 +169,11 @@ def rounds_kernel(
         if cuda.blockIdx.x >= blocks:
             break
         threads = int32(blocks * cuda.blockDim.x)
-        edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, source, n_blue, True, thread, threads)
+        edges += select_all(ptr, adj, weight, rule, r, colour, choice, lists, source, n_blue, True, thread, threads)
         barrier(state, blocks)
-        if heaviest:
+        if rule == HEAVIEST:
             last = int32(source + n - 1)  # of this half of lists: the position of the first red vertex
-            edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, last, n_red, False, thread, threads)
+            edges += select_all(ptr, adj, weight, rule, r, colour, choice, lists, last, n_red, False, thread, threads)
             barrier(state, blocks)
         rounds = int32(rounds + 1)
     add_up(counts, int32(EDGES), edges)
@@ -187,24 +185,25 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     """Match unmatched vertices by rounds of proposals; returns counts of the work done.
 
     p         probability of blue
-    select    "first" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights
+    select    "first" neighbour, "random" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights,
+              else "first"
     rounds    maximum number of rounds; the remaining vertices are matched by algorithm 1 on the host
     """
     parallel.validate_options(p, select, rounds)
     check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
-    heaviest = graph.weight is not None if select is None else select == "heaviest"
+    rule = parallel.rule_of(select, graph.weight is not None)
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
 
     def run(ptr, adj, weight, on_device):
         n = len(partner)
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
         state, counts = allocate((STATE_SIZE, np.int64), (2, np.int64), zero=True)
-        work = (colour, choice, lists, state, counts, np.int32(heaviest), threshold, np.uint64(seed % 2**64))
+        work = (colour, choice, lists, state, counts, rule, threshold, np.uint64(seed % 2**64))
         run_kernel(rounds_kernel, (ptr, adj, weight, on_device, *work, np.int32(rounds)), THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
-    stats = {"edges": 0, "rounds": 0} if rounds == 0 else on_gpu(graph, partner, heaviest, run)
+    stats = {"edges": 0, "rounds": 0} if rounds == 0 else on_gpu(graph, partner, rule == HEAVIEST, run)
     if stats["rounds"] == rounds and graph.edges:
         stats["edges"] += on_host(graph, partner, partial(parallel.solve, threads=1, rounds=0))["edges"]
     return stats

@@ -23,14 +23,15 @@ O(n + m) expected time per round.
 import numpy as np
 
 from matching.general.colour import colour_sum
-from matching.general.parallel import random_factor
+from matching.general.parallel import random_entry, random_factor
 
 
-def match(ptr, adj, weight=None, *, seed=0, p=0.53406, rounds=256):
+def match(ptr, adj, weight=None, *, seed=0, p=0.53406, select="first", rounds=256):
     """Compute a maximal matching; returns the partner of each vertex, or -1.
 
     ptr, adj   adjacency lists: the neighbours of v are adj[ptr[v]:ptr[v + 1]]
-    weight     of the entries of adj: a vertex chooses its heaviest edge; None: its first neighbour
+    weight     of the entries of adj: a vertex chooses its heaviest edge; None: by `select`
+    select     "first": a blue vertex chooses its first red neighbour; "random": the first from a random entry on
     """
     partner = [-1] * (len(ptr) - 1)
     active = set(range(len(partner)))
@@ -38,7 +39,8 @@ def match(ptr, adj, weight=None, *, seed=0, p=0.53406, rounds=256):
         if not active:
             break
         blue = blue_vertices(active, seed, i, p)
-        chosen = {v: best(v, active - blue, ptr, adj, weight) for v in sorted(blue)}
+        r = np.uint32(random_factor(np.uint64(seed), np.uint64(i))) if select == "random" else None
+        chosen = {v: best(v, active - blue, ptr, adj, weight, r) for v in sorted(blue)}
         for v in sorted(active - blue):
             proposals = {w for w in blue if chosen[w] == v}
             chosen[v] = best(v, proposals, ptr, adj, weight)
@@ -61,9 +63,16 @@ def blue_vertices(active, seed, i, p):
     return {v for v in active if int(colour_sum(np.uint32(v + 1), np.uint32(r))) < threshold}
 
 
-def best(v, eligible, ptr, adj, weight):
-    """The first eligible neighbour of v, or with weights the one along the heaviest edge; None if there is none."""
-    entries = [k for k in range(ptr[v], ptr[v + 1]) if adj[k] in eligible]
+def best(v, eligible, ptr, adj, weight, r=None):
+    """The first eligible neighbour of v, or with weights the one along the heaviest edge; None if there is none.
+
+    r   of this round, if the first is sought from a random entry on
+    """
+    order = list(range(ptr[v], ptr[v + 1]))
+    if r is not None and order:
+        middle = int(random_entry(v, r, len(order)))
+        order = order[middle:] + order[:middle]
+    entries = [k for k in order if adj[k] in eligible]
     if not entries:
         return None
     return adj[entries[0] if weight is None else max(entries, key=lambda k: weight[k])]

@@ -14,16 +14,27 @@ O(entries up to the first eligible one, or all entries with "heaviest").
 from numba import int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
-from matching.general.common_cuda import WARP_DEGREE, heaviest_of
-from matching.general.parallel import BLUE, NO_LIVE_NEIGHBOUR, NONE, RED
+from matching.general.common_cuda import WARP_DEGREE, device_code, heaviest_of
+from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, NONE, RANDOM, RED, random_entry
+
+entry_of = device_code(random_entry)
 
 MAX_LANES = 2 if SIMULATED else 8  # per vertex, if there are more threads than vertices
 UNROLL = 2  # independent loads of a lane in flight
 
 
 @device_function
-def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, proposing):
-    """Lines 14 to 17 (proposing) or 23 to 26 for v: its choice among adj[start + k : start + end].
+def entry_at(position, wrap, middle):
+    """Index in a list of the entry at a position after `middle`; the sum of both may exceed int32, so no remainder."""
+    return int32(position - wrap) if position >= wrap else int32(position + middle)
+
+
+@device_function
+def select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, k, end, lanes, proposing):
+    """Lines 14 to 17 (proposing) or 23 to 26 for v: its choice among the positions k to end of its list.
+
+    Position i is adj[start + middle + i], from i = wrap on adj[start + i - wrap]: the list from entry `middle` on, and
+    `wrap` its number of entries from there to its end.
 
     Each group of `lanes` lanes scans the list of one v, and all its lanes return the same value: a neighbour; NONE
     (sigma(v) = infinity) if none is eligible; NO_LIVE_NEIGHBOUR (dead) if no neighbour is blue or red. A lane loads
@@ -41,7 +52,7 @@ def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, propo
         for j in range(UNROLL):
             in_list = searching and first + j < end
             # Load some entry in any case: with a branch, the next load would wait for this one.
-            entry = start + first + j if in_list else int64(0)
+            entry = start + entry_at(int32(first + j), wrap, middle) if in_list else int64(0)
             w = adj[entry]
             colour_of_w = colour[w]
             has_active = has_active | (in_list & (colour_of_w <= RED))
@@ -61,7 +72,9 @@ def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, propo
         best = heaviest_of(best, best_weight, lanes)
     winners = int64(ballot(best >= 0)) & group
     actives = int64(ballot(has_active)) & group
-    w = adj[start + best] if best >= 0 else int32(NONE) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
+    w = int32(NONE) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
+    if best >= 0:
+        w = adj[start + entry_at(best, wrap, middle)]
     return shuffle(w, count_trailing_zeros(uint32(winners)) if winners != 0 else lane)
 
 
@@ -81,11 +94,13 @@ def propose(choice, v, w, proposes):
 
 
 @device_function
-def select_all(ptr, adj, weight, heaviest, colour, choice, lists, first, count, proposing, thread, threads):
+def select_all(ptr, adj, weight, rule, r, colour, choice, lists, first, count, proposing, thread, threads):
     """Lines 12 to 19 for `count` blue vertices from lists[first] up (proposing), or 21 to 26 for red ones from it down.
 
     Writes choice; returns the number of entries in the lists of these vertices.
     """
+    heaviest = rule == HEAVIEST
+    rotated = rule == RANDOM and proposing
     lane = int32(thread & 31)
     shift = int32(0)
     while (1 << shift) < MAX_LANES and int64(count) << (shift + 1) <= threads:
@@ -99,10 +114,13 @@ def select_all(ptr, adj, weight, heaviest, colour, choice, lists, first, count, 
         v = int32(-1)
         start = int64(0)
         end = int32(0)
+        middle = int32(0)
         if i < count:
             v = lists[first + i] if proposing else lists[first - i]
             start = ptr[v]
             end = int32(ptr[v + 1] - start)
+            if rotated:
+                middle = int32(entry_of(v, r, end))
         if is_leader:
             edges += end
         # Most vertices find a partner among the first entries. The warp scans the rest of a long list, or all of it if
@@ -110,18 +128,24 @@ def select_all(ptr, adj, weight, heaviest, colour, choice, lists, first, count, 
         own_end = min(end, int32(WARP_DEGREE * lanes))
         if heaviest and own_end < end:
             own_end = int32(0)
-        w = select(adj, weight, heaviest, colour, choice, v, start, int32(0), own_end, lanes, proposing)
+        wrap = int32(end - middle)
+        w = select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, int32(0), own_end, lanes, proposing)
         pending = ballot(is_leader and own_end < end and w < 0)
         while pending != 0:
             source = count_trailing_zeros(pending)
             pending = pending & (pending - 1)
-            hub, hub_start, hub_k, hub_end = (
+            hub, hub_start, hub_middle, hub_k, hub_end = (
                 shuffle(v, source),
                 shuffle(start, source),
+                shuffle(middle, source),
                 shuffle(own_end, source),
                 shuffle(end, source),
             )
-            hub_w = select(adj, weight, heaviest, colour, choice, hub, hub_start, hub_k, hub_end, int32(32), proposing)
+            hub_wrap = int32(hub_end - hub_middle)
+            hub_w = select(
+                adj, weight, heaviest, colour, choice, hub, hub_start, hub_wrap, hub_middle, hub_k, hub_end, int32(32),
+                proposing,
+            )  # fmt: skip
             if lane == source:
                 w = max(w, hub_w) if hub_w < 0 else hub_w
         writes = is_leader and i < count

@@ -54,7 +54,14 @@ def sizes(where):
 def test_parallel_equals_cpu(where, kind):
     for seed, n in enumerate(sizes(where)):
         graph = symmetric(np.random.default_rng(seed), n, 4, kind)
-        for parameters in ({}, {"select": "first"}, {"select": "heaviest", "p": 0.4}, {"rounds": 1}, {"rounds": 0}):
+        for parameters in (
+            {},
+            {"select": "first"},
+            {"select": "random"},
+            {"select": "heaviest", "p": 0.4},
+            {"rounds": 1},
+            {"rounds": 0},
+        ):
             expected, _ = matched(graph, parallel.solve, seed=seed, threads=1, **parameters)
             found, stats = matched(graph, module("parallel").solve, seed=seed, **parameters)
             assert (found == expected).all()

@@ -100,7 +100,7 @@ def test_long_rising_path_takes_linear_time():
     assert found.stats["edges"] < 20 * n
 
 
-@pytest.mark.parametrize("select", ["first", "heaviest"])
+@pytest.mark.parametrize("select", ["first", "heaviest", "random"])
 def test_parallel_does_not_depend_on_threads(monkeypatch, select):
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 400, 0.02)
@@ -176,7 +176,7 @@ def test_colours_are_those_of_the_shortened_md5():
     assert share == pytest.approx(0.53406, abs=0.02)
 
 
-def parallel_of_the_paper(graph, seed, heaviest, p=0.53406):
+def parallel_of_the_paper(graph, seed, rule, p=0.53406):
     """Algorithm 3, line by line, with sets."""
     dense = graph.toarray()
     n = len(dense)
@@ -186,7 +186,12 @@ def parallel_of_the_paper(graph, seed, heaviest, p=0.53406):
     def select(v, among):
         if not among:
             return None
-        return max(among, key=lambda w: (dense[v, w], -w)) if heaviest else min(among)
+        if rule == "heaviest":
+            return max(among, key=lambda w: (dense[v, w], -w))
+        if rule == "random" and pi[v] == "blue":
+            middle = int(parallel.random_entry(v, np.uint32(r), len(neighbours[v])))
+            return next(w for w in neighbours[v][middle:] + neighbours[v][:middle] if w in among)
+        return min(among)
 
     while any(colour in ("blue", "red") for colour in pi):
         r = int(parallel.random_factor(np.uint64(seed), np.uint64(done_rounds)))
@@ -214,28 +219,29 @@ def parallel_of_the_paper(graph, seed, heaviest, p=0.53406):
     return partner, done_rounds
 
 
-@pytest.mark.parametrize("select", ["first", "heaviest"])
+@pytest.mark.parametrize("select", ["first", "heaviest", "random"])
 def test_parallel_is_the_algorithm_of_the_paper(select):
     rng = np.random.default_rng(6)
     for seed in range(12):
         graph = random_graph(rng, int(rng.integers(1, 30)), rng.random(), "few")
         found = greedy(graph, method="parallel", seed=seed, select=select)
-        expected, rounds = parallel_of_the_paper(graph, seed, select == "heaviest")
+        expected, rounds = parallel_of_the_paper(graph, seed, select)
         assert found.partner.tolist() == expected
         assert found.stats["rounds"] == rounds
         assert sum(found.stats["matched"]) == 2 * found.cardinality
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("select", ["first", "heaviest", "random"])
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_plain_version_finds_the_same_partners(device, weighted):
+def test_plain_version_finds_the_same_partners(device, select):
     rng = np.random.default_rng(602)
     for seed, (n, degree) in enumerate([(1, 1), (2, 2), (40, 1), (60, 4), (80, 30)]):
         upper = scipy.sparse.triu(scipy.sparse.random_array((n, n), density=min(1, degree / n), rng=rng), 1)
         graph = scipy.sparse.csr_array(upper + upper.T)
-        found = greedy(graph, method="parallel", seed=seed, select="heaviest" if weighted else "first", device=device)
+        found = greedy(graph, method="parallel", seed=seed, select=select, device=device)
         found.check()
-        plain = plain_parallel.match(graph.indptr, graph.indices, graph.data if weighted else None, seed=seed)
+        weight = graph.data if select == "heaviest" else None
+        plain = plain_parallel.match(graph.indptr, graph.indices, weight, seed=seed, select=select)
         assert plain == list(found.partner)
 
 
@@ -243,6 +249,21 @@ def test_plain_version_matches_the_vertices_left_after_all_rounds():
     line = scipy.sparse.csr_array(scipy.sparse.diags_array([[1.0] * 9, [1.0] * 9], offsets=[-1, 1]))
     expected = greedy(line, method="parallel", rounds=0)
     assert plain_parallel.match(line.indptr, line.indices, rounds=0) == list(expected.partner)
+
+
+@pytest.mark.parametrize("degree", [5, 40])
+def test_random_neighbours_match_the_share_of_the_paper(degree):
+    """Equation 2: 63.6 % of the vertices of a random graph are matched in the first round, whatever the degree."""
+    n = 20_000
+    low, high = np.random.default_rng(degree).integers(0, n, (2, n * degree // 2))
+    low, high = low[low != high], high[low != high]
+    graph = scipy.sparse.csr_array((np.ones(2 * len(low), bool), (np.r_[low, high], np.r_[high, low])), shape=(n, n))
+    shares = {}
+    for select in ("first", "random"):
+        found = greedy(graph, method="parallel", select=select)
+        found.check()
+        shares[select] = found.stats["matched"][0] / n
+    assert shares["first"] < 0.56 < 0.59 < shares["random"] < 0.65
 
 
 def test_parallel_is_maximal_whatever_its_parameters():

@@ -1,0 +1,98 @@
+"""`python -m benchmarks papers [NAME ...]`: the experiments of the five papers, on instances of the same families.
+
+NAME is lupinska, azad, deveci_icpp, deveci_europar or fagginger_auer; all of them by default.
+
+Operations (pushes, relabels, rounds, edges traversed, phases, lengths of paths) are counted, so these tables are the
+same on every machine and under any load, except where several threads run.  Times are ratios of medians of interleaved
+runs.  Every matching, assignment and cut is certified before its row appears.
+
+  python -m benchmarks papers azad --quick               tiny graphs, in seconds
+  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures
+  python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
+
+docs/benchmarks/papers.md lists every figure, table and claim of the papers, with the command and the verdict.
+"""
+
+import argparse
+import importlib
+import shlex
+
+from benchmarks import command, matching_images
+from benchmarks.papers.sections import Section, text_of
+from benchmarks.table import ROOT, header, save
+
+NAMES = ("lupinska", "azad", "deveci_icpp", "deveci_europar", "fagginger_auer")
+DISTRIBUTIONS = ["numba", "numpy", "scipy"]
+
+
+def main(argv) -> int:
+    options = parser().parse_args(argv)
+    unknown = [name for name in options.names if name not in NAMES]
+    if unknown:
+        print(f"benchmarks papers: no paper {unknown[0]!r}; there are {', '.join(NAMES)}")
+        return 2
+    names = options.names or list(NAMES)
+    if options.device == "cuda":
+        return max(run_on_gpu(name, options.quick, options.save) for name in names)
+    for name in names:
+        run(name, options.quick, options.save)
+    return 0
+
+
+def run(name: str, quick: bool, keep: bool) -> None:
+    """Measure one paper; print its tables, and with `keep` save them and the figures."""
+    paper = importlib.import_module(f"benchmarks.papers.{name}")
+    report = header(paper.TITLE, DISTRIBUTIONS)
+    print(report, flush=True)
+    sections: list[Section] = []
+    for experiment in paper.EXPERIMENTS:
+        for section in experiment(quick):
+            sections.append(section)
+            print(text_of(section), end="\n\n", flush=True)
+    stem = stem_of(name)
+    listed = "\n".join(f"- {what}: `python -m benchmarks {line}`" for what, line in paper.ON_GPU)
+    text = "\n\n".join([*map(text_of, sections), f"## Not run: these need a GPU\n\n{listed}"])
+    if keep:
+        print("saved to", save(stem, f"{report}\n{text}"))
+        for figure_name, figure in paper.figures(sections).items():
+            print("saved to", matching_images.save(figure, str(ROOT / "docs/images" / f"{stem}-{figure_name}.png")))
+
+
+def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
+    """Run the experiments of a paper that need a GPU, and the benchmarks that measure the rest; the highest status."""
+    from benchmarks.__main__ import main as benchmark
+
+    paper = importlib.import_module(f"benchmarks.papers.{name}")
+    report = command.gpu_header(
+        f"papers {name} --device cuda", f"{paper.TITLE} on a GPU", ["numba-cuda", *DISTRIBUTIONS]
+    )
+    if report is None:
+        return 2
+    texts = []
+    for experiment in getattr(paper, "EXPERIMENTS_ON_GPU", ()):
+        for section in experiment(quick):
+            texts.append(text_of(section))
+            print(texts[-1], flush=True)
+    if keep and texts:
+        print("saved to", save(f"{stem_of(name)}-cuda", "\n\n".join([report, *texts])))
+    status = 0
+    for what, line in paper.ON_GPU:
+        if not line.startswith("papers "):
+            print(f"== {what}: python -m benchmarks {line}", flush=True)
+            status = max(status, benchmark(shlex.split(line)))
+    return status
+
+
+def stem_of(name: str) -> str:
+    return f"papers-{name.replace('_', '-')}"
+
+
+def parser() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks papers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)} (default: all)")
+    options.add_argument("--quick", action="store_true", help="tiny instances")
+    options.add_argument("--save", action="store_true", help="write the tables and the figures")
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
+    return options

@@ -1,0 +1,274 @@
+"""Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 6, 7, 8 and table II.
+
+All programs start from the same one-sided Karp-Sipser matching: the two-sided one of this library leaves almost nothing
+to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  Where the one-sided matching is maximum,
+too, they start from the cheap one.  Graphs are of the families of table II with 2^15 vertices on a side.
+"""
+
+from functools import partial
+
+import numpy as np
+
+import matching
+from benchmarks.papers.sections import (
+    CLASSES,
+    Section,
+    bars,
+    class_of,
+    classes,
+    count,
+    data_of,
+    new_figure,
+    number,
+)
+from benchmarks.papers.tree_grafting import frontiers
+from benchmarks.table import geometric_mean
+from benchmarks.timing import rounds
+
+TITLE = "Azad, Buluç, Pothen 2015, repeated"
+FIVE = {"SS-DFS": "ss_dfs", "SS-BFS": "ss_bfs", "PF": "pothen_fan", "MS-BFS": "ms_bfs", "HK": "hopcroft_karp"}
+PLAIN_BFS = {"direction_optimising": False}  # the MS-BFS of Fig. 1
+THREE = {"MS-BFS-Graft": "ms_bfs_graft", "PF": "pothen_fan", "PR": "push_relabel"}
+STEPS = {
+    "MS-BFS": {"grafting": False, "direction_optimising": False},
+    "direction": {"grafting": False, "direction_optimising": True},
+    "grafting": {"grafting": True, "direction_optimising": False},
+    "both": {"grafting": True, "direction_optimising": True},
+}
+RUNS = 10
+
+ON_GPU = (("Fig. 7 and 8 with ms_bfs_graft on a GPU", "matching --device cuda --orderings"),)
+
+
+class Start:
+    """A graph by rows with its initial matching and the size of a maximum matching, certified."""
+
+    def __init__(self, make):
+        self.graph = matching.bipartite_graph(make())
+        self.entries = len(self.graph.row_adj)
+        best = matching.maximum(self.graph, device="cpu", threads=1)
+        best.check()
+        self.size = best.cardinality
+        for self.init in ("karp_sipser_one_sided", "cheap"):
+            self.rows, self.cols = self.start(self.init)
+            self.initial = int((self.rows >= 0).sum())
+            if self.initial < self.size:
+                break
+
+    def start(self, init: str):
+        """The matches of rows and of columns by an initial matching."""
+        rows, cols = np.full(self.graph.rows, -1, np.int32), np.full(self.graph.cols, -1, np.int32)
+        matching.methods.initialiser(init, "cpu")(self.graph, rows, cols)
+        return rows, cols
+
+    def run(self, method: str, **parameters):
+        """The matching by a method from the initial one; certified."""
+        found = matching.maximum(self.graph, method=method, init="none", start=self.rows, device="cpu", **parameters)
+        found.check()
+        if found.cardinality != self.size:
+            raise AssertionError(f"{method}: {found.cardinality} pairs, expected {self.size}")
+        return found
+
+    def search(self, method: str, **parameters) -> dict:
+        """The stats of the method's search alone, not certified: for times."""
+        rows, cols = self.rows.copy(), self.cols.copy()
+        return matching.methods.solver(method, "cpu")(self.graph, rows, cols, **parameters)
+
+
+def starts(quick: bool) -> dict[str, Start]:
+    return {name: Start(make) for name, make in classes(quick).items()}
+
+
+def table_two(quick: bool):
+    """Table II: maximal and maximum cardinality, % of all vertices."""
+    rows = []
+    for name, start in starts(quick).items():
+        vertices = start.graph.rows + start.graph.cols
+        row = [name, class_of(name), count(vertices), count(2 * start.entries), number(2 * start.entries / vertices)]
+        two_sided = (start.start("karp_sipser")[0] >= 0).sum()
+        row += [start.init, *(number(200 * size / vertices) for size in (start.initial, two_sided, start.size))]
+        rows.append(row)
+    columns = [
+        "graph",
+        "class",
+        "vertices",
+        "edges, both ways",
+        "mean degree",
+        "initial",
+        "initial %",
+        "Karp–Sipser %",
+        "maximum %",
+    ]
+    yield Section("Table II", "Vertices in the initial matchings and in a maximum matching.", columns, rows)
+
+
+def figure_one(quick: bool):
+    """Fig. 1 (a) to (c): edges traversed, phases, mean length of augmenting paths."""
+    rows, data = [], {what: {name: {} for name in FIVE} for what in ("edges", "phases", "length")}
+    for graph, start in starts(quick).items():
+        for name, method in FIVE.items():
+            stats = start.run(method, **(PLAIN_BFS if method == "ms_bfs" else {})).stats
+            paths = stats["augmentations"]
+            length = stats["path_length"] / paths if paths else None
+            data["edges"][name][graph] = stats["edges"]
+            data["phases"][name][graph] = stats["phases"]
+            data["length"][name][graph] = length or np.nan
+            row = [graph, name, count(start.size - start.initial), count(stats["edges"])]
+            row += [number(stats["edges"] / start.entries), count(stats["phases"]), number(length)]
+            rows.append(row)
+    columns = ["graph", "algorithm", "missing", "edges traversed", "edges / entries", "phases", "mean path length"]
+    note = (
+        "Exact counts, one thread. Phases: searches of the single-source algorithms, passes over all unmatched rows of "
+        "the others. HK augments along shortest paths only (tests/matching/test_shortest_paths.py)."
+    )
+    yield Section("Fig. 1", note, columns, rows, data)
+
+
+def figure_three(quick: bool):
+    """Fig. 3 (a) and 4: relative performance and search rate of three algorithms on one core."""
+    repeats = 1 if quick else 5
+    rows, gains, rates = [], {"PR": {}, "PF": {}}, {}
+    for graph, start in starts(quick).items():
+        runs = {name: partial(start.search, method) for name, method in THREE.items()}
+        for method in THREE.values():
+            start.run(method)  # compiles and certifies
+        seconds, stats = rounds(runs, repeats, float("inf"))
+        slowest = max(seconds.values())
+        for other in gains:
+            gains[other][graph] = seconds[other] / seconds["MS-BFS-Graft"]
+        rate = {name: max(1, stats[name]["edges"]) / seconds[name] for name in THREE}
+        rates[graph] = rate["MS-BFS-Graft"] / rate["PF"]
+        row = [graph, class_of(graph), *(number(slowest / seconds[name]) for name in THREE)]
+        row += [count(stats[name]["edges"]) for name in THREE]
+        rows.append([*row, number(rates[graph])])
+    for kind in CLASSES:
+        mean = [geometric_mean([of[graph] for graph in CLASSES[kind]]) for of in (*gains.values(), rates)]
+        rows.append([f"mean, {kind}", f"PR {mean[0]:.2f}", f"PF {mean[1]:.2f}", *["-"] * 5, number(mean[2])])
+    columns = ["graph", "class", *(f"{name}: speed" for name in THREE), *(f"{name}: edges" for name in THREE)]
+    columns += ["rate Graft / PF"]
+    note = (
+        f"Speed relative to the slowest of the three, medians of {repeats}, interleaved, one thread, search alone. "
+        "Rate: edges traversed per second. Rows of means: time of PR and of PF over that of MS-BFS-Graft."
+    )
+    yield Section("Fig. 3 (a) and Fig. 4", note, columns, rows)
+
+
+def variation(quick: bool):
+    """Section V-B: variation over runs with two threads."""
+    runs = 3 if quick else RUNS
+    rows = []
+    for graph, start in starts(quick).items():
+        row = [graph]
+        for method in ("ms_bfs_graft", "p_pf", "p_dbfs"):
+            start.run(method, threads=2)
+            given = {"threads": 2, **({"wide": 256} if method == "ms_bfs_graft" else {})}
+            edges = [start.search(method, **given)["edges"] for _ in range(runs)]
+            row.append(number(100 * np.std(edges) / max(1.0, np.mean(edges))))
+        rows.append(row)
+    columns = ["graph", "MS-BFS-Graft: ψ %", "PF: ψ %", "P-DBFS: ψ %"]
+    note = (
+        f"ψ = 100 σ / μ over {runs} runs with two threads, of the edges traversed instead of the time, which on a "
+        "shared machine varies with the load."
+    )
+    yield Section("Variation over runs (§V-B)", note, columns, rows)
+
+
+def breakdown(quick: bool):
+    """Fig. 6: shares of the time by step."""
+    rows = []
+    for graph, start in starts(quick).items():
+        start.run("ms_bfs_graft", by_step=True)
+        found = [start.search("ms_bfs_graft", by_step=True)["seconds"] for _ in range(1 if quick else 5)]
+        steps = {step: float(np.median([of[step] for of in found])) for step in ("forest", "augment", "frontier")}
+        total = sum(steps.values()) or 1.0
+        rows.append([graph, class_of(graph), *(number(100 * of / total, 1) for of in steps.values())])
+    columns = ["graph", "class", "BFS %", "augment %", "grafting and statistics %"]
+    note = "Shares of the time of MS-BFS-Graft, one thread, the program for several threads."
+    yield Section("Fig. 6", note, columns, rows)
+
+
+def figure_seven(quick: bool):
+    """Fig. 7: direction optimisation and grafting switched on and off."""
+    repeats = 1 if quick else 5
+    rows, gains = [], {step: {} for step in list(STEPS)[1:]}
+    for graph, start in starts(quick).items():
+        for given in STEPS.values():
+            start.run("ms_bfs_graft", **given)
+        runs = {step: partial(start.search, "ms_bfs_graft", **given) for step, given in STEPS.items()}
+        seconds, stats = rounds(runs, repeats, float("inf"))
+        for step in gains:
+            gains[step][graph] = seconds["MS-BFS"] / seconds[step]
+        row = [graph, class_of(graph), *(count(stats[step]["edges"]) for step in STEPS)]
+        row += [f"{stats['MS-BFS']['phases']} / {stats['both']['phases']}"]
+        row += [f"{stats['MS-BFS']['levels']} / {stats['both']['levels']}"]
+        rows.append([*row, *(number(gains[step][graph]) for step in gains)])
+    for kind in (*CLASSES, "all"):
+        some = [name for name in gains["both"] if kind in ("all", class_of(name))]
+        mean = [geometric_mean([gains[step][name] for name in some]) for step in gains]
+        rows.append([f"mean, {kind}", *["-"] * 7, *map(number, mean)])
+    columns = [
+        "graph",
+        "class",
+        *(f"{step}: edges" for step in STEPS),
+        "phases, MS-BFS / both",
+        "levels, MS-BFS / both",
+    ]
+    columns += [f"{step}: gain" for step in gains]
+    note = f"Edges traversed, exact; gains over MS-BFS in time, medians of {repeats}, interleaved, search alone."
+    yield Section("Fig. 7", note, columns, rows, gains)
+
+
+def figure_eight(quick: bool):
+    """Fig. 8: frontiers by level with and without grafting."""
+    rows, data = [], {}
+    for graph, start in starts(quick).items():
+        for name, grafting in (("MS-BFS", False), ("MS-BFS-Graft", True)):
+            rows_match, cols_match = start.rows.copy(), start.cols.copy()
+            levels, edges, phases = frontiers(
+                *start.graph.by_row, *start.graph.by_col, rows_match, cols_match, 5.0, grafting, True
+            )
+            if (rows_match >= 0).sum() != start.size:
+                raise AssertionError(f"{graph}: {name} is not maximum")
+            sizes = [levels[levels[:, 0] == phase, 1] for phase in range(phases)]
+            sizes = [some for some in sizes if len(some)]
+            data.setdefault(graph, {})[name] = sizes
+            later = sizes[1:] or sizes or [np.zeros(1)]
+            row = [graph, name, count(phases), count(len(levels)), count(levels[:, 1].sum()), count(edges)]
+            row += [number(np.mean([len(some) for some in later]), 1), number(np.mean([some[0] for some in later]), 0)]
+            rows.append([*row, f"{sum(some[0] == some.max() for some in later)} of {len(later)}"])
+    columns = ["graph", "algorithm", "phases", "levels", "vertices in frontiers", "edges", "levels per phase"]
+    columns += ["first frontier", "largest at first level"]
+    note = (
+        "Algorithms 3 to 7 line by line, with direction optimisation. Last three columns, of the phases after the "
+        "first: the mean number of levels, the mean first frontier, and in how many it is the largest."
+    )
+    yield Section("Fig. 8", note, columns, rows, data)
+
+
+EXPERIMENTS = (table_two, figure_one, figure_three, variation, breakdown, figure_seven, figure_eight)
+
+
+def figures(sections) -> dict:
+    """Fig. 1, 7 and 8."""
+    found = {}
+    data = data_of(sections, "Fig. 1")
+    figure, axes = new_figure(3)
+    labels = {"edges": "edges traversed", "phases": "phases", "length": "mean length of augmenting paths"}
+    for one, (what, label) in zip(axes, labels.items(), strict=True):
+        bars(one, data[what], label)
+    found["properties"] = figure
+    figure, (one,) = new_figure(1)
+    bars(one, data_of(sections, "Fig. 7"), "times as fast as MS-BFS")
+    one.axhline(1, color="0.5", linewidth=0.8)
+    found["steps"] = figure
+    figure, axes = new_figure(3)
+    for one, graph in zip(axes, ("RMAT", "web", "uniform 5"), strict=True):
+        for name, sizes in data_of(sections, "Fig. 8")[graph].items():
+            for i, phase in enumerate((1, 2)):
+                if phase < len(sizes):
+                    style = {"linestyle": ("-", "--")[i], "color": "C0" if name == "MS-BFS" else "C1"}
+                    one.plot(sizes[phase], marker=".", label=f"{name}, phase {phase + 1}", **style)
+        one.set(title=graph, xlabel="level", ylabel="vertices of the frontier", yscale="log")
+        one.legend(fontsize="x-small")
+    found["frontiers"] = figure
+    return found

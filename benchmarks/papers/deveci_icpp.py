@@ -1,0 +1,131 @@
+"""Deveci, Kaya, Uçar, Çatalyürek, "A push-relabel-based ... algorithm on GPUs" (ICPP 2013): initial matchings
+of table I, the frequency of global relabeling, and rounds of G-PR.  Times on a GPU are not measured here.
+"""
+
+import numpy as np
+
+import matching
+from benchmarks.papers.gpu_rounds import push_in_rounds
+from benchmarks.papers.sections import Section, bars, classes, count, data_of, new_figure, number
+from benchmarks.table import geometric_mean
+
+TITLE = "Deveci, Kaya, Uçar, Çatalyürek, ICPP 2013, repeated"
+# Table I: cardinality of the initial and of the maximum matching, of graphs whose families can be generated.
+PRINTED = {
+    "delaunay": ("delaunay_n20", 993_174, 1_048_576),
+    "kron": ("kron_g500-logn20", 431_854, 513_334),
+    "road": ("roadNet-CA", 1_668_268, 1_913_589),
+}
+STRATEGIES = {
+    "(adaptive, 0.3)": (0.3, True),
+    "(adaptive, 0.7)": (0.7, True),
+    "(adaptive, 1)": (1.0, True),
+    "(adaptive, 1.5)": (1.5, True),
+    "(adaptive, 2)": (2.0, True),
+    "(fix, 10)": (10.0, False),
+    "(fix, 50)": (50.0, False),
+}
+FREQUENCIES = (0.1, 0.25, 0.5, 1.0, 2.0)
+
+ON_GPU = (
+    ("Fig. 1, variants and strategies of global relabeling", "matching --device cuda --orderings --permuted"),
+    ("Fig. 2 to 4 and table I", "matching --device cuda --paper"),
+)
+
+
+def cheap_matching(graph):
+    """The matches of rows and of columns after the cheap matching."""
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    matching.methods.initialiser("cheap", "cpu")(graph, row_match, col_match)
+    return row_match, col_match
+
+
+def prepared(quick: bool) -> dict:
+    """{name: (graph, size of a maximum matching, certified)}."""
+    found = {}
+    for name, make in classes(quick).items():
+        graph = matching.bipartite_graph(make())
+        best = matching.maximum(graph, device="cpu", threads=1)
+        best.check()
+        found[name] = graph, best.cardinality
+    return found
+
+
+def initial_matchings(quick: bool):
+    """Columns IM and MM of table I."""
+    rows = []
+    for name, (graph, size) in prepared(quick).items():
+        row = [name, count(graph.rows), count(graph.edges)]
+        shares = []
+        for init in ("cheap", "karp_sipser"):
+            row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+            matching.methods.initialiser(init, "cpu")(graph, row_match, col_match)
+            shares.append((row_match >= 0).sum() / size)
+        row += [number(100 * share) for share in shares]
+        printed, first, best = PRINTED.get(name, ("-", None, 1))
+        rows.append([*row, printed, number(None if first is None else 100 * first / best)])
+    columns = [
+        "graph",
+        "rows",
+        "entries",
+        "cheap, % of maximum",
+        "Karp–Sipser, %",
+        "graph of the paper",
+        "its IM / MM, %",
+    ]
+    note = "Initial matchings in % of a maximum matching; the paper's initial matching is the cheap one."
+    yield Section("Table I, columns IM and MM", note, columns, rows)
+
+
+def serial_frequencies(quick: bool):
+    """Section IV: k of the sequential algorithm, a global relabeling every k (m + n) pushes."""
+    rows = []
+    for name, (graph, size) in prepared(quick).items():
+        row = [name]
+        for k in FREQUENCIES:
+            found = matching.maximum(graph, method="push_relabel", init="cheap", device="cpu", frequency=k)
+            found.check()
+            assert found.cardinality == size
+            row.append(count(found.stats["edges"]))
+        rows.append(row)
+    columns = ["graph", *(f"k = {k:g}: edges" for k in FREQUENCIES)]
+    note = "Edges traversed by `push_relabel`, global relabelings included, after the cheap matching; exact."
+    yield Section("Frequency of the sequential algorithm (§IV)", note, columns, rows)
+
+
+def strategies(quick: bool):
+    """Fig. 1: strategies of global relabeling."""
+    rows, data = [], {name: {} for name in STRATEGIES}
+    for name, (graph, size) in prepared(quick).items():
+        for strategy, (factor, adaptive) in STRATEGIES.items():
+            row_match, col_match = cheap_matching(graph)
+            pushing, relabelings, levels, pushes, conflicts, edges = push_in_rounds(
+                *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive
+            )
+            if (row_match >= 0).sum() != size:
+                raise AssertionError(f"{name}, {strategy}: not maximum")
+            data[strategy][name] = pushing + levels
+            row = [name, strategy, count(pushing), count(relabelings), count(levels), count(pushing + levels)]
+            rows.append([*row, count(pushes), count(conflicts), count(edges)])
+    for strategy, of in data.items():
+        some = [launches for launches in of.values() if launches]
+        rows.append(["geometric mean", strategy, *["-"] * 3, number(geometric_mean(some), 0), *["-"] * 3])
+    columns = ["graph", "strategy", "push kernels", "global relabelings", "their levels", "launches"]
+    columns += ["pushes", "conflicts", "edges"]
+    note = (
+        "Algorithms 3 to 6 (G-PR-First) after the cheap matching, with all reads of a kernel before its writes. "
+        "Launches: push kernels and levels of global relabelings. Conflicts: pushes to a row that another column took "
+        "in the same kernel."
+    )
+    yield Section("Fig. 1, rounds", note, columns, rows, data)
+
+
+EXPERIMENTS = (initial_matchings, serial_frequencies, strategies)
+
+
+def figures(sections) -> dict:
+    """Launches by strategy."""
+    figure, (axes,) = new_figure(1)
+    bars(axes, data_of(sections, "Fig. 1"), "launches of kernels")
+    axes.set_title("G-PR-First: launches by strategy of global relabeling")
+    return {"launches": figure}

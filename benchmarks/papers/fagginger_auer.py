@@ -1,0 +1,296 @@
+"""Fagginger Auer, Bisseling, "A GPU algorithm for greedy graph matching" (2011): Fig. 2, 3, 5 and equation 2.
+
+Graphs of the families of its test sets: a grid of four neighbours (ecology1), Delaunay, random geometric, Graph500.
+Vertices are permuted at random first, as in the paper; weights are random and depend on the edge alone.
+"""
+
+import hashlib
+from functools import partial
+from unittest.mock import patch
+
+import numpy as np
+import scipy.sparse
+
+import matching
+from benchmarks import matching_graphs as graphs
+from benchmarks.greedy import weighed
+from benchmarks.matching_instances import SKEWED
+from benchmarks.papers.sections import Section, count, data_of, new_figure, number, spread
+from matching.general import plain_parallel
+from matching.general.parallel import random_factor
+
+TITLE = "Fagginger Auer, Bisseling 2011, repeated"
+BEST_P = 0.53406
+PERMUTATIONS = 32
+SELECT = ("first", "random")
+
+ON_GPU = (
+    ("Fig. 5 (a), (c), (e), speed of the GPU; transfers", "greedy --device cuda"),
+    (
+        "the same graphs as in the paper's range of sizes",
+        "greedy --device cuda 'grid 1000^2' 'delaunay 2^20' 'rgg 2^18'",
+    ),
+)
+
+
+def families(quick: bool, scale: int = 15) -> dict:
+    """The graphs, of 2^scale vertices, or tiny ones."""
+    scale = 8 if quick else scale
+    return {
+        "grid (ecology1)": graphs.road(1 << scale // 2, 0.0),
+        "delaunay": graphs.delaunay(scale),
+        "rgg": graphs.random_geometric(scale, 15.0),
+        "Graph500": graphs.rmat(scale, 16, SKEWED, both=True),
+    }
+
+
+def renumbered(graph, seed: int):
+    """The graph with its vertices in random order; neighbour lists ascend again."""
+    order = np.random.default_rng(seed).permutation(graph.shape[0])
+    found = scipy.sparse.csr_array(graph[order][:, order])
+    found.sort_indices()
+    return found
+
+
+def plain(graph):
+    return scipy.sparse.csr_array((np.ones(graph.nnz, bool), graph.indices, graph.indptr), shape=graph.shape)
+
+
+def greedy(graph, **given):
+    """A certified greedy matching."""
+    found = matching.greedy(graph, device="cpu", **given)
+    found.check()
+    return found
+
+
+def share_of_first_round(p):
+    """Equation 2."""
+    p = np.asarray(p)
+    return 2 * (1 - p) * (1 - np.exp(-p / (1 - p)))
+
+
+def iterations(quick: bool):
+    """Fig. 2: share of the vertices matched after each round."""
+    rows, data = [], {}
+    for name, graph in families(quick).items():
+        graph = plain(renumbered(graph, 0))
+        for select in SELECT:
+            found = greedy(graph, method="parallel", select=select)
+            shares = np.cumsum(found.stats["matched"]) / graph.shape[0]
+            data[f"{name}, {select}"] = shares.tolist()
+            row = [name, select, str(found.stats["rounds"])]
+            rows.append(row + [number(100 * shares[min(i, len(shares)) - 1], 1) for i in (1, 2, 3, 5, 8, 12, 100)])
+    columns = ["graph", "select", "rounds", *(f"after {i}, %" for i in (1, 2, 3, 5, 8, 12)), "in the end, %"]
+    yield Section("Fig. 2", "Matched vertices after rounds of algorithm 3.", columns, rows, data)
+
+
+def probability(quick: bool):
+    """Fig. 3: size, weight and rounds by p, and the share matched in the first round against equation 2."""
+    rows, data = [], {}
+    tried = (0.3, BEST_P, 0.7) if quick else (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, BEST_P, 0.55, 0.6, 0.7, 0.8, 0.9)
+    graph = renumbered(families(quick)["grid (ecology1)"], 0)
+    heavy = weighed(graph)
+    for p in tried:
+        row = [f"{p:g}", number(100 * share_of_first_round(p), 1)]
+        for select in SELECT:
+            found = greedy(plain(graph), method="parallel", select=select, p=p)
+            first = 100 * found.stats["matched"][0] / graph.shape[0]
+            data.setdefault(select, []).append((p, first, found.cardinality, found.stats["rounds"]))
+            row += [number(first, 1), count(found.cardinality), str(found.stats["rounds"]), count(found.stats["edges"])]
+        weight = greedy(heavy, method="parallel", p=p).weight
+        rows.append([*row, number(weight, 0)])
+    columns = ["p", "eq. 2, %"]
+    for select in SELECT:
+        columns += [f"{select}: first round, %", f"{select}: pairs", f"{select}: rounds", f"{select}: entries"]
+    note = "The grid, permuted. Entries: entries of neighbour lists that were scanned. Weight: select by heaviest edge."
+    yield Section("Fig. 3", note, [*columns, "weight"], rows, data)
+
+
+def random_graphs(quick: bool):
+    """Equation 2: the share of the first round does not depend on the density."""
+    n = 1 << (9 if quick else 15)
+    rows = []
+    for degree in (3, 5, 10, 20, 40):
+        rng = np.random.default_rng(degree)
+        low, high = rng.integers(0, n, (2, n * degree // 2), np.int32)
+        graph = plain(graphs.undirected(low, high, n))
+        row = [str(degree), number(100 * float(share_of_first_round(BEST_P)), 1)]
+        for select in SELECT:
+            found = greedy(graph, method="parallel", select=select)
+            row += [number(100 * found.stats["matched"][0] / n, 1), str(found.stats["rounds"])]
+            row += [number(200 * found.cardinality / n, 1)]
+        rows.append(row)
+    columns = ["mean degree", "eq. 2, %"]
+    for select in SELECT:
+        columns += [f"{select}: first round, %", f"{select}: rounds", f"{select}: matched, %"]
+    yield Section("Equation 2", f"Random graphs of {count(n)} vertices, p = {BEST_P}.", columns, rows)
+
+
+RATIOS = {  # name: (quantity, one, other, the paper's)
+    "pairs, parallel / random": ("cardinality", "parallel", "random", "> 99 %"),
+    "pairs, parallel, random select / random": ("cardinality", "parallel, random select", "random", "> 99 %"),
+    "weight, parallel / weighted": ("weight", "parallel, heaviest", "weighted", "115 %"),
+    "weight, parallel / sorted": ("weight", "parallel, heaviest", "sorted", "85 %"),
+    "weight, parallel / weighted, skewed": ("weight", "parallel, heaviest, skewed", "weighted, skewed", "115 %"),
+    "weight, parallel / sorted, skewed": ("weight", "parallel, heaviest, skewed", "sorted, skewed", "85 %"),
+}
+
+
+def programs(graph, seed: int) -> dict:
+    """Callables of all matchings of one permutation of a graph."""
+    number_of = plain(graph)
+    heavy = weighed(graph)
+    skewed = heavy.copy()
+    skewed.data = 10.0 ** (8 * heavy.data - 8)  # over eight decades, as entries of matrices are
+    found = {
+        "random": partial(greedy, number_of, method="random", shuffled=False),
+        "parallel": partial(greedy, number_of, method="parallel", seed=seed),
+        "parallel, random select": partial(greedy, number_of, method="parallel", seed=seed, select="random"),
+    }
+    for end, weights in (("", heavy), (", skewed", skewed)):
+        found[f"weighted{end}"] = partial(greedy, weights, method="weighted", shuffled=False)
+        found[f"sorted{end}"] = partial(greedy, weights, method="sorted")
+        found[f"parallel, heaviest{end}"] = partial(greedy, weights, method="parallel", seed=seed)
+    return found
+
+
+def qualities(quick: bool):
+    """Fig. 5 (b), (d), (f): ratios of sizes and weights over random permutations of the vertices."""
+    permutations = 3 if quick else PERMUTATIONS
+    rows, data = [], {}
+    for name, graph in families(quick, 13).items():
+        results = [
+            {who: run() for who, run in programs(renumbered(graph, seed), seed).items()} for seed in range(permutations)
+        ]
+        for ratio, (what, one, other, paper) in RATIOS.items():
+            found = [100 * getattr(of[one], what) / getattr(of[other], what) for of in results]
+            data.setdefault(ratio, {})[name] = found
+            rows.append([name, ratio, paper, spread(found), number(min(found)), number(max(found))])
+    note = (
+        f"Mean and standard deviation over {permutations} permutations of graphs of 2^13 vertices. Weights are uniform "
+        "in (0, 1], or over eight decades (skewed). Algorithm 1: `random` and `weighted`; algorithm 2: `sorted`."
+    )
+    columns = ["graph", "ratio, %", "paper", "mean ± deviation", "least", "largest"]
+    yield Section("Fig. 5, quality", note, columns, rows, data)
+
+
+def serial(program: str) -> dict:
+    """One thread for algorithm 3: with two, its time on a shared machine is that of waiting for the other."""
+    return {"threads": 1} if program.startswith("parallel") else {}
+
+
+def speeds(quick: bool):
+    """Fig. 5 (a), (c), (e), the CPU's part: time of the serial algorithms over that of algorithm 3."""
+    repeats = 1 if quick else 5
+    rows = []
+    for name, graph in families(quick).items():
+        runs = programs(renumbered(graph, 0), 0)
+        runs = {who: run for who, run in runs.items() if "skewed" not in who}
+        alone = {
+            who: partial(matching.greedy, *run.args, **run.keywords, device="cpu", **serial(who))
+            for who, run in runs.items()
+        }
+        for run in alone.values():
+            run()
+        times = {who: [] for who in alone}
+        for _ in range(repeats):
+            for who, run in alone.items():
+                times[who].append(run().stats["seconds"]["solve"])
+        seconds = {who: float(np.median(of)) for who, of in times.items()}
+        row = [name, number(seconds["random"] / seconds["parallel"])]
+        row += [number(seconds["random"] / seconds["parallel, random select"])]
+        row += [number(seconds[who] / seconds["parallel, heaviest"]) for who in ("weighted", "sorted")]
+        rows.append(row)
+    columns = ["graph", "random / parallel", "random / parallel, random select"]
+    columns += ["weighted / parallel, heaviest", "sorted / parallel, heaviest"]
+    note = (
+        f"Times of the serial algorithms over that of algorithm 3 on one thread, medians of {repeats}, "
+        "interleaved. The paper's TBB program: at most 1.1, 0.7 and 13 with 16 threads."
+    )
+    yield Section("Fig. 5, speed on a CPU", note, columns, rows)
+
+
+def hashes(quick: bool):
+    """Section 3.2: a quarter of MD5 instead of all of it does not reduce the quality."""
+
+    def blue(active, seed, i, p):
+        r = int(random_factor(np.uint64(seed), np.uint64(i)))
+        chosen = set()
+        for v in active:
+            words = [(v + 1) * pow(r, k, 2**32) % 2**32 for k in range(16)]
+            digest = hashlib.md5(np.array(words, "<u4").tobytes(), usedforsecurity=False).digest()
+            if int(np.frombuffer(digest, "<u4").sum(dtype=np.uint64)) % 2**32 < p * 2**32:
+                chosen.add(v)
+        return chosen
+
+    rows = []
+    for name, graph in families(True).items():
+        graph = plain(renumbered(graph, 0))
+        sizes = {"a quarter": [], "all 64 steps": []}
+        for seed in range(2 if quick else 16):
+            sizes["a quarter"].append(greedy(graph, method="parallel", seed=seed).cardinality)
+            with patch.object(plain_parallel, "blue_vertices", blue):
+                partner = plain_parallel.match(graph.indptr, graph.indices, seed=seed)
+            sizes["all 64 steps"].append(sum(w >= 0 for w in partner) // 2)
+        rows.append([name, *(spread(of, 1) for of in sizes.values())])
+    note = "Pairs over seeds, mean and standard deviation, graphs of 256 vertices; MD5 from Python's hashlib."
+    yield Section("MD5 (§3.2)", note, ["graph", "a quarter of MD5", "all of MD5"], rows)
+
+
+def levels(quick: bool):
+    """Section 1: coarsening by repeated matchings."""
+    rows = []
+    for name, graph in families(quick).items():
+        graph = weighed(renumbered(graph, 0))
+        for method in ("random", "parallel", "locally_dominant"):
+            sizes, coarse = [graph.shape[0]], graph
+            while len(sizes) < 6:
+                found = greedy(coarse, method=method)
+                merged = matching.coarsen(coarse, found)
+                merged.check()
+                coarse = merged.graph
+                sizes.append(coarse.shape[0])
+            rows.append([name, method, *map(count, sizes), number(sizes[0] / sizes[-1], 1)])
+    columns = ["graph", "matching", *(f"level {i}" for i in range(6)), "reduction"]
+    yield Section("Coarsening (§1)", "Vertices by level; matched pairs are merged.", columns, rows)
+
+
+EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds, hashes, levels)
+
+
+def figures(sections) -> dict:
+    """Fig. 2, 3 and 5."""
+    found = {}
+    figure, (left, right) = new_figure(2)
+    for name, shares in data_of(sections, "Fig. 2").items():
+        style = "-" if name.endswith("first") else "--"
+        left.plot(
+            range(1, len(shares) + 1),
+            shares,
+            style,
+            label=name,
+            color=f"C{list(data_of(sections, 'Fig. 2')).index(name) // 2}",
+        )
+    left.set(xlabel="round", ylabel="share of vertices matched", ylim=(0, 1))
+    left.legend(fontsize="x-small")
+    grid = np.linspace(0.02, 0.98, 97)
+    right.plot(grid, 100 * share_of_first_round(grid), color="0.5", label="equation 2")
+    for select, points in data_of(sections, "Fig. 3").items():
+        right.plot(
+            [p for p, *_ in points], [first for _, first, *_ in points], "o-", markersize=3, label=f"select {select}"
+        )
+    right.axvline(BEST_P, color="0.7", linewidth=0.8)
+    right.set(xlabel="p", ylabel="matched in the first round, %", title="Grid, permuted")
+    right.legend(fontsize="small")
+    found["rounds"] = figure
+    figure, (axes,) = new_figure(1)
+    ratios = data_of(sections, "Fig. 5, quality")
+    for i, (ratio, of) in enumerate(ratios.items()):
+        at = np.arange(len(of)) + (i - (len(ratios) - 1) / 2) * 0.12
+        axes.errorbar(at, [np.mean(x) for x in of.values()], [np.std(x) for x in of.values()], fmt="o", label=ratio)
+    axes.set_xticks(np.arange(len(of)), list(of))
+    axes.axhline(100, color="0.6", linewidth=0.8)
+    axes.set(ylabel="%", title="Ratios over permutations, with standard deviations")
+    axes.legend(fontsize="x-small")
+    found["quality"] = figure
+    return found

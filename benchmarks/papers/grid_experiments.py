@@ -1,0 +1,153 @@
+"""Push-relabel with its heuristics on and off, and the CPU-GPU hybrid in lockstep: Łupińska, algorithms 4.1 to 4.8.
+
+These solvers run in `gridcut.max_flow` as methods of this benchmark, so their cuts are certified like any other.
+"""
+
+from unittest.mock import patch
+
+import numpy as np
+
+import gridcut
+from benchmarks.instances import Problem
+from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
+from gridcut.device import kernel
+from gridcut.methods import METHODS, Method
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
+from gridcut.papers.push_relabel import count_active, count_members, discharge_fifo, discharge_highest
+
+NEVER = 2**62
+
+
+def generic(excess, residual, step, *, order, exact_start, global_every, gap):
+    """Push-relabel in either order; the mask of the sink side, and counts.
+
+    exact_start   heights start as distances to the sink; False: as low as possible, as in algorithm 4.1
+    global_every  relabels between two global relabelings, as a multiple of the number of cells; 0: none
+    gap           pixels above a gap become disconnected at once
+    """
+    size = excess.size
+    ceiling = size + 1
+    height, queue = (np.empty(size, np.int32) for _ in range(2))
+    members = np.empty(ceiling + 1, np.int32)
+    first = np.empty(ceiling + 1, np.int32)
+    budget = max(1, int(global_every * size)) if global_every else NEVER
+    stats = {"pushes": 0, "relabels": 0, "global_relabels": 0}
+    if exact_start:
+        global_relabel(excess, residual, step, height, queue, ceiling)
+        stats["global_relabels"] += 1
+    else:
+        height[:] = 1
+    while count_active(excess, height, ceiling):
+        count_members(height, members)
+        if not gap:
+            members[:] = 2**30  # no level ever seems empty
+        if order == "fifo":
+            pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
+        else:
+            pushes, relabels = discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
+        stats["pushes"] += int(pushes)
+        stats["relabels"] += int(relabels)
+        if global_every:
+            global_relabel(excess, residual, step, height, queue, ceiling)
+            stats["global_relabels"] += 1
+    return sink_side(excess, residual, step, height, queue, ceiling), stats
+
+
+def sink_side(excess, residual, step, height, queue, ceiling):
+    """The mask that a method returns; the search for it is not counted."""
+    global_relabel(excess, residual, step, height, queue, ceiling)
+    mask = np.empty(excess.size, np.uint8)
+    sink_side_of(height, ceiling, mask)
+    return mask
+
+
+@kernel
+def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceiling, cycle):
+    """One launch of algorithm 4.8: every thread does one operation per iteration, `cycle` iterations.
+
+    active, waiting, marks   two lists of active pixels and whether a pixel is in the next one
+
+    Returns pushes, relabels, and the number of iterations in which some thread had work.
+    """
+    arcs = len(step)
+    count = 0
+    for x in range(excess.size):
+        marks[x] = 0
+        if excess[x] > 0 and height[x] < ceiling:
+            active[count] = x
+            count += 1
+    pushes, relabels, busy = 0, 0, 0
+    while busy < cycle and count > 0:
+        busy += 1
+        coming = 0
+        for i in range(count):
+            x = active[i]
+            lowest = ceiling
+            arc = -1
+            for k in range(arcs):
+                if residual[x * arcs + k] > 0 and height[x + step[k]] < lowest:
+                    lowest = height[x + step[k]]
+                    arc = k
+            if goes_down(height[x], lowest):
+                y = x + step[arc]
+                amount = push_amount(excess[x], residual[x * arcs + arc])
+                residual[x * arcs + arc] -= amount
+                residual[y * arcs + (arc ^ 1)] += amount
+                excess[x] -= amount
+                excess[y] += amount
+                pushes += 1
+                if excess[y] > 0 and height[y] < ceiling and marks[y] != busy:
+                    marks[y] = busy
+                    waiting[coming] = y
+                    coming += 1
+            else:
+                height[x] = lifted(lowest, ceiling)
+                relabels += 1
+            if excess[x] > 0 and height[x] < ceiling and marks[x] != busy:
+                marks[x] = busy
+                waiting[coming] = x
+                coming += 1
+        active, waiting = waiting, active
+        count = coming
+    return pushes, relabels, busy
+
+
+def lockstep(excess, residual, step, *, cycle):
+    """Algorithms 4.6 to 4.8 with all threads in lockstep, a legal order of the operations of a GPU; mask and counts.
+
+    spinning   iterations of launches in which no thread had work: a thread reads its excess `cycle` times regardless
+    """
+    size = excess.size
+    ceiling = size + 1
+    height, queue, active, waiting, marks = (np.empty(size, np.int32) for _ in range(5))
+    stats = {"pushes": 0, "relabels": 0, "launches": 0, "busy": 0}
+    while True:
+        global_relabel(excess, residual, step, height, queue, ceiling)
+        if not count_active(excess, height, ceiling):
+            break
+        pushes, relabels, busy = lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceiling, cycle)
+        stats["pushes"] += int(pushes)
+        stats["relabels"] += int(relabels)
+        stats["busy"] += int(busy)
+        stats["launches"] += 1
+    stats["spinning"] = stats["launches"] * cycle - stats["busy"]
+    return sink_side(excess, residual, step, height, queue, ceiling), stats
+
+
+def counts_of(problem: Problem, value: int, solver=None, method: str = "push_relabel", **parameters) -> dict:
+    """The counts of a certified solve of `value` by a method, or by `solver`, one of the functions above."""
+    given = {"experiment": Method(cpu=lambda grid, _: solver(grid.excess, grid.residual, grid.step, **parameters))}
+    with patch.dict(METHODS, given if solver else {}):
+        arguments = {"method": "experiment"} if solver else {"method": method, **parameters}
+        cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu", **arguments)
+        cut.check()
+    if cut.value != value:
+        raise AssertionError(f"{method} {parameters}: value {cut.value}, expected {value}")
+    return cut.stats
+
+
+def crop(problem: Problem, side: int) -> Problem:
+    """The middle of a problem."""
+    part = tuple(slice((n - min(side, n)) // 2, (n + min(side, n)) // 2) for n in problem.source.shape)
+    edges = {offset: capacity[part].copy() for offset, capacity in problem.edges.items()}
+    return Problem(problem.source[part].copy(), problem.sink[part].copy(), edges)

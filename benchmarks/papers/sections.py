@@ -1,0 +1,96 @@
+"""What the papers' experiments share: sections of a report, figures, and graphs of their families."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks import matching_graphs as graphs
+from benchmarks.matching_instances import LESS_SKEWED, SKEWED
+from benchmarks.table import markdown
+
+SIZE = (11, 4.2)  # inches
+
+
+class Section(NamedTuple):
+    """A table of a report; `data`: what the figures draw."""
+
+    title: str
+    note: str
+    columns: list[str]
+    rows: list[list[str]]
+    data: dict = {}
+
+
+def text_of(section: Section) -> str:
+    return f"## {section.title}\n\n{section.note}\n\n{markdown(section.columns, section.rows)}"
+
+
+def number(value, digits: int = 2) -> str:
+    """A number with a fixed number of decimals; "-" for None."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def count(value) -> str:
+    """A count with spaces between thousands."""
+    return f"{int(value):,}".replace(",", " ")
+
+
+def spread(values, digits: int = 2) -> str:
+    """Mean and standard deviation."""
+    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+
+
+def data_of(sections: list[Section], title: str) -> dict:
+    """The data of the section whose title starts with `title`."""
+    return next(section.data for section in sections if section.title.startswith(title))
+
+
+def new_figure(columns: int):
+    """A figure and its axes; not by pyplot, which needs a window system and has global state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    return figure, np.atleast_1d(figure.subplots(1, columns))
+
+
+def bars(axes, values: dict[str, dict[str, float]], label: str, log: bool = True) -> None:
+    """Grouped bars: values[series][group]."""
+    groups = list(next(iter(values.values())))
+    width = 0.8 / len(values)
+    for i, (name, of) in enumerate(values.items()):
+        position = np.arange(len(groups)) + (i - (len(values) - 1) / 2) * width
+        axes.bar(position, [of[group] for group in groups], width, label=name)
+    axes.set_xticks(np.arange(len(groups)), groups, rotation=25, ha="right", fontsize="small")
+    axes.set(ylabel=label, yscale="log" if log else "linear")
+    axes.legend(fontsize="x-small")
+
+
+# Graphs of Azad's three classes, by the names of the paper where a generator has the same family; 2^15 vertices.
+CLASSES: dict[str, dict[str, Callable]] = {
+    "scientific": {
+        "delaunay": lambda scale: graphs.delaunay(scale),
+        "rgg": lambda scale: graphs.random_geometric(scale, 15.8),
+        "grid": lambda scale: graphs.road(1 << scale // 2, 0.0),
+        "uniform 5": lambda scale: graphs.uniform(1 << scale, 5),
+    },
+    "scale-free": {
+        "RMAT": lambda scale: graphs.rmat(scale, 15, LESS_SKEWED),
+        "uniform 3": lambda scale: graphs.uniform(1 << scale, 3),
+    },
+    "networks": {
+        "road": lambda scale: graphs.road(1 << scale // 2, 0.3),
+        "web": lambda scale: graphs.rmat(scale, 12, SKEWED),
+        "kron": lambda scale: graphs.rmat(scale, 16, SKEWED, both=True),
+    },
+}
+
+
+def classes(quick: bool) -> dict[str, Callable]:
+    """{name: function} of all graphs."""
+    scale = 8 if quick else 15
+    return {name: lambda make=make: make(scale) for some in CLASSES.values() for name, make in some.items()}
+
+
+def class_of(name: str) -> str:
+    return next(kind for kind, some in CLASSES.items() if name in some)

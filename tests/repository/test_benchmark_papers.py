@@ -1,0 +1,123 @@
+"""The experiments of the papers run on tiny instances, and the commands that the documentation lists exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import assign, greedy, gridcut, gridcut_cuda, instances, matching, matching_cuda, papers
+from benchmarks.__main__ import NAMES, main
+from benchmarks.papers import lupinska_gpu
+from benchmarks.papers.fagginger_auer import share_of_first_round
+from benchmarks.papers.sections import text_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/papers.md"
+VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told", "not run")
+PARSERS = {
+    "papers": lambda cuda: papers.parser(),
+    "gridcut": lambda cuda: gridcut_cuda.parser() if cuda else gridcut._parser(),
+    "matching": lambda cuda: matching_cuda.parser() if cuda else matching.parser(),
+    "greedy": lambda cuda: greedy._parser("cuda" if cuda else "cpu"),
+    "assign": lambda cuda: assign.parser(),
+}
+OWN_DEVICE = ("papers", "assign")  # their parsers know --device
+CLAIM = re.compile(r"^\| (?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*\|$", re.MULTILINE)
+
+
+def claims():
+    """The cells of the rows of the page: where, what, command, measured, verdict."""
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in CLAIM.findall(PAGE.read_text("utf-8"))]
+
+
+def commands():
+    """The commands of the page, and those that the papers' modules list for a GPU."""
+    found = re.findall(r"`((?:papers|assign|greedy|gridcut|matching) [^`]+)`", PAGE.read_text("utf-8"))
+    found += re.findall(r"python -m benchmarks ([^`#\n]+?)(?= *[`#\n])", PAGE.read_text("utf-8"))
+    for name in papers.NAMES:
+        module = __import__(f"benchmarks.papers.{name}", fromlist=["ON_GPU"])
+        found += [line for _, line in module.ON_GPU]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("name", papers.NAMES)
+def test_quick_setting(name, capsys, tmp_path, monkeypatch):
+    """Tables and figures, and what needs a GPU is listed as not run."""
+    (tmp_path / "docs/images").mkdir(parents=True)
+    monkeypatch.setattr(papers, "ROOT", tmp_path)
+    monkeypatch.setattr(papers, "save", lambda stem, text: (tmp_path / stem).write_text(text, "utf-8"))
+    assert main(["papers", name, "--quick", "--save"]) == 0
+    printed = capsys.readouterr().out
+    assert "load" in printed.splitlines()[2]
+    text = (tmp_path / papers.stem_of(name)).read_text("utf-8")
+    assert text.count("\n## ") > 2
+    assert "## Not run: these need a GPU" in text
+    assert list(tmp_path.glob("docs/images/*.png"))
+
+
+def test_unknown_paper(capsys):
+    assert main(["papers", "knuth"]) == 2
+    assert "no paper 'knuth'; there are lupinska" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", commands())
+def test_listed_commands_exist(line):
+    name, *rest = shlex.split(line)
+    assert name in NAMES
+    cuda = "--device" in rest
+    if cuda and name not in OWN_DEVICE:
+        at = rest.index("--device")
+        rest = rest[:at] + rest[at + 2 :]
+    options = PARSERS[name](cuda).parse_args(rest)
+    if name == "papers":
+        assert set(options.names) <= set(papers.NAMES)
+
+
+def test_every_claim_has_a_verdict():
+    rows = claims()
+    assert len(rows) > 60
+    for row in rows:
+        assert len(row) == 5, row
+        assert row[4].rstrip("*").lstrip("*").split(":")[0].split(",")[0] in VERDICTS, row
+
+
+def test_every_figure_and_table_of_the_papers_is_listed():
+    text = PAGE.read_text("utf-8")
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    wanted = {
+        "Azad": ["Fig. 1 (a)", "Fig. 1 (b)", "Fig. 1 (c)", *(f"Fig. {i}" for i in range(2, 9)), "Table I", "Table II"],
+        "Deveci and others, ICPP": ["Fig. 1", "Fig. 2", "Fig. 3", "Fig. 4", "Table I"],
+        "Deveci and others, Euro-Par": [*(f"Fig. {i}" for i in range(1, 6)), "Table 1", "Table 2"],
+        "Fagginger Auer": [*(f"Fig. {i}" for i in range(1, 5)), *(f"Fig. 5 ({c})" for c in "abcdef")],
+        "Łupińska": ["Fig. 1", "Fig. 2", "§4.6", "§5.5", "§6"],
+    }
+    for start, names in wanted.items():
+        (part,) = (part for part in parts if part.startswith(start))
+        assert [name for name in names if f"\n| {name}" not in part] == []
+
+
+def test_equation_two():
+    p = np.linspace(0.01, 0.99, 9801)
+    assert p[np.argmax(share_of_first_round(p))] == pytest.approx(0.53406, abs=2e-4)
+    assert share_of_first_round(0.53406) == pytest.approx(0.636, abs=1e-3)
+
+
+@pytest.mark.sim
+def test_the_gpu_experiments_in_the_simulator(monkeypatch):
+    rng = np.random.default_rng(0)
+    source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)
+    problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
+    monkeypatch.setitem(instances.SUITE, "astronaut", lambda: problem)
+    for name, value in (("CYCLES", (2, 3)), ("BLOCKS", (32,)), ("REPEATS", 1), ("RECTANGLES", ((8, 4),))):
+        monkeypatch.setattr(lupinska_gpu, name, value)
+    monkeypatch.setattr(lupinska_gpu, "KEPT", {"hybrid": {"block": 32}, "cudacuts": {"block": (8, 4)}})
+    (section,) = lupinska_gpu.cuts(quick=True)
+    assert "cycle = 3" in text_of(section)
+
+
+def test_the_assignments_of_the_gpu_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(lupinska_gpu, "DEVICE", "cpu")
+    monkeypatch.setattr(lupinska_gpu, "REPEATS", 1)
+    (section,) = lupinska_gpu.assignments(quick=True)
+    assert "'alpha': 10" in text_of(section)
