@@ -88,3 +88,7 @@ def cold_labels(view, models, marks, keep):
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
     return touching(labels, marks, costs.values) if keep == "touching" else labels
+
+
+def iou(one, other):
+    return np.count_nonzero(one & other) / np.count_nonzero(one | other)

@@ -1,19 +1,10 @@
-"""What a user of a session relies on: messages, undo, erasing, boxes, start masks, several objects, threads."""
-
-import threading
-import time
+"""What a user of a session relies on: messages, undo, erasing, boxes, start masks, several objects."""
 
 import numpy as np
 import pytest
 
-from apps.common.images import InputError
-from apps.session import Session, image_answers
-from apps.session.latest_work import LatestWork
-from tests.apps.session.scenes import disc_scene
-
-
-def iou(one, other):
-    return np.count_nonzero(one & other) / np.count_nonzero(one | other)
+from apps.session import Session
+from tests.apps.session.scenes import disc_scene, iou
 
 
 def test_one_kind_of_stroke_is_no_error(disc):
@@ -82,13 +73,6 @@ def test_parts_of_a_stroke_are_undone_together(session):
     assert session.strokes == before
     assert session.redo()
     assert len(session.strokes) == len(before) + 3
-
-
-def test_parts_start_nothing_in_the_background(session):
-    version = session.state["version"]
-    session.stroke([(3, 36), (10, 36)], 1, 0, final=False)
-    assert not session.state["pending"]
-    assert session.state["version"] == version + 1
 
 
 def test_clear_can_be_undone(session):
@@ -200,190 +184,6 @@ def test_parts_without_a_stroke(keep):
         assert session.mask[8:22, 38:52].all() == (keep == "all")
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, bool])
-def test_images_of_every_kind(dtype):
-    image = np.zeros((20, 30))
-    image[5:15, 10:20] = 1
-    scale = {np.uint8: 255, np.uint16: 65535}.get(dtype, 1)
-    with Session((image * scale).astype(dtype), device="cpu") as session:
-        session.stroke([(12, 10), (18, 10)], 1)
-        session.stroke([(2, 2), (28, 2)], 1, 0)
-        session.wait()
-        np.testing.assert_array_equal(session.mask, image > 0)
-
-
-def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):
-    image, truth = disc
-    seen = []
-    with Session(image, device="cpu", callback=lambda: seen.append(session.state["exact"])) as session:
-        session.stroke([(24, 20), (32, 20)], 2)
-        session.stroke([(3, 3), (52, 3)], 2, 0)
-        assert session.labels.shape == truth.shape
-        assert session.preview.size < truth.size / 2
-        session.wait()
-        assert seen[-1] is True
-        full = session.labels
-        assert iou(session.mask, truth) > 0.95
-        session.stroke([(28, 20)], 4, 0, final=False)
-        assert not session.state["exact"]
-        shown = session.labels
-        assert not (shown[18:22, 26:30] > 0).any()
-        far = np.ones(truth.shape, bool)
-        far[8:32, 16:40] = False
-        np.testing.assert_array_equal(shown[far], full[far])  # the full cut is kept where nothing changed
-        assert session.result().certified
-        assert session.state["exact"]
-
-
-def test_strokes_in_quick_succession(tiny_grids, disc):
-    """The latest stroke wins: at the end everything belongs to it, whatever was under way before."""
-    image, _ = disc
-    rng = np.random.default_rng(1)
-    with Session(image, device="cpu") as session, Session(image, device="cpu") as patient:
-        for k in range(30):
-            stroke = rng.uniform(0, (56, 40), (2, 2)), 1.5, int(k % 2)
-            session.stroke(*stroke)
-            patient.stroke(*stroke)
-            patient.wait()
-        session.wait()
-        np.testing.assert_array_equal(session.labels, patient.labels)
-        session.result()
-
-
-def test_errors_of_the_worker_are_raised(session, monkeypatch):
-    monkeypatch.setattr(image_answers, "fit_models", raise_memory_error)
-    session.stroke([(3, 36), (10, 36)], 1, 0)
-    with pytest.raises(MemoryError, match="too much"):
-        session.wait()
-    monkeypatch.undo()
-    session.stroke([(3, 38), (10, 38)], 1, 0)
-    assert session.result().certified
-
-
-def test_an_error_while_answering_changes_nothing(session, monkeypatch):
-    """The next stroke is answered with all marks, whatever the failed one had already changed."""
-    before, records = session.labels, session.strokes
-    with monkeypatch.context() as patch:
-        patch.setattr(image_answers.GridCut, "mark", raise_memory_error)
-        with pytest.raises(MemoryError):
-            session.stroke([(28, 20)], 4, 0)
-    assert session.strokes == records
-    session.stroke([(-9, -9)], 1, 0)
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-    assert session.result().certified
-
-
-def test_an_error_of_the_full_cut_changes_nothing(tiny_grids, disc, monkeypatch):
-    image, _ = disc
-    with Session(image, device="cpu") as session, Session(image, device="cpu") as other:
-        for one in (session, other):
-            one.stroke([(24, 20), (32, 20)], 2)
-            one.stroke([(3, 3), (52, 3)], 2, 0)
-            one.wait()
-        with monkeypatch.context() as patch:
-            patch.setattr(image_answers.GridCut, "mark", raise_memory_error)
-            patch.setattr(
-                image_answers.ImageAnswers, "change_to", lambda self, records: self._canvas.change_to(records)
-            )
-            session.stroke([(28, 20)], 4, 0)
-            with pytest.raises(MemoryError):
-                session.wait()
-        session.undo()
-        for one in (session, other):
-            one.stroke([(28, 20)], 3, 0)
-            one.wait()
-        np.testing.assert_array_equal(session.labels, other.labels)
-
-
-def raise_memory_error(*_, **__):
-    raise MemoryError("too much")
-
-
-def test_a_callback_cannot_wait(disc):
-    image, _ = disc
-    errors = []
-
-    def callback():
-        try:
-            session.wait()
-        except RuntimeError as error:
-            errors.append(str(error))
-
-    with Session(image, device="cpu", callback=callback) as session:
-        session.stroke([(24, 20), (32, 20)], 2)
-        session.wait()
-    assert errors
-    assert "another thread" in errors[0]
-
-
-def test_the_latest_request_counts():
-    started, release, runs = threading.Event(), threading.Event(), []
-
-    def work(check):
-        runs.append("begun")
-        started.set()
-        release.wait(10)
-        check()
-        runs.append("ended")
-
-    worker = LatestWork(work)
-    worker.request()
-    assert started.wait(10)
-    worker.request()
-    worker.request()
-    assert worker.is_pending
-    assert not worker.wait(0.01)
-    release.set()
-    assert worker.wait(10)
-    assert runs.count("ended") == 1
-    assert runs[-1] == "ended"
-    assert not worker.is_pending
-
-
-def test_stopped_work_is_abandoned():
-    started = threading.Event()
-
-    def work(check):
-        started.set()
-        while True:
-            check()
-            time.sleep(0.001)
-
-    worker = LatestWork(work)
-    worker.request()
-    assert started.wait(10)
-    worker.stop()
-    assert not worker.is_pending
-    assert worker.wait(0)
-
-
-def test_many_strokes_need_little_memory(tiny_grids, disc):
-    """Undo keeps records, not images."""
-    import tracemalloc
-
-    image, _ = disc
-    large = np.kron(image, np.ones((5, 5, 1), np.uint8))  # 56,000 pixels
-    rng = np.random.default_rng(0)
-    with Session(large, device="cpu") as session:
-
-        def draw(count):
-            for k in range(count):
-                session.stroke(rng.uniform(0, (280, 200), (5, 2)), 3, k % 2, final=k % 10 == 9)
-            session.wait()
-
-        draw(50)
-        tracemalloc.start()
-        try:
-            draw(50)
-            first, _ = tracemalloc.get_traced_memory()
-            draw(200)
-            last, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert last - first < 200 * 3000  # a copy of the marks alone would be 112,000 bytes per stroke
-
-
 def test_a_stroke_is_much_cheaper_than_a_cold_cut():
     """Median of the strokes, against the first answer, which computes the same from nothing."""
     rng = np.random.default_rng(0)
@@ -405,89 +205,6 @@ def test_a_stroke_is_much_cheaper_than_a_cold_cut():
     assert np.median(warm) < cold / 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([], 2), "points must have shape"),
-        (([[1, 2, 3]], 2), "points must have shape"),
-        (("abc", 2), "points must be numbers"),
-        (([[np.nan, 0]], 2), "points hold NaN"),
-        (([[1e9, 0]], 2), "points hold"),
-        (([[1, 1]], 0), "radius must be above 0"),
-        (([[1, 1]], np.inf), "radius must be above 0"),
-        (([[1, 1]], 1, -1), "label must be 0"),
-        (([[1, 1]], 1, 255), "label must be 0"),
-        (([[1, 1]], 1, 1, 0, 3), "axis and slice"),
-    ],
-)
-def test_bad_strokes_change_nothing(session, arguments, message):
-    before, records = session.state["version"], session.strokes
-    with pytest.raises(InputError, match=message):
-        session.stroke(*arguments)
-    assert (session.state["version"], session.strokes) == (before, records)
-
-
-@pytest.mark.parametrize("arguments", [([[1, 1]], "2"), ([[1, 1]], 2, 1.5), ([[1, 1]], 2, True)])
-def test_strokes_of_other_types(session, arguments):
-    with pytest.raises(TypeError, match="must be"):
-        session.stroke(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("box", "message"),
-    [
-        ((0, 0, 56, 40), "covers the whole image"),
-        ((60, 0, 70, 10), "contains no pixel"),
-        ((5, 5, 5, 9), "contains no pixel"),
-        ((1, 2, 3), "four integers"),
-        ("1,2,3,4", "four integers"),
-    ],
-)
-def test_bad_boxes(session, box, message):
-    records = session.strokes
-    with pytest.raises(InputError, match=message):
-        session.box(box)
-    assert session.strokes == records
-
-
-@pytest.mark.parametrize("mask", [np.zeros((40, 56)), np.ones((40, 56)), np.eye(40)])
-def test_bad_start_masks(session, mask):
-    with pytest.raises(InputError, match="mask"):
-        session.start_from(mask)
-
-
-@pytest.mark.parametrize(
-    ("image", "options", "message"),
-    [
-        ([[1, 2], [3]], {}, "image must be an array"),
-        (np.zeros((4, 5, 2, 2)), {}, "image must be one grey"),
-        (np.full((4, 5), 3.0), {}, "scale them"),
-        (np.zeros((4, 5), np.uint8), {"keep": "largest"}, "keep must be one of"),
-        (np.zeros((4, 5), np.uint8), {"device": "tpu"}, "device must be one of"),
-        (np.zeros((4, 5), np.uint8), {"callback": 3}, "callback must be callable"),
-        (np.zeros((4, 5), np.uint8), {"spacing": (1, 1, 1)}, "volume must hold"),
-        (np.zeros((4, 5, 6), np.uint8), {"spacing": (1, 1)}, "spacing needs three"),
-        (np.zeros((4, 5, 6), complex), {}, "volume must hold"),
-        (np.full((4, 5, 6), np.nan), {}, "NaN"),
-    ],
-)
-def test_bad_images(image, options, message):
-    with pytest.raises(InputError, match=message):
-        Session(image, **{"device": "cpu", **options})
-
-
-def test_a_point_is_a_stroke_and_marks_its_pixel(session):
-    session.stroke((40.9, 30.1), 0.01, 0, final=False)
-    assert session._answers.marks()[30, 40] == 0
-
-
-def test_strokes_outside_the_image(session):
-    before = session.labels
-    session.stroke([(-50, -50), (-40, -60)], 5, 0)
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-
-
 def test_one_click_finds_an_object():
     """On a flat image with another object, which a mark of the background is not needed to exclude."""
     image = np.full((80, 120, 3), 90, np.uint8)
@@ -504,23 +221,3 @@ def test_one_click_finds_an_object():
         session.undo()
         session.wait()
         np.testing.assert_array_equal(session.labels, before)
-
-
-def test_several_listeners_are_told_of_changes(disc):
-    image, _ = disc
-    calls = []
-    with Session(image, device="cpu", callback=lambda: calls.append("first")) as session:
-        session.listen(lambda: calls.append("second"))
-        session.stroke([(24, 20), (32, 20)], 2)
-        session.stroke([(3, 3), (52, 3)], 2, 0)
-        session.wait()
-    assert calls[-2:] == ["first", "second"]
-
-
-def test_the_image_of_a_session(disc):
-    image, _ = disc
-    with Session(image, device="cpu") as session:
-        np.testing.assert_allclose(session.pixels, image / 255, atol=1e-6)
-        assert session.spacing == (1.0, 1.0, 1.0)
-    with Session(np.arange(210).reshape(5, 6, 7), (2, 1, 1), device="cpu") as session:
-        assert (session.pixels.shape, session.spacing) == ((5, 6, 7), (2.0, 1.0, 1.0))

@@ -1,0 +1,111 @@
+"""Arguments of a session: images of every kind, strokes anywhere, and what is rejected."""
+
+import numpy as np
+import pytest
+
+from apps.common.images import InputError
+from apps.session import Session
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, bool])
+def test_images_of_every_kind(dtype):
+    image = np.zeros((20, 30))
+    image[5:15, 10:20] = 1
+    scale = {np.uint8: 255, np.uint16: 65535}.get(dtype, 1)
+    with Session((image * scale).astype(dtype), device="cpu") as session:
+        session.stroke([(12, 10), (18, 10)], 1)
+        session.stroke([(2, 2), (28, 2)], 1, 0)
+        session.wait()
+        np.testing.assert_array_equal(session.mask, image > 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], 2), "points must have shape"),
+        (([[1, 2, 3]], 2), "points must have shape"),
+        (("abc", 2), "points must be numbers"),
+        (([[np.nan, 0]], 2), "points hold NaN"),
+        (([[1e9, 0]], 2), "points hold"),
+        (([[1, 1]], 0), "radius must be above 0"),
+        (([[1, 1]], np.inf), "radius must be above 0"),
+        (([[1, 1]], 1, -1), "label must be 0"),
+        (([[1, 1]], 1, 255), "label must be 0"),
+        (([[1, 1]], 1, 1, 0, 3), "axis and slice"),
+    ],
+)
+def test_bad_strokes_change_nothing(session, arguments, message):
+    before, records = session.state["version"], session.strokes
+    with pytest.raises(InputError, match=message):
+        session.stroke(*arguments)
+    assert (session.state["version"], session.strokes) == (before, records)
+
+
+@pytest.mark.parametrize("arguments", [([[1, 1]], "2"), ([[1, 1]], 2, 1.5), ([[1, 1]], 2, True)])
+def test_strokes_of_other_types(session, arguments):
+    with pytest.raises(TypeError, match="must be"):
+        session.stroke(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [
+        ((0, 0, 56, 40), "covers the whole image"),
+        ((60, 0, 70, 10), "contains no pixel"),
+        ((5, 5, 5, 9), "contains no pixel"),
+        ((1, 2, 3), "four integers"),
+        ("1,2,3,4", "four integers"),
+    ],
+)
+def test_bad_boxes(session, box, message):
+    records = session.strokes
+    with pytest.raises(InputError, match=message):
+        session.box(box)
+    assert session.strokes == records
+
+
+@pytest.mark.parametrize("mask", [np.zeros((40, 56)), np.ones((40, 56)), np.eye(40)])
+def test_bad_start_masks(session, mask):
+    with pytest.raises(InputError, match="mask"):
+        session.start_from(mask)
+
+
+@pytest.mark.parametrize(
+    ("image", "options", "message"),
+    [
+        ([[1, 2], [3]], {}, "image must be an array"),
+        (np.zeros((4, 5, 2, 2)), {}, "image must be one grey"),
+        (np.full((4, 5), 3.0), {}, "scale them"),
+        (np.zeros((4, 5), np.uint8), {"keep": "largest"}, "keep must be one of"),
+        (np.zeros((4, 5), np.uint8), {"device": "tpu"}, "device must be one of"),
+        (np.zeros((4, 5), np.uint8), {"callback": 3}, "callback must be callable"),
+        (np.zeros((4, 5), np.uint8), {"spacing": (1, 1, 1)}, "volume must hold"),
+        (np.zeros((4, 5, 6), np.uint8), {"spacing": (1, 1)}, "spacing needs three"),
+        (np.zeros((4, 5, 6), complex), {}, "volume must hold"),
+        (np.full((4, 5, 6), np.nan), {}, "NaN"),
+    ],
+)
+def test_bad_images(image, options, message):
+    with pytest.raises(InputError, match=message):
+        Session(image, **{"device": "cpu", **options})
+
+
+def test_a_point_is_a_stroke_and_marks_its_pixel(session):
+    session.stroke((40.9, 30.1), 0.01, 0, final=False)
+    assert session._answers.marks()[30, 40] == 0
+
+
+def test_strokes_outside_the_image(session):
+    before = session.labels
+    session.stroke([(-50, -50), (-40, -60)], 5, 0)
+    session.wait()
+    np.testing.assert_array_equal(session.labels, before)
+
+
+def test_the_image_of_a_session(disc):
+    image, _ = disc
+    with Session(image, device="cpu") as session:
+        np.testing.assert_allclose(session.pixels, image / 255, atol=1e-6)
+        assert session.spacing == (1.0, 1.0, 1.0)
+    with Session(np.arange(210).reshape(5, 6, 7), (2, 1, 1), device="cpu") as session:
+        assert (session.pixels.shape, session.spacing) == ((5, 6, 7), (2.0, 1.0, 1.0))
