@@ -11,7 +11,7 @@ from PIL import Image
 
 from apps.common.figures import overlay, side_by_side, with_marks
 from apps.common.images import to_rgb
-from apps.demo import on_checkerboard
+from apps.demo_jobs import on_checkerboard
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA, IMAGES = ROOT / "data", ROOT / "docs/images"

@@ -408,4 +408,8 @@ class Desk:
                 await place.close()
             except Exception as error:
                 print_error(f"cutmatch app: {reason_of(error)}")
-        self._thread.shutdown()
+        self.stop_edits()
+
+    def stop_edits(self) -> None:
+        """End the thread of edits after those that wait; `run` raises RuntimeError from now on."""
+        self._thread.shutdown(wait=False)

@@ -64,6 +64,14 @@ class SessionWidget(anywidget.AnyWidget):
         self._sending: asyncio.Task | None = None
         self.on_msg(self._receive)
 
+    def close(self) -> None:
+        """End the page and its threads; the session remains usable."""
+        if hasattr(self, "_sending"):  # it also ends a widget whose constructor raised
+            if self._sending is not None:
+                self._sending.cancel()
+            self._desk.stop_edits()
+        super().close()
+
     def _receive(self, _, content: dict, buffers: list) -> None:
         if content["kind"] == "connect":
             self._connect()

@@ -188,7 +188,9 @@ def _flow_one(pair: Pair, chosen) -> dict:
         figures["error"] = flow_figures.error_figure(result.flow, truth, known)
     charge("figures")
     planned = _files(pair.name, chosen)
-    data = encoded_flow(planned["flow"], result.flow)
+    # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
+    valid = result.valid if planned["flow"].suffix == ".npz" else None
+    data = encoded_flow(planned["flow"], result.flow, valid)
     claim(chosen, "flow", pair.name, pair.source, planned.values())
     files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
     write_bytes(files["flow"], data)

@@ -4,7 +4,8 @@
                  component above 1e9 means unknown (Middlebury)
     .png         three channels of 16 bits: x * 64 + 2^15, y * 64 + 2^15, 1 where known (KITTI); steps of 1/64 pixel,
                  -512 to just below 512
-    .npy, .npz   array (H, W, 2), float32; NaN means unknown; the .npz also holds `valid`
+    .npy, .npz   array (H, W, 2), float32; NaN means unknown; the .npz also holds `valid`,
+                 and its flow is not blanked where `valid` is False
     .pfm         three float32 channels, bottom row first; the third is 1 where known
 
 Reading checks the magic number, the size and the length of the file.  Writing raises InputError for values that the
@@ -151,7 +152,8 @@ def _to_npy(flow, valid):
 
 def _to_npz(flow, valid):
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, flow=np.where(valid[..., None], flow, np.float32(np.nan)), valid=valid)
+    finite = np.isfinite(flow).all(axis=2, keepdims=True)
+    np.savez_compressed(buffer, flow=np.where(finite, flow, np.float32(np.nan)), valid=valid)
     return buffer.getvalue()
 
 

@@ -144,7 +144,7 @@ def run_one(program: Program, work: Work, chosen: Namespace, options: dict, cloc
     if chosen.json:
         write_json(chosen.json, report)
     if not chosen.quiet and chosen.json != "-":
-        print_lines(one_line(f"{work.line(report)}; {clock.total()['total']:.2f} s in all"))
+        print_lines(one_line(f"{work.line(report)}; {clock.total()['total']:.2f} s in total"))
     return 0
 
 
@@ -223,7 +223,7 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
         lines = [work.line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
         lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{work.summary(reports)}")
-        lines[-1] += f"; {clock.total()['total']:.2f} s in all"
+        lines[-1] += f"; {clock.total()['total']:.2f} s in total"
         print_lines(*map(one_line, lines))
     for failure in content["failures"]:
         print_error(f"cutmatch {program.name}: {failure[noun]}: {failure['error']}")

@@ -12,7 +12,7 @@ from apps.common.outputs import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
-from apps.segment.result_files import LARGE_PIXELS, files_of
+from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_text
 from apps.segment.strokes import box_of, codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
 
@@ -98,6 +98,9 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
         location.save(chosen.save_session, rgb, job.image.name, result.mask)
+    if chosen.resume_session is not None and chosen.save_session is None:
+        kept = f"{chosen.resume_session} was not changed; pass --save-session to keep the added strokes"
+        notes = (*notes, kept)
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
     report = {
@@ -172,7 +175,7 @@ def line(report) -> str:
     share = 100.0 * report["object_pixels"] / (report["width"] * report["height"])
     text = (
         f"{report['image']}: {report['width']}x{report['height']}, object {share:.1f} %, "
-        f"{report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{rounds_text(report)}, energy {report['energies'][-1]:.0f}, "
         f"{shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
     )
     if "truth" in report:

@@ -12,7 +12,7 @@ from apps.common.outputs import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.program import mean_scores
-from apps.segment.result_files import label_files_of
+from apps.segment.result_files import label_files_of, rounds_text
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_line, volume_results
 
 
@@ -106,7 +106,7 @@ def line(report) -> str:
         return volume_line(report)
     size = f"{report['width']}x{report['height']}"
     text = (
-        f"{report['image']}: {size}, {len(report['pixels'])} labels, {report['rounds']} rounds, energy "
+        f"{report['image']}: {size}, {len(report['pixels'])} labels, {rounds_text(report)}, energy "
         f"{report['energies'][-1]:.0f}, {shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"
     )
     return text + summary([report])

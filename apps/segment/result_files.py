@@ -77,3 +77,8 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
             content = json.dumps(coco.merged(documents), separators=(",", ":")) + "\n"
             files[kind] = str(write_bytes(folder / ANNOTATIONS[kind], content.encode()))
     return {"files": files} if files else {}
+
+
+def rounds_text(report: dict) -> str:
+    """The number of rounds in a report, for its line."""
+    return f"{report['rounds']} round{'s' * (report['rounds'] != 1)}"

@@ -13,6 +13,7 @@ from apps.common.outputs import claim
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.segment import BAND, CONNECTIVITIES, SPACING
+from apps.segment.result_files import rounds_text
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
     further_files,
@@ -168,7 +169,7 @@ def volume_line(report) -> str:
     else:
         what, main = f"{len(report['volumes'])} labels ({', '.join(listed)}{more})", "labels"
     text = (
-        f"{report['image']}: {size}, {what}, {report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{report['image']}: {size}, {what}, {rounds_text(report)}, energy {report['energies'][-1]:.0f}, "
         f"{shown_seconds(report['seconds'])} -> {report['files'][main]}"
     )
     if "truth" in report:

@@ -111,6 +111,7 @@ def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.
     indptr, indices, capacity, (n, _) = graph
     tail = np.repeat(np.arange(n), np.diff(indptr))
     residual = cut.residual()
+    capacity = capacity if cut.bound is None else np.minimum(capacity, cut.bound)
     rows = np.repeat(np.arange(n), np.diff(residual.indptr))
     inner = tail != indices
     position = np.full(len(indices), -1)
@@ -123,6 +124,7 @@ def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.
     if (excess > 0).any():
         home = np.zeros(n, excess.dtype)
         home[source] = 2 * excess.sum() + 1
-        left = graph_max_flow(residual, np.maximum(excess, 0), home).residual()
-        along += residual.data - left.data
+        back = graph_max_flow(residual, np.maximum(excess, 0), home)
+        before = residual.data if back.bound is None else np.minimum(residual.data, back.bound)
+        along += before - back.residual().data
     return position, scipy.sparse.csr_array((along, residual.indices, residual.indptr), shape=(n, n))

@@ -67,6 +67,11 @@ class GraphCut(Result):
     stats: dict
     _kept: KeptGraph = field(repr=False)
 
+    @property
+    def bound(self) -> float | None:
+        """Bound to which float capacities were clamped, which leaves the minimum cuts as they are; None without one."""
+        return self._kept()[0].bound
+
     def residual(self) -> scipy.sparse.csr_array:
         """Residual capacities between nodes of the maximum preflow that was found, in the caller's unit.
 

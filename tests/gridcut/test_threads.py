@@ -1,6 +1,7 @@
 """run_threads: no worker keeps running after an error in a worker or an interrupt of the caller."""
 
 import random
+import re
 import signal
 import threading
 import time
@@ -22,7 +23,8 @@ def wait_for(abort) -> str:
 
 
 def alive() -> list:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("cutmatch") and thread.is_alive()]
+    """Workers of run_threads; other tests of this process may have left threads of other names."""
+    return [one for one in threading.enumerate() if re.fullmatch(r"cutmatch-\d+", one.name) and one.is_alive()]
 
 
 @pytest.mark.parametrize("failing", range(4))

@@ -26,7 +26,8 @@ def sent(monkeypatch):
     """What widgets send, instead of sending it."""
     messages = []
     monkeypatch.setattr(SessionWidget, "send", lambda _, content, buffers=(): messages.append((content, buffers)))
-    return messages
+    yield messages
+    SessionWidget.close_all()
 
 
 async def until(condition):
@@ -170,7 +171,8 @@ def test_another_output_starts_again(sent):
             await page.settled(1)
             sent.clear()
             await page.open()
-            await until(lambda: page.labels(session.shape).all())
+            await until(lambda: np.array_equal(page.labels(session.shape), session.labels))
+            assert session.mask.any()
 
     asyncio.run(run())
 
