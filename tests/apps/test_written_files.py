@@ -111,7 +111,12 @@ def test_tools_read_flows(tmp_path, kind):
         pixels = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)[..., ::-1]
         read = pixels[..., :2]
         np.testing.assert_array_equal(pixels[..., 2], VALID)
-    else:
-        read = np.load(path) if kind == "npy" else np.load(path)["flow"]
+    elif kind == "npy":
+        read = np.load(path)
         assert np.isnan(read[~VALID]).all()
+    else:
+        with np.load(path) as content:
+            read, valid = content["flow"], content["valid"]
+        np.testing.assert_array_equal(valid, VALID)
+        np.testing.assert_array_equal(read, FLOW, "the flow has values at uncertain pixels, too")
     np.testing.assert_array_equal(read[VALID], FLOW[VALID])
