@@ -86,7 +86,9 @@ def _add_options(options) -> None:
     where.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
     sessions = options.add_argument_group("corrections of one image")
     sessions.add_argument("--save-session", metavar="FILE", help="keep the strokes and the result in FILE.json")
-    sessions.add_argument("--resume-session", metavar="FILE", help="start from the strokes of an earlier run; --save-session keeps the sum")
+    sessions.add_argument(
+        "--resume-session", metavar="FILE", help="add strokes to those of an earlier run; kept by --save-session"
+    )
     how = options.add_argument_group("segmentation")
     how.add_argument(
         "--encoding",
