@@ -42,7 +42,6 @@ UNSEALED = {
     "matching-steps",
     "out-of-core-cpu",
     "scale-cpu",
-    "segment-cpu",
     "superpixels-cpu",
     "volume-cpu",
 }
