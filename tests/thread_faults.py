@@ -202,7 +202,7 @@ def interrupts(solve, value, rng):
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, interrupt)
-    gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired for ever
+    gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired permanently
     begin = time.perf_counter()
     solve()
     took = time.perf_counter() - begin

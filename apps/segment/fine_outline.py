@@ -27,7 +27,7 @@ MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
 TILE = 128  # pixels
 MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
 MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this difference, so that marks do not spread
-SAMPLED_ROWS = 16  # one pair of rows in so many serves for the mean contrast
+SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
 
 
 def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, flow, and a certificate of optimality."""
+"""`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, and a certificate of optimality."""
 
 from dataclasses import dataclass, field
 

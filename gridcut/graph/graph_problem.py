@@ -123,7 +123,7 @@ def _check_shape(shape) -> tuple[int, int]:
 def flat(array: np.ndarray, length: int | None = None) -> np.ndarray:
     """An array as kernels read it, of a single type per dtype: contiguous and not marked read-only.
 
-    length: repeat a 0-d array so many times.  Copies only what is not contiguous.
+    length: repeat a 0-d array to this length.  Copies only what is not contiguous.
     """
     if array.ndim == 0:
         return np.full(length, array)
