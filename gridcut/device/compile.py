@@ -7,6 +7,7 @@ from functools import cache, update_wrapper
 import numba
 
 from gridcut.device.fork import must_run_serially, serial_copy
+from gridcut.device.garbage import NoCollections
 from gridcut.device.kernel_cache import CpuKernelCache, cuda_kernel_cache, keep
 
 _layer_lock = threading.Lock()
@@ -87,8 +88,16 @@ def _layer() -> str:
 
 
 def _cached(dispatcher):
+    """Keep the machine code of a dispatcher on disk, and compile it without garbage collections."""
     if hasattr(dispatcher, "py_func"):
         keep(dispatcher, CpuKernelCache)
+        compile_for = dispatcher.compile
+
+        def compile(signature):
+            with NoCollections():
+                return compile_for(signature)
+
+        dispatcher.compile = compile
     return dispatcher
 
 
