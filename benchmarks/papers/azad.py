@@ -37,6 +37,7 @@ STEPS = {
     "both": {"grafting": True, "direction_optimising": True},
 }
 SAME_STEP = {"search and grafting": (True, True), "search": (True, False), "none": (False, False)}
+ALPHAS = (1, 2, 3, 5, 7, 10, 20)
 RUNS = 10
 
 ON_GPU = (("Fig. 7 and 8 with ms_bfs_graft on a GPU", "matching --device cuda --orderings"),)
@@ -277,6 +278,46 @@ def open_rules(quick: bool):
     yield Section("Rules that the pseudocode leaves open", note, columns, rows)
 
 
+def alphas(quick: bool):
+    """Section III-B: alpha, of direction optimisation and of grafting."""
+    rows, least = [], {alpha: [] for alpha in ALPHAS}
+    for graph, start in starts(quick).items():
+        if start.initial == start.size:
+            continue
+        edges = {alpha: start.line_by_line(Rules(alpha=alpha))[2] for alpha in ALPHAS}
+        for alpha in ALPHAS:
+            least[alpha].append(edges[alpha] / min(edges.values()))
+        rows.append([graph, *map(count, edges.values())])
+    rows.append(["mean, edges / fewest", *(number(geometric_mean(of)) for of in least.values())])
+    columns = ["graph", *(f"alpha = {alpha:g}" for alpha in ALPHAS)]
+    note = (
+        "Edges traversed by algorithms 3 to 7 line by line, rules as in the authors' program. Last line: geometric "
+        "mean of the edges over the fewest of the graph."
+    )
+    yield Section("alpha (§III-B)", note, columns, rows)
+
+
+def first_phases(quick: bool):
+    """Section III-B: whether grafting helps after the first phases."""
+    rows = []
+    for graph, start in starts(quick).items():
+        if start.initial == start.size:
+            continue
+        by_rule = [start.line_by_line(Rules(first_graft=first))[2] for first in (1, 2, 3)]
+        always = [start.line_by_line(Rules(first_graft=first, always=True))[2] for first in (1, 2, 3)]
+        _, phases, _ = start.line_by_line(Rules())
+        share = 100 * phases[0, 0] / (start.size - start.initial)
+        rows.append([graph, number(share, 0), *map(count, (*by_rule, *always))])
+    columns = ["graph", "paths in phase 1, %"]
+    for what in ("by the rule", "always"):
+        columns += [f"{what}: edges", f"{what}, from phase 2 on", f"{what}, from phase 3 on"]
+    note = (
+        "Edges traversed by algorithms 3 to 7 line by line, rules as in the authors' program, if trees are kept by the "
+        "rule of algorithm 7 or always, and from which phase on. First column: the share of all paths."
+    )
+    yield Section("Grafting in the first phases (§III-B)", note, columns, rows)
+
+
 def permuted(graph):
     """The graph with rows and columns in random order."""
     rng = np.random.default_rng(1)
@@ -285,7 +326,18 @@ def permuted(graph):
     return csr_array(matrix[rng.permutation(graph.rows)][:, rng.permutation(graph.cols)])
 
 
-EXPERIMENTS = (table_two, figure_one, figure_three, variation, breakdown, figure_seven, figure_eight, open_rules)
+EXPERIMENTS = (
+    table_two,
+    figure_one,
+    figure_three,
+    variation,
+    breakdown,
+    figure_seven,
+    figure_eight,
+    open_rules,
+    alphas,
+    first_phases,
+)
 
 
 def figures(sections) -> dict:

@@ -25,7 +25,13 @@ MAX_PHASES = 1 << 12
 
 
 class Rules(NamedTuple):
-    """The rules of the file header; alpha as in the paper; grafting and direction: switches."""
+    """The rules of the file header, alpha as in the paper, and switches.
+
+    grafting     keep trees; False: start every phase from the roots
+    direction    allow bottom-up steps
+    first_graft  number of the first phase, counted from 1, after which trees may be kept
+    always       keep trees whatever their size
+    """
 
     grafting: bool = True
     direction: bool = True
@@ -33,6 +39,8 @@ class Rules(NamedTuple):
     same_step_search: bool = True
     same_step_grafting: bool = True
     alpha: float = 5.0
+    first_graft: int = 1
+    always: bool = False
 
 
 class Forest(NamedTuple):
@@ -199,7 +207,8 @@ def grow_and_augment(row_ptr, row_adj, col_ptr, col_adj, mate_x, mate_y, rules):
         for i in range(renewable):
             forest.visited[columns[i]] = 0
             forest.root_y[columns[i]] = -1
-        if rules.grafting and active * rules.alpha > renewable:
+        profitable = rules.always or active * rules.alpha > renewable
+        if rules.grafting and profitable and phase >= rules.first_graft:
             for x in range(n):
                 if forest.root_x[x] >= 0 and forest.leaf[forest.root_x[x]] >= 0:
                     forest.root_x[x] = -1
