@@ -4,7 +4,6 @@ The paper has no table; its claims are sentences.  Grids are the middle of the i
 """
 
 from functools import partial
-from time import process_time
 from unittest.mock import patch
 
 import numpy as np
@@ -16,7 +15,7 @@ from benchmarks import instances
 from benchmarks.assign_instances import DENSE
 from benchmarks.papers import lupinska_gpu, price_updates
 from benchmarks.papers.grid_experiments import NEVER, counts_of, crop, generic, lockstep
-from benchmarks.papers.sections import Section, bars, count, data_of, new_figure, number
+from benchmarks.papers.sections import Section, bars, count, data_of, least_processor_time, new_figure, number
 from benchmarks.timing import rounds
 
 TITLE = "Łupińska 2011, repeated"
@@ -263,17 +262,6 @@ def alphas(quick: bool):
     yield Section("ALPHA (§5.5)", note, columns, rows, data)
 
 
-def least_processor_time(runs: dict, repeats: int) -> dict:
-    """The least processor time of several callables, interleaved, which a busy machine changes little."""
-    seconds = dict.fromkeys(runs, float("inf"))
-    for _ in range(repeats):
-        for name, run in runs.items():
-            start = process_time()
-            run()
-            seconds[name] = min(seconds[name], process_time() - start)
-    return seconds
-
-
 def scaling_heuristics(quick: bool):
     """Section 5.2: price updates and arc fixing on and off, in algorithms 5.0 to 5.2."""
     sizes = {12: 2} if quick else {SMALLEST: PROBLEMS, 100: 5, 300: 2, 800: 1}
@@ -288,7 +276,7 @@ def scaling_heuristics(quick: bool):
                     row.append(count(of["operations"]))
                 rows.append([*row, number(of["price_updates"], 1), count(of["arcs_fixed"])])
                 runs = {fixing: partial(solve_all, costs, method, {"arc_fixing": fixing}) for fixing in (False, True)}
-                seconds = least_processor_time(runs, 1 if quick else 9)
+                seconds, _ = least_processor_time(runs, 1 if quick else 9)
                 rows[-1].append(number(seconds[True] / seconds[False]))
     columns = ["n", "costs", "algorithm", "neither", "price updates", "arc fixing", "both"]
     columns += ["price updates, both", "arcs fixed, both", "time, both / price updates"]
