@@ -10,6 +10,8 @@ from_end               the order of the neighbours of y: the authors' program re
 same_step_search,      whether y may become a child of an x that the same bottom-up step attached; the authors' program
 same_step_grafting     allows it in both
 
+As in that program, the roots are the unmatched x that have neighbours.
+
 Arrays as in the paper: visited and parent of Y, root of X and Y, leaf of X, mates of both.  step[x] is the number of
 the step that attached x.
 """
@@ -148,7 +150,7 @@ def grow_and_augment(row_ptr, row_adj, col_ptr, col_adj, mate_x, mate_y, rules):
     phases = np.zeros((MAX_PHASES, 3), np.int32)
     level, phase, edges, count, step = 0, 0, 0, 0, 0
     for x in range(n):
-        if mate_x[x] < 0:
+        if mate_x[x] < 0 and row_ptr[x] < row_ptr[x + 1]:
             forest.root_x[x] = x
             frontier[count] = x
             count += 1
@@ -224,7 +226,7 @@ def grow_and_augment(row_ptr, row_adj, col_ptr, col_adj, mate_x, mate_y, rules):
             count = 0
             for x in range(n):
                 forest.leaf[x] = -1
-                if mate_x[x] < 0:
+                if mate_x[x] < 0 and row_ptr[x] < row_ptr[x + 1]:
                     forest.root_x[x] = x
                     frontier[count] = x
                     count += 1
