@@ -15,7 +15,7 @@ import matching
 from benchmarks import matching_graphs as graphs
 from benchmarks.greedy import weighed
 from benchmarks.matching_instances import SKEWED
-from benchmarks.papers.sections import Section, count, data_of, new_figure, number, spread
+from benchmarks.papers.sections import Section, count, data_of, least_processor_time, new_figure, number, spread
 from matching.general import plain_parallel
 from matching.general.parallel import random_factor
 
@@ -192,11 +192,7 @@ def speeds(quick: bool):
         }
         for run in alone.values():
             run()
-        times = {who: [] for who in alone}
-        for _ in range(repeats):
-            for who, run in alone.items():
-                times[who].append(run().stats["seconds"]["solve"])
-        seconds = {who: min(of) for who, of in times.items()}
+        seconds, _ = least_processor_time(alone, repeats)
         row = [name, number(seconds["random"] / seconds["parallel"])]
         row += [number(seconds["random"] / seconds["parallel, random select"])]
         row += [number(seconds[who] / seconds["parallel, heaviest"]) for who in ("weighted", "sorted")]
@@ -204,8 +200,8 @@ def speeds(quick: bool):
     columns = ["graph", "random / parallel", "random / parallel, random select"]
     columns += ["weighted / parallel, heaviest", "sorted / parallel, heaviest"]
     note = (
-        f"Times of the serial algorithms over that of algorithm 3 on one thread, minima of {repeats}, "
-        "interleaved. The paper's TBB program: at most 1.1, 0.7 and 13 with 16 threads."
+        "Processor times of calls of the serial algorithms over those of algorithm 3 on one thread, minima of "
+        f"{repeats}, interleaved. The paper's TBB program: at most 1.1, 0.7 and 13 with 16 threads."
     )
     yield Section("Fig. 5, speed on a CPU", note, columns, rows)
 
