@@ -6,6 +6,7 @@ import numpy as np
 
 import matching
 from benchmarks.papers.gpu_rounds import push_in_rounds
+from benchmarks.papers.push_orders import ORDERS, pushes_and_edges
 from benchmarks.papers.sections import Section, bars, classes, count, data_of, new_figure, number
 from benchmarks.table import geometric_mean
 
@@ -25,6 +26,7 @@ STRATEGIES = {
     "(fix, 10)": (10.0, False),
     "(fix, 50)": (50.0, False),
 }
+FIXED = {name: of for name, of in STRATEGIES.items() if name.startswith("(fix")}
 FREQUENCIES = (0.1, 0.25, 0.5, 1.0, 2.0)
 
 ON_GPU = (
@@ -100,7 +102,7 @@ def strategies(quick: bool):
         for strategy, (factor, adaptive) in STRATEGIES.items():
             row_match, col_match = cheap_matching(graph)
             pushing, relabelings, levels, pushes, conflicts, edges = push_in_rounds(
-                *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive
+                *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive, True
             )
             if (row_match >= 0).sum() != size:
                 raise AssertionError(f"{name}, {strategy}: not maximum")
@@ -120,7 +122,61 @@ def strategies(quick: bool):
     yield Section("Fig. 1, rounds", note, columns, rows, data)
 
 
-EXPERIMENTS = (initial_matchings, serial_frequencies, strategies)
+def orders(quick: bool):
+    """Section II-C: the order of the active columns."""
+    rows, edges_of = [], {name: [] for name in ORDERS}
+    for name, (graph, size) in prepared(quick).items():
+        row, pushes_of = [name], []
+        for order in ORDERS:
+            row_match, col_match = cheap_matching(graph)
+            pushes, edges = pushes_and_edges(graph, row_match, col_match, order, 0.5)
+            if (col_match >= 0).sum() != size:
+                raise AssertionError(f"{name}, {order}: not maximum")
+            pushes_of.append(count(pushes))
+            edges_of[order].append(max(1, edges))
+            row.append(count(edges))
+        rows.append([*row, *pushes_of])
+    means = [number(geometric_mean(of) / geometric_mean(edges_of["fifo"])) for of in edges_of.values()]
+    rows.append(["mean / fifo", *means, *["-"] * len(means)])
+    columns = ["graph", *(f"{order}: edges" for order in ORDERS), *(f"{order}: pushes" for order in ORDERS)]
+    note = (
+        "Algorithm 1 on one thread after the cheap matching, k = 0.5, without gap relabeling, in four orders of the "
+        "active columns. Edges include those of global relabelings."
+    )
+    yield Section("Order of the sequential algorithm (§II-C)", note, columns, rows)
+
+
+def starts(quick: bool):
+    """Section III-A: a global relabeling at the start."""
+    rows, gains = [], {name: [] for name in FIXED}
+    for name, (graph, size) in prepared(quick).items():
+        row = [name]
+        for strategy, (factor, adaptive) in FIXED.items():
+            launches = []
+            for exact_start in (True, False):
+                row_match, col_match = cheap_matching(graph)
+                pushing, _, levels, *_ = push_in_rounds(
+                    *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive, exact_start
+                )
+                if (row_match >= 0).sum() != size:
+                    raise AssertionError(f"{name}, {strategy}: not maximum")
+                launches.append(pushing + levels)
+                row.append(count(pushing + levels))
+            if min(launches):
+                gains[strategy].append(launches[1] / launches[0])
+        rows.append(row)
+    rows.append(
+        ["mean, without / with", *(cell for of in gains.values() for cell in ("-", number(geometric_mean(of))))]
+    )
+    columns = ["graph", *(f"{name}, {what}" for name in FIXED for what in ("with", "without"))]
+    note = (
+        "Launches of G-PR-First, as in the section on Fig. 1, with and without a global relabeling at the start. "
+        "Without it, labels of rows are 0 and those of columns 1 until the first periodic one."
+    )
+    yield Section("A global relabeling at the start (§III-A)", note, columns, rows)
+
+
+EXPERIMENTS = (initial_matchings, serial_frequencies, orders, strategies, starts)
 
 
 def figures(sections) -> dict:

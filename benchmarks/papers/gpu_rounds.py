@@ -120,16 +120,18 @@ def relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label):
 
 
 @kernel
-def push_in_rounds(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, factor, adaptive):
+def push_in_rounds(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, factor, adaptive, exact_start):
     """G-PR-First in place; push kernels, levels of global relabelings, pushes, conflicts and edges.
 
-    factor   k of (adaptive, k), times the largest level, or of (fix, k), kernels between two global relabelings
+    factor       k of (adaptive, k), times the largest level, or of (fix, k), kernels between two global relabelings
+    exact_start  start with a global relabeling; False, for (fix, k) only: after k kernels
     """
     n, m = row_match.size, col_match.size
     row_label, col_label = np.zeros(n, np.int32), np.ones(m, np.int32)
     chosen, active = np.empty(m, np.int32), np.empty(m, np.int32)
     least_of = np.empty(m, np.int32)
-    rounds, due, levels, relabelings, pushes, conflicts, edges = 0, 0, 0, 0, 0, 0, 0
+    rounds, levels, relabelings, pushes, conflicts, edges = 0, 0, 0, 0, 0, 0
+    due = 0 if exact_start else int(factor)
     while True:
         if rounds == due:
             largest = relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label)

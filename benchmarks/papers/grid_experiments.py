@@ -16,6 +16,7 @@ from gridcut.papers.global_relabel import global_relabel, sink_side_of
 from gridcut.papers.push_relabel import count_active, count_members, discharge_fifo, discharge_highest
 
 NEVER = 2**62
+RESIDUALS_PER_LINE = 32  # 128 bytes of int32: a line of the L1 cache of a GPU
 
 
 def generic(excess, residual, step, *, order, exact_start, global_every, gap):
@@ -62,10 +63,27 @@ def sink_side(excess, residual, step, height, queue, ceiling):
 
 
 @kernel
-def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceiling, cycle):
+def read(cache, misses, layout, x, arc, y, arcs):
+    """Read the residual of arc (x, y) in a layout: "by pixel" 0 or "by pair" 1; counts a miss of a direct-mapped cache.
+
+    By pixel, the residuals of the arcs that leave a pixel are adjacent, as in gridcut/core/grid.py; by pair, those of
+    an arc and its reverse, as in section 4.6.
+    """
+    if cache.shape[1] == 0:
+        return
+    owner = x if layout == 0 or arc & 1 == 0 else y
+    line = (owner * arcs + arc) // RESIDUALS_PER_LINE
+    if cache[layout, line % cache.shape[1]] != line:
+        cache[layout, line % cache.shape[1]] = line
+        misses[layout] += 1
+
+
+@kernel
+def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceiling, cycle, cache, misses):
     """One launch of algorithm 4.8: every thread does one operation per iteration, `cycle` iterations.
 
     active, waiting, marks   two lists of active pixels and whether a pixel is in the next one
+    cache, misses            of `read`; a cache of no lines: not simulated
 
     Returns pushes, relabels, and the number of iterations in which some thread had work.
     """
@@ -85,11 +103,16 @@ def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceil
             lowest = ceiling
             arc = -1
             for k in range(arcs):
+                for layout in range(2):
+                    read(cache, misses, layout, x, k, x + step[k], arcs)
                 if residual[x * arcs + k] > 0 and height[x + step[k]] < lowest:
                     lowest = height[x + step[k]]
                     arc = k
             if goes_down(height[x], lowest):
                 y = x + step[arc]
+                for layout in range(2):
+                    read(cache, misses, layout, x, arc, y, arcs)
+                    read(cache, misses, layout, y, arc ^ 1, x, arcs)
                 amount = push_amount(excess[x], residual[x * arcs + arc])
                 residual[x * arcs + arc] -= amount
                 residual[y * arcs + (arc ^ 1)] += amount
@@ -112,24 +135,36 @@ def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceil
     return pushes, relabels, busy
 
 
-def lockstep(excess, residual, step, *, cycle):
+def lockstep(excess, residual, step, *, cycle, gap=True, cache_lines=0):
     """Algorithms 4.6 to 4.8 with all threads in lockstep, a legal order of the operations of a GPU; mask and counts.
 
-    spinning   iterations of launches in which no thread had work: a thread reads its excess `cycle` times regardless
+    gap          pixels that the search does not reach get the height |V|, as in section 4.6; False: they keep theirs,
+                 as in algorithm 4.8, and their excess counts no more for the end of the loop
+    cache_lines  lines of the simulated cache; "misses": by layout of `read`
+    spinning     iterations of launches in which no thread had work: a thread reads its excess `cycle` times regardless
     """
     size = excess.size
     ceiling = size + 1
+    cache, misses = np.full((2, cache_lines), -1, np.int64), np.zeros(2, np.int64)
     height, queue, active, waiting, marks = (np.empty(size, np.int32) for _ in range(5))
+    height[:] = 1
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "busy": 0}
     while True:
+        before = height.copy()
         global_relabel(excess, residual, step, height, queue, ceiling)
         if not count_active(excess, height, ceiling):
             break
-        pushes, relabels, busy = lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceiling, cycle)
+        if not gap:
+            unreached = height == ceiling
+            height[unreached] = before[unreached]
+        pushes, relabels, busy = lockstep_kernel(
+            excess, residual, step, height, active, waiting, marks, ceiling, cycle, cache, misses
+        )
         stats["pushes"] += int(pushes)
         stats["relabels"] += int(relabels)
         stats["busy"] += int(busy)
         stats["launches"] += 1
+    stats["misses"] = misses
     stats["spinning"] = stats["launches"] * cycle - stats["busy"]
     return sink_side(excess, residual, step, height, queue, ceiling), stats
 

@@ -34,6 +34,11 @@ that row, its list.
   trees are kept if                     their rows, with the roots,               their rows, without the roots,
                                         >= released columns / alpha               are half of all rows reached
 
+Two rules are open in [2] and decide how many trees find a path (docs/benchmarks/papers.md).  Neighbours of a column are
+read from the end of its list, as in the authors' program, and those of a row from the start: with both from the start,
+most columns join the tree of one row with many neighbours.  A column may become a child of a row that the same
+bottom-up level reached, but not of a row that the same grafting reached.
+
 Deviations in both forms: a tree is left as soon as it has found its column, not after the other neighbours of the row;
 an edge reads two bitmaps, and the mate only of columns that are new; columns without edges count as being in no tree;
 no last phase if all rows or all columns are matched.
@@ -211,17 +216,17 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
     for word in range(trees.seen.size):
         if trees.seen[word] == ~np.uint64(0):
             continue
-        # Most columns that find a row find it among their first two; those of the next word are prefetched.
+        # Most columns that find a row find it among their last two; those of the next word are prefetched.
         for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
             if trees.seen[word + 1] & (ONE << np.uint64(c & 63)):
                 continue
-            for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
+            for a in range(max(col_ptr[c], col_ptr[c + 1] - 2), col_ptr[c + 1]):
                 prefetch(owner, col_adj[a])
         for c in range(word << 6, min((word + 1) << 6, col_match.size)):
             mask = ONE << np.uint64(c & 63)
             if trees.seen[word] & mask:
                 continue
-            for a in range(col_ptr[c], col_ptr[c + 1]):
+            for a in range(col_ptr[c + 1] - 1, col_ptr[c] - 1, -1):
                 counts[EDGES] += 1
                 r = col_adj[a]
                 k = owner[r]
@@ -372,10 +377,10 @@ def graft(col_ptr, col_adj, row_match, number, tail, owner, released, trees, cou
     for i in range(freed):
         if i + 2 * PREFETCH_DISTANCE < freed:
             prefetch(col_ptr, released[i + 2 * PREFETCH_DISTANCE])
-            prefetch(col_adj, col_ptr[released[i + PREFETCH_DISTANCE]])
-            prefetch(owner, col_adj[col_ptr[released[i + PREFETCH_DISTANCE // 2]]])
+            prefetch(col_adj, col_ptr[released[i + PREFETCH_DISTANCE] + 1] - 1)
+            prefetch(owner, col_adj[col_ptr[released[i + PREFETCH_DISTANCE // 2] + 1] - 1])
         c = np.int64(released[i])
-        for a in range(col_ptr[c], col_ptr[c + 1]):
+        for a in range(col_ptr[c + 1] - 1, col_ptr[c] - 1, -1):
             counts[EDGES] += 1
             r = col_adj[a]
             if owner[r] >= 0:

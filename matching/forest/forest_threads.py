@@ -33,6 +33,9 @@ copies to the shared one when it is full.  Shared arrays during a level
 An unmatched y that was claimed top-down after its tree had got another leaf is *spare*.  Other workers have skipped it
 as visited.  So it counts as renewable, as its root indicates, and active trees can adopt it in the next phase.
 
+Bottom-up levels and grafting read the neighbours of y from the end of the list; bitmap_search.py has the reason.
+A y may become a child of an x that the same level or grafting has reached.
+
 Deviations from [1]: one worker searches each sequence of narrow levels, of which long paths have thousands; a tree that
 has found a leaf is left immediately; no last phase if no y or no x is unmatched.
 
@@ -157,7 +160,7 @@ def bottom_up_part(problem, forest, number, private):
         for k in range(first, min(first + CHUNK_ENTRIES, number)):
             y = forest.candidates[k]
             if forest.root_y[y] < 0:
-                for a in range(problem.y_ptr[y], problem.y_ptr[y + 1]):
+                for a in range(problem.y_ptr[y + 1] - 1, problem.y_ptr[y] - 1, -1):
                     x = problem.y_adj[a]
                     edges += 1
                     r = atomic_load(forest.root_x, x)

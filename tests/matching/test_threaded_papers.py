@@ -230,6 +230,16 @@ def test_example_of_figure_2():
     assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
 
 
+@pytest.mark.parametrize("by_step", [False, True], ids=("bitmaps", "program for threads"))
+def test_bottom_up_levels_read_from_the_end(by_step):
+    """Two free rows compete for a column, which takes the last one; top-down, the first one takes it."""
+    for direction, expected in ((True, [-1, 0]), (False, [0, -1])):
+        graph = bipartite_graph((np.array([0, 1, 2]), np.zeros(2, np.int32), (2, 1)))
+        rows, cols = np.full(2, -1, np.int32), np.full(1, -1, np.int32)
+        ms_bfs.solve(graph, rows, cols, direction_optimising=direction, by_step=by_step)
+        assert rows.tolist() == expected
+
+
 def test_grafting_scans_fewer_edges_if_many_rows_stay_unmatched():
     """The claim of the paper, on a graph of low matching number."""
     rng = np.random.default_rng(0)

@@ -9,9 +9,12 @@ import pytest
 
 from benchmarks import assign, greedy, gridcut, gridcut_cuda, instances, matching, matching_cuda, papers
 from benchmarks.__main__ import NAMES, main
-from benchmarks.papers import lupinska_gpu
+from benchmarks.papers import azad, deveci_icpp, lupinska_gpu
 from benchmarks.papers.fagginger_auer import share_of_first_round
+from benchmarks.papers.push_orders import ORDERS, pushes_and_edges
 from benchmarks.papers.sections import text_of
+from benchmarks.papers.tree_grafting import Rules, grow_and_augment
+from matching import bipartite_graph
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/papers.md"
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told", "not run")
@@ -101,6 +104,38 @@ def test_equation_two():
     p = np.linspace(0.01, 0.99, 9801)
     assert p[np.argmax(share_of_first_round(p))] == pytest.approx(0.53406, abs=2e-4)
     assert share_of_first_round(0.53406) == pytest.approx(0.636, abs=1e-3)
+
+
+def test_the_search_agrees_with_the_pseudocode_line_by_line():
+    """The counts of ms_bfs with direction optimisation, which omits the last phase if all columns are matched."""
+    compared = []
+    for name, start in azad.starts(quick=True).items():
+        _, phases, edges = start.line_by_line(Rules(grafting=False))
+        stats = start.run("ms_bfs", direction_optimising=True).stats
+        assert stats["augmentations"] == phases[:, 0].sum()
+        if start.size < start.graph.cols or start.size == start.graph.rows:
+            assert stats["edges"] == edges, name
+            compared.append(edges)
+    assert sum(edges > 0 for edges in compared) >= 3
+
+
+@pytest.mark.parametrize("from_end", [False, True])
+def test_the_open_rules_of_tree_grafting(from_end):
+    """Two free rows compete for a column; the first step is bottom-up."""
+    graph = bipartite_graph((np.array([0, 1, 2]), np.zeros(2, np.int32), (2, 1)))
+    rows, cols = np.full(2, -1, np.int32), np.full(1, -1, np.int32)
+    _, phases, _ = grow_and_augment(*graph.by_row, *graph.by_col, rows, cols, Rules(from_end=from_end))
+    assert rows.tolist() == ([-1, 0] if from_end else [0, -1])
+    assert phases[:, 0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_orders_of_push_relabel_find_maximum_matchings(order):
+    for graph, size in deveci_icpp.prepared(quick=True).values():
+        rows, cols = deveci_icpp.cheap_matching(graph)
+        pushes, edges = pushes_and_edges(graph, rows, cols, order, 0.5)
+        assert (cols >= 0).sum() == size
+        assert edges >= pushes
 
 
 @pytest.mark.sim
