@@ -49,6 +49,8 @@ class GraphCut(Result):
     labels : ndarray of bool, shape (n,)
         True on the source side.  A node is on the sink side if and only if it can still reach the sink in the final
         residual graph; that set is the same for every maximum flow.
+    device : str
+        "cpu" or "cuda", where it ran.
     method : str
         Method that ran.
     stats : dict
@@ -63,6 +65,7 @@ class GraphCut(Result):
 
     value: int | float
     labels: np.ndarray
+    device: str
     method: str
     stats: dict
     _kept: KeptGraph = field(repr=False)

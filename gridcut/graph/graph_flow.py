@@ -1,10 +1,11 @@
 """`graph_max_flow`: the minimum cut of any sparse graph, from arrays to labels."""
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from gridcut.device import DeviceName
 from gridcut.graph import graph_methods
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
@@ -18,6 +19,7 @@ def graph_max_flow(
     sink: ArrayLike,
     *,
     method: str = "auto",
+    device: DeviceName = "auto",
     **parameters,
 ) -> GraphCut:
     """Compute the minimum cut and maximum flow between a source and a sink over the nodes of a sparse graph.
@@ -34,6 +36,9 @@ def graph_max_flow(
         labelling a node False (sink side) and `sink` the cost of True; ``inf`` forbids a label.
     method : str
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
+    device : {"auto", "cpu", "cuda"}
+        "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
+        is impossible; "lock_free" is the only method that runs there.
     **parameters
         Parameters of the named method; `ibfs` has none.
 
@@ -46,6 +51,8 @@ def graph_max_flow(
     ------
     TypeError
         If an argument has the wrong type, or the method does not accept a parameter.
+    RuntimeError
+        If `device` is not available, or the method does not run on it.
     ValueError
         If indices or shapes do not fit, if a capacity is negative or NaN, or if integer capacities incident to a node
         sum to 2^63 - 1 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if
@@ -80,18 +87,20 @@ def graph_max_flow(
     """
     start = time.perf_counter()
     problem = check_graph_problem(graph, source, sink)
-    name = graph_methods.choose(method, parameters)
-    return cut_of_graph(problem, name, parameters, start)
+    ran_on, name = graph_methods.choose(device, method, parameters)
+    return cut_of_graph(problem, ran_on, name, parameters, start)
 
 
-def cut_of_graph(problem: GraphProblem, name: str, parameters: dict, start: float) -> GraphCut:
+def cut_of_graph(
+    problem: GraphProblem, device: Literal["cpu", "cuda"], name: str, parameters: dict, start: float
+) -> GraphCut:
     """The cut of a checked problem by the method `name`; `start`: the perf_counter() from which time is measured."""
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         lists = lists_of(problem)
         graph, problem = load_graph(problem, lists)
         loaded = time.perf_counter()
-        sink_side, stats = graph_methods.METHODS[name].solve(graph, **parameters)
+        sink_side, stats = graph_methods.solver(device, name)(graph, **parameters)
         solved = time.perf_counter()
         labels = ~sink_side
         value, bound = value_and_bound(problem, lists, labels, graph.unit)
@@ -102,4 +111,4 @@ def cut_of_graph(problem: GraphProblem, name: str, parameters: dict, start: floa
             break
         problem, start = problem._replace(bound=bound), done
     stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
-    return GraphCut(value, labels, name, stats, KeptGraph(problem, graph))
+    return GraphCut(value, labels, device, name, stats, KeptGraph(problem, graph))
