@@ -45,10 +45,21 @@ def _lock_free(graph, **parameters):
     return solve(graph, **parameters)
 
 
+def _lock_free_cuda(graph, **parameters):
+    from gridcut.papers.graph_lock_free_cuda import solve
+
+    return solve(graph, **parameters)
+
+
 METHODS = {
     "ibfs": GraphMethod(cpu=_ibfs),
     "push_relabel": GraphMethod(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
-    "lock_free": GraphMethod(cpu=_lock_free, cpu_parameters=("threads", "global_every")),
+    "lock_free": GraphMethod(
+        cpu=_lock_free,
+        cuda=_lock_free_cuda,
+        cpu_parameters=("threads", "global_every"),
+        cuda_parameters=("steps", "global_every", "block"),
+    ),
 }
 
 

@@ -31,6 +31,7 @@ SOLVERS = [
     ("ibfs", "cpu", "gridcut.graph.graph_ibfs"),
     ("push_relabel", "cpu", "gridcut.papers.graph_push_relabel"),
     ("lock_free", "cpu", "gridcut.papers.graph_lock_free"),
+    ("lock_free", "cuda", "gridcut.papers.graph_lock_free_cuda"),
 ]
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
