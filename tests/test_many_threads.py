@@ -22,6 +22,13 @@ def cut(rng, **keywords):
     return found.value, found.labels.tobytes()
 
 
+def graph_cut(rng, **keywords):
+    graph = scipy.sparse.random_array((400, 400), density=0.02, format="csr", rng=rng) * 100
+    found = gridcut.graph_max_flow(graph.astype(np.int64), *rng.integers(0, 300, (2, 400)), **keywords)
+    found.check()
+    return found.value, found.labels.tobytes()
+
+
 def warm_cut(rng):
     source, sink, right, down = rng.integers(0, 60, (4, 40, 50), dtype=np.int32)
     solver = gridcut.Solver(source, sink, {(0, 1): right, (1, 0): down}, device="cpu")
@@ -79,6 +86,9 @@ REQUESTS = {
     "lock_free": lambda rng: cut(rng, method="lock_free", threads=2),
     "async_global": lambda rng: cut(rng, method="async_global", threads=2),
     "out_of_core": lambda rng: cut(rng, method="out_of_core"),
+    "graph ibfs": graph_cut,
+    "graph push_relabel": lambda rng: graph_cut(rng, method="push_relabel"),
+    "graph lock_free": lambda rng: graph_cut(rng, method="lock_free", threads=2),
     "warm": warm_cut,
     "expansion": expansion,
     "dense": dense,

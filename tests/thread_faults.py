@@ -74,6 +74,10 @@ def solvers() -> dict:
         edges = {(0, 1): right, (1, 0): down}
         return lambda: int(gridcut.max_flow(source // 5, sink // 5, edges, device="cpu", **how).value)
 
+    def graph_cut(**how):
+        terminals = rng.integers(0, 400, (2, symmetric.shape[0]))
+        return lambda: int(gridcut.graph_max_flow(symmetric, *terminals, **how).value)
+
     def greedy(method):
         return lambda: matching.greedy(symmetric, method=method, threads=THREADS, seed=1, device="cpu").weight
 
@@ -92,6 +96,7 @@ def solvers() -> dict:
         "lock_free cut": cut(method="lock_free", threads=THREADS),
         "async_global cut": cut(method="async_global", threads=THREADS),
         "ibfs": cut(method="ibfs"),
+        "lock_free cut of a graph": graph_cut(method="lock_free", threads=THREADS),
         "lock_free assignment": total(method="lock_free", threads=THREADS, cycle=200),
         "dense assignment": total(method="shortest_paths"),
     }

@@ -145,6 +145,8 @@ def as_device_array(name: str, value) -> DeviceArray:
 
 def as_capacity(name: str, value) -> np.ndarray:
     """An array on the host of one of DTYPES; shares memory with `value` if possible."""
+    if type(value) is np.ndarray and value.dtype in DTYPES and value.flags.carray:
+        return value
     array = plain_array(name, value)
     if array.dtype == np.bool_:
         array = array.view(np.uint8)

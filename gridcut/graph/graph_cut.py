@@ -49,6 +49,8 @@ class GraphCut(Result):
     labels : ndarray of bool, shape (n,)
         True on the source side.  A node is on the sink side if and only if it can still reach the sink in the final
         residual graph; that set is the same for every maximum flow.
+    device : str
+        "cpu" or "cuda", where it ran.
     method : str
         Method that ran.
     stats : dict
@@ -63,14 +65,27 @@ class GraphCut(Result):
 
     value: int | float
     labels: np.ndarray
+    device: str
     method: str
     stats: dict
     _kept: KeptGraph = field(repr=False)
+    _nodes: list | None = field(default=None, repr=False)  # the nodes of a networkx graph
 
     @property
     def bound(self) -> float | None:
         """Bound to which float capacities were clamped, which leaves the minimum cuts as they are; None without one."""
         return self._kept()[0].bound
+
+    def partition(self) -> tuple[set, set]:
+        """The nodes of the source side and of the sink side: of a networkx graph the nodes themselves, else integers.
+
+        Of a networkx graph, these are the sets that ``networkx.minimum_cut`` returns.
+        """
+        nodes = range(self.labels.size) if self._nodes is None else self._nodes
+        sides: tuple[set, set] = (set(), set())
+        for node, is_source in zip(nodes, self.labels.tolist(), strict=True):
+            sides[not is_source].add(node)
+        return sides
 
     def residual(self) -> scipy.sparse.csr_array:
         """Residual capacities between nodes of the maximum preflow that was found, in the caller's unit.

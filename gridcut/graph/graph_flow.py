@@ -1,39 +1,47 @@
-"""`graph_max_flow`: the minimum cut of any sparse graph, from arrays to labels."""
+"""`graph_max_flow`: the minimum cut of any sparse graph, from arrays or a networkx graph to labels."""
 
 import time
-from typing import Any
+from typing import Any, Literal
 
-from numpy.typing import ArrayLike
-
+from gridcut.device import DeviceName
+from gridcut.device.networkx_graph import is_networkx
 from gridcut.graph import graph_methods
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
 from gridcut.graph.graph_value import value_and_bound
+from gridcut.graph.networkx_problem import networkx_problem
 from gridcut.graph.residual_graph import load_graph
 
 
 def graph_max_flow(
     graph: Any,
-    source: ArrayLike,
-    sink: ArrayLike,
+    source: Any,
+    sink: Any,
     *,
     method: str = "auto",
+    device: DeviceName = "auto",
     **parameters,
 ) -> GraphCut:
     """Compute the minimum cut and maximum flow between a source and a sink over the nodes of a sparse graph.
 
     Parameters
     ----------
-    graph : scipy.sparse matrix or array of shape (n, n), or tuple (indptr, indices, capacity, shape)
+    graph : scipy.sparse matrix or array of shape (n, n), tuple (indptr, indices, capacity, shape), or networkx graph
         The entry at (u, v) is the capacity from node u to node v.  An undirected edge has an entry in both directions.
         Entries may be in any order; those at the same position are summed, those on the diagonal are ignored.
         In a tuple, node u has the entries indptr[u] to indptr[u + 1]; `capacity` has one value per entry or is a
         scalar; `shape` is (n, n).
+        A networkx graph may be directed or not, and have parallel edges.  Capacities are the edge attribute
+        "capacity"; edges without it have infinite capacity.
     source, sink : array_like of shape (n,), or scalar
         Capacity from the source to each node, and from each node to the sink.  In an energy, `source` is the cost of
         labelling a node False (sink side) and `sink` the cost of True; ``inf`` forbids a label.
+        Of a networkx graph, the nodes that are the source and the sink.
     method : str
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
+    device : {"auto", "cpu", "cuda"}
+        "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
+        is impossible; "lock_free" is the only method that runs there.
     **parameters
         Parameters of the named method; `ibfs` has none.
 
@@ -46,10 +54,13 @@ def graph_max_flow(
     ------
     TypeError
         If an argument has the wrong type, or the method does not accept a parameter.
+    RuntimeError
+        If `device` is not available, or the method does not run on it.
     ValueError
         If indices or shapes do not fit, if a capacity is negative or NaN, or if integer capacities incident to a node
         sum to 2^63 - 1 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if
-        float capacities differ too much in size to be represented together.
+        float capacities differ too much in size to be represented together.  If `source` or `sink` is not a node of a
+        networkx graph.
 
     See Also
     --------
@@ -60,6 +71,9 @@ def graph_max_flow(
     -----
     Capacities have the types of `max_flow`, and the same precision: integers are exact, floats are rounded down to
     multiples of a power of two, ``stats["unit"]``.  Float capacities may be infinite.
+
+    The labels of a networkx graph are in the order of its nodes, and `GraphCut.partition` returns the nodes of both
+    sides.  Its capacities are copied: later changes of the graph have no effect on the cut.
 
     The residual graph is built in O(n + entries).  Building is fastest if every row is sorted, without repetitions and
     diagonal, and every edge is stored in both directions.  Memory: 16 bytes per direction of an edge, 24 for floats and
@@ -79,19 +93,34 @@ def graph_max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
-    problem = check_graph_problem(graph, source, sink)
-    name = graph_methods.choose(method, parameters)
-    return cut_of_graph(problem, name, parameters, start)
+    nodes = None
+    if is_networkx(graph):
+        problem, nodes = networkx_problem(graph, source, sink)
+    else:
+        problem = check_graph_problem(graph, source, sink)
+    ran_on, name = graph_methods.choose(device, method, parameters)
+    return cut_of_graph(problem, nodes, ran_on, name, parameters, start)
 
 
-def cut_of_graph(problem: GraphProblem, name: str, parameters: dict, start: float) -> GraphCut:
-    """The cut of a checked problem by the method `name`; `start`: the perf_counter() from which time is measured."""
+def cut_of_graph(
+    problem: GraphProblem,
+    nodes: list | None,
+    device: Literal["cpu", "cuda"],
+    name: str,
+    parameters: dict,
+    start: float,
+) -> GraphCut:
+    """The cut of a checked problem by the method `name`.
+
+    nodes   the nodes of a networkx graph, in the order of the labels
+    start   the perf_counter() from which time is measured
+    """
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         lists = lists_of(problem)
         graph, problem = load_graph(problem, lists)
         loaded = time.perf_counter()
-        sink_side, stats = graph_methods.METHODS[name].solve(graph, **parameters)
+        sink_side, stats = graph_methods.solver(device, name)(graph, **parameters)
         solved = time.perf_counter()
         labels = ~sink_side
         value, bound = value_and_bound(problem, lists, labels, graph.unit)
@@ -102,4 +131,4 @@ def cut_of_graph(problem: GraphProblem, name: str, parameters: dict, start: floa
             break
         problem, start = problem._replace(bound=bound), done
     stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
-    return GraphCut(value, labels, name, stats, KeptGraph(problem, graph))
+    return GraphCut(value, labels, device, name, stats, KeptGraph(problem, graph), nodes)

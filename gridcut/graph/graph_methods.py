@@ -1,19 +1,30 @@
 """The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``.
 
-The functions here import their solvers when they are called, so that importing gridcut imports no kernels.
+As in gridcut/methods.py, a function here consists of the import of its solver and its call, so that importing gridcut
+imports neither kernels nor numba.cuda.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from gridcut.device import DeviceName, resolve
 from gridcut.methods import check_parameters
+
+DEFAULTS = {"cpu": "ibfs", "cuda": "lock_free"}
 
 
 class GraphMethod(NamedTuple):
-    """One method: ``solve(graph, **parameters)`` changes a ResidualGraph in place; returns the sink side and stats."""
+    """One method: a function per device, None if it does not run on that device, and its parameters.
 
-    solve: Callable
-    parameters: tuple[str, ...] = ()
+    cpu, cuda         ``solve(graph, **parameters)`` changes a ResidualGraph on the host in place; returns the mask of
+                      the nodes that can still reach the sink, and stats, a new dict of counters
+    cpu_parameters    names of the parameters that `cpu` accepts;  cuda_parameters: those of `cuda`
+    """
+
+    cpu: Callable | None = None
+    cuda: Callable | None = None
+    cpu_parameters: tuple[str, ...] = ()
+    cuda_parameters: tuple[str, ...] = ()
 
 
 def _ibfs(graph):
@@ -22,16 +33,59 @@ def _ibfs(graph):
     return solve(graph)
 
 
-METHODS = {"ibfs": GraphMethod(_ibfs)}
+def _push_relabel(graph, **parameters):
+    from gridcut.papers.graph_push_relabel import solve
+
+    return solve(graph, **parameters)
 
 
-def choose(method, parameters: dict) -> str:
-    """The name of a method; raises TypeError or ValueError for an unknown method or parameter."""
+def _lock_free(graph, **parameters):
+    from gridcut.papers.graph_lock_free import solve
+
+    return solve(graph, **parameters)
+
+
+def _lock_free_cuda(graph, **parameters):
+    from gridcut.papers.graph_lock_free_cuda import solve
+
+    return solve(graph, **parameters)
+
+
+METHODS = {
+    "ibfs": GraphMethod(cpu=_ibfs),
+    "push_relabel": GraphMethod(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
+    "lock_free": GraphMethod(
+        cpu=_lock_free,
+        cuda=_lock_free_cuda,
+        cpu_parameters=("threads", "global_every"),
+        cuda_parameters=("steps", "global_every", "block"),
+    ),
+}
+
+
+def choose(device: DeviceName, method: str, parameters: dict) -> tuple[Literal["cpu", "cuda"], str]:
+    """The device and the name of the method that will run.
+
+    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable, and TypeError for parameters that
+    the method does not accept.
+    """
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
     if method != "auto" and method not in METHODS:
         known = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"method must be one of {known}; got {method!r}")
-    name = "ibfs" if method == "auto" else method
-    check_parameters(method, METHODS[name].parameters, parameters)
-    return name
+    # All methods run on the CPU, and no measurement says that one is faster on a GPU.
+    ran_on = "cpu" if device == "auto" else resolve(device)
+    name = DEFAULTS[ran_on] if method == "auto" else method
+    entry = METHODS[name]
+    if getattr(entry, ran_on) is None:
+        raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device='auto'")
+    check_parameters(name, entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters, parameters)
+    return ran_on, name
+
+
+def solver(device: Literal["cpu", "cuda"], name: str) -> Callable:
+    """The function that runs a method on a device; `choose` has checked that there is one."""
+    found = getattr(METHODS[name], device)
+    assert found is not None
+    return found

@@ -125,6 +125,8 @@ def flat(array: np.ndarray, length: int | None = None) -> np.ndarray:
 
     length: repeat a 0-d array to this length.  Copies only what is not contiguous.
     """
+    if type(array) is np.ndarray and array.size and array.ndim and array.flags.carray and array.dtype.isnative:
+        return array
     if array.ndim == 0:
         return np.full(length, array)
     if array.size == 0:

@@ -162,7 +162,7 @@ class GraphSolver:
         self._solved = problem
         graph = self._graph
         stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
-        return GraphCut(value, ~sink_side, "ibfs", stats, KeptGraph(problem, graph, self))
+        return GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self))
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""

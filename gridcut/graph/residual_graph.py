@@ -53,7 +53,7 @@ class ResidualGraph(NamedTuple):
 @kernel
 def largest_value(values):
     """The largest of some capacities, and whether one is negative or NaN."""
-    largest = values[0] - values[0] if values.size else 0
+    largest = values[0] if values.size else 0
     bad = False
     for i in range(values.size):
         value = values[i]

@@ -4,9 +4,10 @@ from typing import Any, TypeAlias, overload
 
 import scipy.sparse
 
+from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph, graph_of_rows
-from matching.core.networkx_graphs import NetworkxGraph, bipartite_lists, is_networkx
+from matching.core.networkx_graphs import bipartite_lists
 from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
 
 # Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.

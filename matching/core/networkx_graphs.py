@@ -3,32 +3,15 @@
 The rows of a bipartite graph are the nodes with the attribute ``bipartite=0``, networkx's convention, and the columns
 those with 1.  Without that attribute the nodes are coloured, and the first node of each component is a row.  Rows and
 columns are in the graph's order of nodes.
-
-A graph is recognised by its interface, so that subclasses and other libraries with the same interface are accepted.
 """
 
 from itertools import chain
-from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
+from gridcut.device.networkx_graph import NetworkxGraph, adjacency_of
+
 WEIGHT = "weight"  # networkx's name of the edge attribute
-
-
-class NetworkxGraph(Protocol):
-    """What is used of a networkx.Graph or MultiGraph."""
-
-    @property
-    def nodes(self) -> Any: ...
-    @property
-    def adj(self) -> Any: ...
-    def is_directed(self) -> bool: ...
-    def is_multigraph(self) -> bool: ...
-
-
-def is_networkx(graph) -> TypeGuard[NetworkxGraph]:
-    """Whether `graph` has the interface of networkx."""
-    return all(hasattr(graph, name) for name in ("nodes", "adj", "is_directed", "is_multigraph"))
 
 
 def bipartite_lists(graph: NetworkxGraph) -> tuple[tuple, list, list]:
@@ -85,7 +68,7 @@ def _adjacency(graph: NetworkxGraph):
     """The dict of each node's neighbours; TypeError for directed graphs."""
     if graph.is_directed():
         raise TypeError("graph is directed, but matchings are of undirected graphs; pass graph.to_undirected()")
-    return getattr(graph, "_adj", graph.adj)  # the dicts themselves are several times faster than networkx's views
+    return adjacency_of(graph)
 
 
 def _pointers(lengths) -> np.ndarray:

@@ -10,7 +10,8 @@ import scipy.sparse
 
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.arguments import plain_array
-from matching.core.networkx_graphs import NetworkxGraph, general_lists, is_networkx
+from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
+from matching.core.networkx_graphs import general_lists
 from matching.core.sparse import (
     INT32,
     check_axes,

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import to_host, to_library
+from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.result import Result
 from matching.core.dispatch import check_gpu_graph_device
-from matching.core.networkx_graphs import is_networkx
 from matching.core.parameters import check_seed, check_threads
 from matching.core.sparse import is_on_gpu
 from matching.general.device_general_graph import DeviceGeneralGraph

@@ -3,6 +3,7 @@
 import inspect
 import re
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ README = (ROOT / "README.md").read_text("utf-8")
 TABLE = (ROOT / "docs/algorithms/index.md").read_text("utf-8")
 
 
-def test_every_method_has_its_row_in_the_algorithm_table():
+@pytest.mark.parametrize(("table", "problem"), [("methods", "max-flow"), ("graph.graph_methods", "cuts of sparse")])
+def test_every_method_has_its_row_in_the_algorithm_table(table, problem):
     """A new method needs a row: paper, file, devices, when it wins; the row links the files of its solvers."""
-    from gridcut.methods import METHODS, max_flow_out_of_core
+    from gridcut.methods import max_flow_out_of_core
 
-    rows = {row.split("|")[2].strip().strip("`"): row for row in TABLE.splitlines() if row.startswith("| max-flow")}
+    METHODS = import_module(f"gridcut.{table}").METHODS
+    rows = {row.split("|")[2].strip().strip("`"): row for row in TABLE.splitlines() if row.startswith(f"| {problem}")}
     assert set(METHODS) <= set(rows), "methods without a row in docs/algorithms/index.md"
     for method, entry in METHODS.items():
         linked = re.findall(r"\]\(\.\./\.\./(gridcut/[\w/]+\.py)\)", rows[method])
@@ -29,13 +32,11 @@ def test_every_method_has_its_row_in_the_algorithm_table():
                 assert module.replace(".", "/") + ".py" in linked
 
 
-def test_every_parameter_of_a_max_flow_method_is_documented():
-    from gridcut.methods import METHODS
-
-    rows = [
-        row for row in (ROOT / "docs/algorithms/max-flow.md").read_text("utf-8").splitlines() if row.startswith("| `")
-    ]
-    for method, entry in METHODS.items():
+@pytest.mark.parametrize(("table", "page"), [("methods", "max-flow"), ("graph.graph_methods", "sparse-graphs")])
+def test_every_parameter_of_a_max_flow_method_is_documented(table, page):
+    text = (ROOT / f"docs/algorithms/{page}.md").read_text("utf-8")
+    rows = [row for row in text.splitlines() if row.startswith("| `")]
+    for method, entry in import_module(f"gridcut.{table}").METHODS.items():
         for device, solver, parameters in (
             ("CPU", entry.cpu, entry.cpu_parameters),
             ("GPU", entry.cuda, entry.cuda_parameters),

@@ -1,12 +1,14 @@
 """From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`."""
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from gridcut.compat.scipy import flow_of_cut
-from gridcut.graph.graph_flow import graph_max_flow
+from gridcut.graph.edge_lists import edge_lists
+from gridcut.graph.graph_flow import cut_of_graph, graph_max_flow
+from gridcut.graph.graph_problem import GraphProblem
 from gridcut.maximum_flow import max_flow
 
 
@@ -77,19 +79,12 @@ def _moved(capacity, shape, step) -> Any:
 
 def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve any graph."""
-    indptr, indices, capacity = _matrix(arcs, len(source))
+    start = time.perf_counter()
+    indptr, indices, capacity = edge_lists(len(source), *arcs)
     total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
-    cut = graph_max_flow((indptr, indices, capacity, (len(source),) * 2), source, sink)
+    problem = GraphProblem(len(source), indptr, indices, capacity, source, sink, capacity.dtype.kind == "f")
+    cut = cut_of_graph(problem, None, "cpu", "ibfs", {}, start)
     return Solution(_checked(cut.value, total), ~cut.labels)
-
-
-def _matrix(arcs: Arcs, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """indptr, indices and capacities of CSR lists with one entry in both directions of each edge."""
-    values = np.concatenate((arcs.forward, arcs.back))
-    ends = np.concatenate((arcs.tail, arcs.head)), np.concatenate((arcs.head, arcs.tail))
-    matrix = scipy.sparse.coo_array((values, ends), shape=(nodes, nodes)).tocsr()
-    matrix.sort_indices()
-    return matrix.indptr, matrix.indices, matrix.data
 
 
 def without_infinities(arrays: list, repeats: int) -> tuple[Any, list]:
@@ -120,7 +115,7 @@ def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, 
         np.concatenate((np.full(n, n), every)), np.concatenate((every, np.full(n, n + 1))),
         np.concatenate((source, sink)), np.zeros(2 * n, source.dtype),
     )  # fmt: skip
-    indptr, indices, capacity = _matrix(Arcs(*(np.concatenate(p) for p in zip(arcs, terminals, strict=True))), n + 2)
+    indptr, indices, capacity = edge_lists(n + 2, *(np.concatenate(p) for p in zip(arcs, terminals, strict=True)))
     residual = capacity
     if is_solved:
         total, (finite,) = without_infinities([capacity], 1)

@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 import gridcut
 
@@ -13,83 +12,40 @@ BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
 
 
-def oracle(graph, source, sink):
-    """Value and labels by SciPy: the sink side is what reaches the sink in the residual graph."""
-    n = graph.shape[0]
-    graph = graph.tocoo()
-    nodes = np.arange(n)
-    data = np.r_[graph.data, source, sink].astype(np.int32)
-    rows, cols = np.r_[graph.row, np.full(n, n), nodes], np.r_[graph.col, nodes, np.full(n, n + 1)]
-    network = scipy.sparse.csr_array((data, (rows, cols)), shape=(n + 2, n + 2))
-    network.setdiag(0)
-    solved = maximum_flow(network, n, n + 1)
-    residual = scipy.sparse.csr_array(network - solved.flow)
-    residual.eliminate_zeros()
-    reaching = breadth_first_order(residual.T.tocsr(), n + 1, return_predecessors=False)
-    labels = np.ones(n + 2, bool)
-    labels[reaching] = False
-    return int(solved.flow_value), labels[:n]
-
-
-def random_problem(seed):
-    """A small graph of random density, with repeated entries and loops, symmetric in a third of all cases."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 30))
-    m = int(rng.integers(0, 5 * n))
-    high = int(rng.choice([2, 20, 1000]))
-    graph = scipy.sparse.coo_array((rng.integers(0, high, m), rng.integers(0, n, (2, m))), shape=(n, n))
-    if seed % 3 == 0:
-        graph = scipy.sparse.csr_array(graph)
-        graph.setdiag(0)
-        graph.eliminate_zeros()
-        graph = (graph + graph.T).tocoo()
-    source = rng.integers(0, high, n) * (rng.random(n) < 0.4)
-    sink = rng.integers(0, high, n) * (rng.random(n) < 0.4)
-    return graph, source, sink
-
-
-def as_tuple(graph, rng=None):
-    """The entries of a COO graph by rows, with repetitions; in random order within the rows."""
-    order = np.arange(graph.nnz) if rng is None else rng.permutation(graph.nnz)
-    order = order[np.argsort(graph.row[order], kind="stable")]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(graph.row, minlength=graph.shape[0]))])
-    return indptr, graph.col[order], graph.data[order], graph.shape
-
-
-def check_seed(seed):
-    graph, source, sink = random_problem(seed)
-    value, labels = oracle(graph, source, sink)
+def check_seed(graphs, seed):
+    graph, source, sink = graphs.random_problem(seed)
+    value, labels = graphs.oracle(graph, source, sink)
     cut = gridcut.graph_max_flow(graph, source, sink)
     cut.check()
     assert cut.value == value, f"seed {seed}"
     np.testing.assert_array_equal(cut.labels, labels, f"seed {seed}")
-    unsorted = gridcut.graph_max_flow(as_tuple(graph, np.random.default_rng(seed)), source, sink)
+    unsorted = gridcut.graph_max_flow(graphs.as_tuple(graph, np.random.default_rng(seed)), source, sink)
     unsorted.check()
     assert unsorted.value == value, f"seed {seed}"
     np.testing.assert_array_equal(unsorted.labels, labels, f"seed {seed}")
 
 
-def test_random_graphs():
+def test_random_graphs(graphs):
     for seed in range(BASE, BASE + 300):
-        check_seed(seed)
+        check_seed(graphs, seed)
 
 
 @pytest.mark.thorough
-def test_many_random_graphs():
+def test_many_random_graphs(graphs):
     for seed in range(BASE, BASE + 10_000):
-        check_seed(seed)
+        check_seed(graphs, seed)
 
 
 TYPES = ["bool", "uint8", "uint16", "int8", "int16", "uint32", "int32", "int64", "float16", "float32", "float64"]
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_every_type(dtype):
-    graph, source, sink = random_problem(21)
+def test_every_type(dtype, graphs):
+    graph, source, sink = graphs.random_problem(21)
     dense = np.minimum(graph.toarray(), 1 if dtype == "bool" else 100)
     source, sink = np.minimum(source, dense.max()), np.minimum(sink, dense.max())
-    value, labels = oracle(scipy.sparse.csr_array(dense), source, sink)
-    indptr, heads, capacity, shape = as_tuple(scipy.sparse.coo_array(dense))
+    value, labels = graphs.oracle(scipy.sparse.csr_array(dense), source, sink)
+    indptr, heads, capacity, shape = graphs.as_tuple(scipy.sparse.coo_array(dense))
     given = indptr, heads, capacity.astype(dtype), shape
     cut = gridcut.graph_max_flow(given, source.astype(dtype), sink.astype(dtype))
     cut.check()
@@ -103,9 +59,9 @@ def test_every_type(dtype):
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_every_sparse_format(form, kind):
-    graph, source, sink = random_problem(24)
-    value, labels = oracle(graph, source, sink)
+def test_every_sparse_format(form, kind, graphs):
+    graph, source, sink = graphs.random_problem(24)
+    value, labels = graphs.oracle(graph, source, sink)
     made = getattr(scipy.sparse, f"{form}_{kind}")(graph.tocsr())
     cut = gridcut.graph_max_flow(made, source, sink)
     cut.check()
@@ -114,19 +70,19 @@ def test_every_sparse_format(form, kind):
 
 
 @pytest.mark.parametrize("indices", ["int16", "uint16", "int32", "int64", "uint64"])
-def test_every_type_of_indices(indices):
-    graph, source, sink = random_problem(25)
-    indptr, heads, capacity, shape = as_tuple(graph)
+def test_every_type_of_indices(indices, graphs):
+    graph, source, sink = graphs.random_problem(25)
+    indptr, heads, capacity, shape = graphs.as_tuple(graph)
     given = indptr.astype(indices), heads.astype(indices), capacity, shape
     cut = gridcut.graph_max_flow(given, source, sink)
     cut.check()
-    assert cut.value == oracle(graph, source, sink)[0]
+    assert cut.value == graphs.oracle(graph, source, sink)[0]
 
 
-def test_read_only_strided_and_unused_arrays():
-    graph, source, sink = random_problem(26)
-    indptr, heads, capacity, shape = as_tuple(graph)
-    value, _ = oracle(graph, source, sink)
+def test_read_only_strided_and_unused_arrays(graphs):
+    graph, source, sink = graphs.random_problem(26)
+    indptr, heads, capacity, shape = graphs.as_tuple(graph)
+    value, _ = graphs.oracle(graph, source, sink)
     heads, capacity = np.append(heads, [999, -5]), np.append(capacity, [7, 7])  # after the last pointer: not in use
     capacity = np.repeat(capacity, 2)[::2]
     for array in (indptr, heads, capacity, source):
@@ -205,23 +161,31 @@ def test_infinite_capacities():
         gridcut.graph_max_flow(graph, [inf, 0, 0], [0, inf, 0])
 
 
-def test_huge_terminals_leave_the_precision_to_the_arcs():
-    graph, source, sink = random_problem(27)
-    value, labels = oracle(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
+def test_an_infinite_capacity_may_be_the_first():
+    graph = scipy.sparse.csr_array(np.array([[0, 45.8, 0], [0, 0, 188.1], [0, 0, 0]]))
+    cut = gridcut.graph_max_flow(graph, [np.inf, 0, np.inf], [0, 1e200, 0])
+    cut.check()
+    assert cut.value == 45.8
+    assert cut.labels.tolist() == [True, False, True]
+
+
+def test_huge_terminals_leave_the_precision_to_the_arcs(graphs):
+    graph, source, sink = graphs.random_problem(27)
+    value, labels = graphs.oracle(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
     hard = [np.where(terminal > 0, 1e200, 0.0) for terminal in (source, sink)]
     both = (source > 0) & (sink > 0)
     hard[1][both] = 0
     soft = [np.where(terminal > 0, 10**6, 0) for terminal in hard]
-    value, labels = oracle(graph, *soft)
+    value, labels = graphs.oracle(graph, *soft)
     cut = gridcut.graph_max_flow(graph * 0.1, *hard)
     cut.check()
     assert cut.value == pytest.approx(value * 0.1)
     np.testing.assert_array_equal(cut.labels, labels)
 
 
-def test_tiny_and_huge_floats():
-    graph, source, sink = random_problem(30)
-    value, _ = oracle(graph, source, sink)
+def test_tiny_and_huge_floats(graphs):
+    graph, source, sink = graphs.random_problem(30)
+    value, _ = graphs.oracle(graph, source, sink)
     for exponent in (-1060, -500, 500, 1000):
         scale = 2.0**exponent
         cut = gridcut.graph_max_flow(graph * scale, source * scale, sink * scale)
@@ -249,7 +213,7 @@ def test_a_long_path():
     assert cut.labels.sum() == n - 1
 
 
-def test_a_star_and_a_complete_graph():
+def test_a_star_and_a_complete_graph(graphs):
     n = 300
     rng = np.random.default_rng(0)
     star = np.zeros((n, n), int)
@@ -260,27 +224,14 @@ def test_a_star_and_a_complete_graph():
         source, sink = rng.integers(0, 50, (2, n))
         cut = gridcut.graph_max_flow(graph, source, sink)
         cut.check()
-        assert cut.value == oracle(graph, source, sink)[0]
+        assert cut.value == graphs.oracle(graph, source, sink)[0]
 
 
-def test_the_adversary_of_many_augmentations():
-    """Goldberg's family: layers in which each unit of flow has to change its path."""
-    width, layers = 4, 40
-    n = width * layers
-    rng = np.random.default_rng(1)
-    tails, heads, capacity = [], [], []
-    for layer in range(layers - 1):
-        for i in range(width):
-            for j in range(width):
-                tails.append(layer * width + i)
-                heads.append((layer + 1) * width + j)
-                capacity.append(int(rng.integers(1, 1 << (1 + (i + j + layer) % 12))))
-    graph = scipy.sparse.coo_array((capacity, (tails, heads)), shape=(n, n))
-    source, sink = np.zeros(n, int), np.zeros(n, int)
-    source[:width], sink[-width:] = 10**5, 10**5
+def test_the_adversary_of_many_augmentations(graphs):
+    graph, source, sink = graphs.layered_problem()
     cut = gridcut.graph_max_flow(graph, source, sink)
     cut.check()
-    value, labels = oracle(graph, source, sink)
+    value, labels = graphs.oracle(graph, source, sink)
     assert cut.value == value
     np.testing.assert_array_equal(cut.labels, labels)
 
@@ -302,11 +253,11 @@ def test_like_the_grid():
     np.testing.assert_array_equal(cut.labels, grid.labels.ravel())
 
 
-def test_agrees_with_networkx_and_pymaxflow():
+def test_agrees_with_networkx_and_pymaxflow(graphs):
     networkx = pytest.importorskip("networkx")
     maxflow = pytest.importorskip("maxflow")
     for seed in range(40):
-        graph, source, sink = random_problem(seed)
+        graph, source, sink = graphs.random_problem(seed)
         n = graph.shape[0]
         network = networkx.DiGraph()
         network.add_nodes_from(["s", "t", *range(n)])

@@ -1,0 +1,121 @@
+"""The maximum-flow problem of a networkx graph, read edge by edge; networkx itself is not imported.
+
+Nodes are numbered in the graph's order.  The source is a node with an infinite capacity from the source of
+`max_flow`, and the sink one with an infinite capacity to its sink.  Among integers, infinite capacities are replaced by
+one more than the capacity of some finite cut.  That changes no minimum cut, and makes no other cut minimal.
+"""
+
+from itertools import chain
+from math import inf
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import breadth_first_order
+
+from gridcut.device.networkx_graph import NetworkxGraph, adjacency_of
+from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
+
+CAPACITY = "capacity"  # networkx's name of the edge attribute
+
+
+def networkx_problem(graph: NetworkxGraph, source: Any, sink: Any) -> tuple[GraphProblem, list]:
+    """The checked problem of a graph with an edge attribute "capacity", and the nodes in the order of their numbers.
+
+    Edges without the attribute have infinite capacity.  Raises TypeError and ValueError, see `graph_max_flow`.
+    """
+    adjacency = adjacency_of(graph)
+    nodes = list(adjacency)
+    if len(nodes) > MAX_NODES:
+        raise ValueError(f"graph must have at most {MAX_NODES} nodes, got {len(nodes)}")
+    index = dict(zip(nodes, range(len(nodes)), strict=True))
+    s, t = (_number_of(name, node, index) for name, node in (("source", source), ("sink", sink)))
+    if s == t:
+        raise ValueError(f"source and sink must be different nodes of graph, both are {source!r:.60}")
+    indptr, ends, given = _entries(graph, adjacency)
+    indices = np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
+    infinite = np.array([isinstance(value, float | np.floating) and value == inf for value in given], bool)
+    capacity = _capacities(given, infinite, lambda i: _edge(nodes, indptr, indices, i))
+    _check_bounded(indptr, indices, infinite, s, t, nodes)
+    terminals = np.zeros((2, len(nodes)), capacity.dtype)
+    terminals[0, s] = terminals[1, t] = _unlimited(capacity, indptr, indices, infinite, s, t)
+    capacity[infinite] = terminals[0, s]
+    lists = indptr, indices, capacity, (len(nodes), len(nodes))
+    return check_graph_problem(lists, *terminals), nodes
+
+
+def _number_of(name: str, node, index: dict) -> int:
+    try:
+        return index[node]
+    except (KeyError, TypeError):  # not there, or not hashable
+        raise ValueError(f"{name} must be a node of graph, got {node!r:.60}") from None
+
+
+def _entries(graph: NetworkxGraph, adjacency) -> tuple[np.ndarray, list, list]:
+    """The pointers of all rows, the end of each entry, and its capacity; parallel edges are entries of their own."""
+    if graph.is_multigraph():
+        rows = [[(end, data) for end, edges in row.items() for data in edges.values()] for row in adjacency.values()]
+    else:
+        rows = [list(row.items()) for row in adjacency.values()]
+    indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    entries = list(chain.from_iterable(rows))
+    return indptr, [end for end, _ in entries], [data.get(CAPACITY, inf) for _, data in entries]
+
+
+def _capacities(given: list, infinite: np.ndarray, edge) -> np.ndarray:
+    """Capacities as int64 if all finite ones are integers, else float64, with 0 for infinite ones.
+
+    edge   edge(i): the ends of entry i, for messages
+    """
+    finite = [0 if is_infinite else value for value, is_infinite in zip(given, infinite.tolist(), strict=True)]
+    for i, value in enumerate(finite):
+        is_number = isinstance(value, int | float | np.integer | np.floating | np.bool_)
+        if not is_number or not value >= 0:
+            kind = ValueError if is_number else TypeError
+            raise kind(
+                f"the edge attribute 'capacity' of {edge(i)} is {value!r:.60}; capacities must be numbers, 0 or more"
+            )
+    if all(isinstance(value, int | np.integer | np.bool_) for value in finite):
+        try:
+            return np.array([int(value) for value in finite], np.int64)
+        except OverflowError:
+            at = next(i for i, value in enumerate(finite) if value >= 2**63)
+            raise ValueError(
+                f"the edge attribute 'capacity' of {edge(at)} is {finite[at]}; integers must be less than 2^63; scale "
+                "the capacities down, or pass floats"
+            ) from None
+    return np.array(finite, np.float64)
+
+
+def _edge(nodes: list, indptr, indices, i: int) -> str:
+    tail = int(np.searchsorted(indptr, i, side="right")) - 1
+    return f"edge ({nodes[tail]!r:.40}, {nodes[indices[i]]!r:.40})"
+
+
+def _check_bounded(indptr, indices, infinite, s: int, t: int, nodes: list) -> None:
+    """Raise ValueError if a path of infinite capacities leads from s to t."""
+    if not infinite.any():
+        return
+    n = len(nodes)
+    kept = np.concatenate(([0], np.cumsum(infinite)))[indptr]
+    paths = scipy.sparse.csr_array((np.ones(kept[-1], np.int8), indices[infinite], kept), shape=(n, n))
+    reached, before = breadth_first_order(paths, s)
+    if t in reached:
+        raise ValueError(
+            f"the maximum flow is unbounded: edges of infinite capacity lead from {nodes[s]!r:.40} to "
+            f"{nodes[t]!r:.40}, the last one from {nodes[before[t]]!r:.40}; give one of them a finite attribute "
+            "'capacity' (edges without it are infinite)"
+        )
+
+
+def _unlimited(capacity: np.ndarray, indptr, indices, infinite, s: int, t: int) -> float | int:
+    """More than the capacity of one of the finite cuts: all finite edges, or those at the source or the sink."""
+    if capacity.dtype.kind == "f":
+        return inf
+    tails = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    at_source, at_sink = (tails == s) & (indices != s), (indices == t) & (tails != t)
+    cuts = [at_source, at_sink, ~infinite]
+    bound = 1 + min(sum(capacity[cut].tolist()) for cut in cuts if not (cut & infinite).any())
+    if bound >= 2**63:
+        raise ValueError(f"the capacities of graph are too large: they sum to {bound - 1}; scale them down")
+    return bound
