@@ -17,7 +17,8 @@ never increase.
 
 For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
-tried, and the result of minimum energy is returned.
+tried, and apps.segment.colour_separation compares the results.  Edges of a box count the steps of a blurred image as
+well, because outlines in a box are often soft, and texture is not (see apps.segment.terms).
 
 Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
 apps.segment.mark_prior describes.
@@ -54,6 +55,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, as_floats, to_bytes, to_rgb
 from apps.segment import KEEP
+from apps.segment.colour_separation import colour_cost
 from apps.segment.descent import fit_and_cut
 from apps.segment.full_size import enlarged, placed, refined
 from apps.segment.geodesic import depth_in_box
@@ -286,7 +288,10 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
     if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():
         terms.is_object = depth > 1 - SEED_SHARE
         plausible = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
-    return min(plausible or found, key=lambda one: one.energies[-1])
+    found = plausible or found
+    if terms.is_box or boxed:
+        return min(found, key=lambda one: colour_cost(terms.palette, one.mask) + terms.outline_cost(one.mask))
+    return min(found, key=lambda one: one.energies[-1])
 
 
 def _mark_vanished(marks, small):
