@@ -1,7 +1,7 @@
 """Connected parts and holes of a mask: keep, drop or fill them.
 
-The object is 8-connected, as in the energy of apps.segment.segmentation, so that a twig of one pixel that runs diagonally
-is a single part.  The background is therefore 4-connected.
+The object is 8-connected, as in the energy of apps.segment.segmentation, so a diagonal line of pixels is a single part.
+The background is therefore 4-connected.
 """
 
 import numpy as np

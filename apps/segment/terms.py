@@ -16,6 +16,7 @@ SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nat
 BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
 CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared step)
 BLUR = 2.0  # reduced pixels: standard deviation of the blurred image, whose steps count as much as others in a box
+MIN_WIDE_STEP = 1e-3  # least mean squared step of the blurred image over that of the image; white noise has about this
 GEODESIC_WEIGHT = 1.0  # nats: maximum cost from the geodesic distances to the strokes
 SOFT_STROKE = 8.0  # nats against a soft stroke; colours and neighbours can override it
 REDUCED_PIXELS = 250_000  # pixels of the reduced image
@@ -158,12 +159,14 @@ def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
 def with_wide_steps(lab, blur):
     """Six channels whose squared step is the mean of that of an image and of its blurred copy, each over its mean.
 
-    Texture disappears in the blurred copy; soft outlines keep their steps.  The mean squared step remains that of `lab`.
+    Texture disappears in the blurred copy; soft outlines keep their steps.  The mean squared step remains that of `lab`
+    unless the steps of the blurred copy are mere rounding errors.
     """
     import cv2
 
     wide = cv2.GaussianBlur(lab, (0, 0), blur)
-    gain = (mean_squared_step(lab) / mean_squared_step(wide)) ** 0.5
+    mean = mean_squared_step(lab)
+    gain = (mean / max(mean_squared_step(wide), MIN_WIDE_STEP * mean)) ** 0.5
     return np.concatenate((lab, np.float32(gain) * wide), axis=2) * np.float32(0.5**0.5)
 
 
