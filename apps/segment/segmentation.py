@@ -17,7 +17,8 @@ never increase.
 
 For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
 [4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
-tried, and the result of minimum energy is returned.
+tried, and apps.segment.colour_separation compares the results.  Edges of a box count the steps of a blurred image as
+well, because outlines in a box are often soft, and texture is not (see apps.segment.terms).
 
 Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
 apps.segment.mark_prior describes.
@@ -33,7 +34,7 @@ A start mask adds costs by location (see apps.segment.start_mask), and the first
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
 cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
 more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then placed in the full
-image (see apps.segment.fine_outline).
+image (see apps.segment.full_size).
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -46,46 +47,34 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.figures import outline
 from apps.common.images import InputError, as_floats, to_bytes, to_rgb
 from apps.segment import KEEP
-from apps.segment.colour_models import log_densities
-from apps.segment.fine_outline import placed_outline
+from apps.segment.colour_separation import colour_cost
+from apps.segment.descent import fit_and_cut
+from apps.segment.full_size import enlarged, placed, refined
 from apps.segment.geodesic import depth_in_box
 from apps.segment.hints import combine, remarks_on
 from apps.segment.plausible_objects import is_plausible
-from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
+from apps.segment.shapes import drop_small, fill_holes_of
 from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
-from apps.segment.terms import (
-    BOX_SMOOTHNESS,
-    FORBIDDEN,
-    REDUCED_PIXELS,
-    SMOOTHNESS,
-    UNIT,
-    EnergyTerms,
-    reduced,
-)
+from apps.segment.terms import REDUCED_PIXELS, UNIT, EnergyTerms, reduced
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
 ROUNDS = 10  # at most; most images converge after 3 or 4
-MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 # Initial object and background of a box: shares of the pixels, deepest and shallowest.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
 WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
-BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -257,16 +246,6 @@ def segment_marked(
     return Segmentation(mask, marks, tuple(found.energies), clock.total(), found.device, found.method)
 
 
-class _Found(NamedTuple):
-    """A labelling, its energies, where its cut was solved, and the costs of both labels per pixel (`EnergyTerms`)."""
-
-    mask: np.ndarray
-    energies: list
-    device: str
-    method: str
-    costs: tuple
-
-
 def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock, scale=1.0):
     """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first.
 
@@ -281,11 +260,11 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
         if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
             factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
             small = _find(*smaller, boxed, keep, soft, rounds, device, clock, factor)
-            guess = _enlarged(small.mask, marks)
+            guess = enlarged(small.mask, marks)
             if _has_both(guess):
                 if is_above_working_size:
-                    return _placed(rgb, marks, start, guess, small, keep, soft, clock)
-                return _refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
+                    return placed(rgb, marks, start, guess, small, keep, soft, clock)
+                return refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
     terms = EnergyTerms(as_floats(rgb), marks, soft, device, clock, start, scale)
     counts = terms.palette.counts
     if start is not None:
@@ -304,66 +283,15 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
         if labelling is None and start is None:
             starts.append((terms.stroke_object, terms.stroke_background))
     solvers = []  # one, which all starts share
-    found = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    found = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
     plausible = [one for one in found if is_plausible(one.mask, terms.is_object, terms.is_background)]
     if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():
         terms.is_object = depth > 1 - SEED_SHARE
-        plausible = [_fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
-    return min(plausible or found, key=lambda one: one.energies[-1])
-
-
-def _enlarged(small, marks):
-    """Labelling of the reduced image enlarged to full size, corrected by the marks."""
-    import cv2
-
-    mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
-    return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
-
-
-def _placed(rgb, marks, start, guess, small, keep, soft, clock):
-    """Place the outline of an enlarged labelling in the full image, by cuts along it."""
-    is_box = start is None and not (marks == OBJECT).any()
-    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
-    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
-    clock.charge("outline")
-    labels = keep_parts(labels, keep, marks == OBJECT)
-    clock.charge("parts")
-    return small._replace(mask=labels)
-
-
-def _refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
-    """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
-    if terms.is_box:
-        terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
-    object_count, background_count = terms.with_strokes(terms.palette.counts(mask), terms.palette.counts(~mask))
-    clock.charge("models")
-    costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
-    clock.charge("models")
-    labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
-    clock.charge("cuts")
-    labels = keep_parts(labels, keep, terms.is_object)
-    energy = terms.energy(labels, *costs)
-    clock.charge("parts")
-    return _Found(labels, [energy], cut.device, cut.method, costs)
-
-
-def _cut_near(terms, guess, width, as_object, as_background):
-    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
-
-    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
-    the guess, and all others are masked out.
-    """
-    import cv2
-
-    near = outline(guess, width) | outline(~guess, width)
-    opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
-    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
-    held = taking_part & (opened == 0)
-    source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
-    sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
-    cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
-    return np.where(taking_part, cut.labels, guess), cut
+        plausible = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
+    found = plausible or found
+    if terms.is_box or boxed:
+        return min(found, key=lambda one: colour_cost(terms.palette, one.mask) + terms.outline_cost(one.mask))
+    return min(found, key=lambda one: one.energies[-1])
 
 
 def _mark_vanished(marks, small):
@@ -373,36 +301,6 @@ def _mark_vanished(marks, small):
 
 def _has_both(mask):
     return mask.any() and not mask.all()
-
-
-def _fit_and_cut(terms, solvers, keep, rounds, clock, object_count, background_count):
-    """Alternate model fits and cuts until convergence; return the last labelling and the energies."""
-    palette = terms.palette
-    mask, energies, cut, kept = None, [], None, None
-    for _ in range(rounds):
-        costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
-        clock.charge("models")
-        as_object, as_background, _ = costs
-        # Warm start: only the colour costs have changed since the last round, or since the last start.
-        if solvers:
-            solvers[0].update(source=as_background, sink=as_object)
-        else:
-            solvers.append(gridcut.Solver(as_background, as_object, terms.edges, device=terms.device))
-        tried = solvers[0].solve()
-        clock.charge("cuts")
-        labels = keep_parts(tried.labels, keep, terms.is_object)
-        energy = terms.energy(labels, *costs)
-        clock.charge("parts")
-        if energies and energy > energies[-1]:
-            break
-        has_converged = mask is not None and np.count_nonzero(labels != mask) <= MAX_CHANGED_SHARE * mask.size
-        mask, cut, kept = labels, tried, costs
-        energies.append(energy)
-        if has_converged or not mask.any() or mask.all():
-            break
-        object_count, background_count = terms.with_strokes(palette.counts(mask), palette.counts(~mask))
-        clock.charge("models")
-    return _Found(mask, energies, cut.device, cut.method, kept)
 
 
 def _strokes(rgb, scribbles, trimap):

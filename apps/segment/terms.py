@@ -15,6 +15,8 @@ from apps.segment.strokes import BACKGROUND, OBJECT
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
 BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
 CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared step)
+BLUR = 2.0  # reduced pixels: standard deviation of the blurred image, whose steps count as much as others in a box
+MIN_WIDE_STEP = 1e-3  # least mean squared step of the blurred image over that of the image; white noise has about this
 GEODESIC_WEIGHT = 1.0  # nats: maximum cost from the geodesic distances to the strokes
 SOFT_STROKE = 8.0  # nats against a soft stroke; colours and neighbours can override it
 REDUCED_PIXELS = 250_000  # pixels of the reduced image
@@ -39,10 +41,9 @@ class EnergyTerms:
         self.whole = whole_density(self.palette)
         clock.charge("colours")
         self.is_box = start is None and not self.is_object.any()
-        smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
-            lab,
-            weight=smoothness * UNIT * scale,
+            with_wide_steps(lab, BLUR * scale) if self.is_box else lab,
+            weight=(BOX_SMOOTHNESS if self.is_box else SMOOTHNESS) * UNIT * scale,
             connectivity=8,
             beta=CONTRAST / mean_squared_step(lab),
             dtype=np.int32,
@@ -106,11 +107,16 @@ class EnergyTerms:
     def energy(self, mask, as_object, as_background, common):
         """Energy of a labelling in nats."""
         total = int(as_object[mask].sum(dtype=np.int64)) + int(as_background[~mask].sum(dtype=np.int64))
+        return total / UNIT + self.outline_cost(mask) + common
+
+    def outline_cost(self, mask):
+        """Weight of the edges that a labelling cuts, in nats."""
+        total = 0
         for offset, weight in self.edges.items():
             here, there = pairs(mask, offset)
             where, _ = pairs(weight, offset)
             total += int(where[here != there].sum(dtype=np.int64))
-        return total / UNIT + common
+        return total / UNIT
 
 
 def blend(labelled, strokes):
@@ -148,6 +154,20 @@ def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
     small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
     small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
     return fewer, small, *(None if mask is None else smaller(mask) >= 0.5 for mask in masks)
+
+
+def with_wide_steps(lab, blur):
+    """Six channels whose squared step is the mean of that of an image and of its blurred copy, each over its mean.
+
+    Texture disappears in the blurred copy; soft outlines keep their steps.  The mean squared step remains that of `lab`
+    unless the steps of the blurred copy are mere rounding errors.
+    """
+    import cv2
+
+    wide = cv2.GaussianBlur(lab, (0, 0), blur)
+    mean = mean_squared_step(lab)
+    gain = (mean / max(mean_squared_step(wide), MIN_WIDE_STEP * mean)) ** 0.5
+    return np.concatenate((lab, np.float32(gain) * wide), axis=2) * np.float32(0.5**0.5)
 
 
 def mean_squared_step(lab):

@@ -26,10 +26,10 @@ from apps.segment.colour_models import (
     mixed_cost,
     whole_density,
 )
+from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.mark_prior import FEW, mark_prior
 from apps.segment.multilabel import geodesic_excess
-from apps.segment.segmentation import MAX_CHANGED_SHARE
 from apps.segment.shapes import keep_parts
 from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
 from apps.segment.strokes import BACKGROUND, OBJECT

@@ -118,6 +118,19 @@ def test_parts_and_holes():
     assert drop_small(mask, 2, strokes, none).sum() == 46
 
 
+def test_a_diagonal_line_is_one_part_and_separates_the_background():
+    line = np.eye(6, dtype=bool)
+    start = np.zeros_like(line)
+    start[0, 0] = True
+    none = np.zeros_like(line)
+    np.testing.assert_array_equal(keep_parts(line, "touching", start), line)
+    np.testing.assert_array_equal(keep_parts(line, "largest", none), line)
+    np.testing.assert_array_equal(drop_small(line, 6, none, none), line)
+    ring = np.zeros((5, 5), bool)
+    ring[(1, 2, 2, 3), (2, 1, 3, 2)] = True
+    assert fill_holes_of(ring, none[:5, :5])[2, 2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

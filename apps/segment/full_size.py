@@ -1,0 +1,73 @@
+"""Full-size labelling of an image that was segmented at reduced size.
+
+`refined` cuts the full image once, with colour models fitted to the enlarged labelling.  Only pixels near the outline,
+and those whose own costs contradict the labelling, take part in the cut.  `placed` only moves the outline of the
+enlarged labelling (see apps.segment.fine_outline).
+"""
+
+import numpy as np
+
+import gridcut
+from apps.common.figures import outline
+from apps.segment.colour_models import log_densities
+from apps.segment.descent import Found
+from apps.segment.fine_outline import placed_outline
+from apps.segment.shapes import keep_parts
+from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS, UNIT, EnergyTerms
+
+BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
+
+
+def enlarged(small, marks):
+    """Labelling of the reduced image enlarged to full size, corrected by the marks."""
+    import cv2
+
+    mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+    return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
+
+
+def placed(rgb, marks, start, guess, small, keep, soft, clock):
+    """Place the outline of an enlarged labelling in the full image, by cuts along it."""
+    is_box = start is None and not (marks == OBJECT).any()
+    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
+    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
+    clock.charge("outline")
+    labels = keep_parts(labels, keep, marks == OBJECT)
+    clock.charge("parts")
+    return small._replace(mask=labels)
+
+
+def refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
+    """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
+    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
+    if terms.is_box:
+        terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
+    object_count, background_count = terms.with_strokes(terms.palette.counts(mask), terms.palette.counts(~mask))
+    clock.charge("models")
+    costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
+    clock.charge("models")
+    labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
+    clock.charge("cuts")
+    labels = keep_parts(labels, keep, terms.is_object)
+    energy = terms.energy(labels, *costs)
+    clock.charge("parts")
+    return Found(labels, [energy], cut.device, cut.method, costs)
+
+
+def _cut_near(terms, guess, width, as_object, as_background):
+    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
+
+    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
+    the guess, and all others are masked out.
+    """
+    import cv2
+
+    near = outline(guess, width) | outline(~guess, width)
+    opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
+    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
+    held = taking_part & (opened == 0)
+    source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
+    sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
+    cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
+    return np.where(taking_part, cut.labels, guess), cut
