@@ -11,9 +11,10 @@ import numpy as np
 
 from apps.common.images import InputError
 from apps.segment import SPACING
-from apps.segment.multilabel import BINS, levels_of, parts_without_seed, relative_spacing
+from apps.segment.multilabel import BINS, levels_of, relative_spacing
 from apps.session.canvas import Canvas, Change
 from apps.session.grid_cut import GridCut
+from apps.session.object_parts import touching
 from apps.session.stroke_records import Record, Stroke
 from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
@@ -115,11 +116,12 @@ class VolumeAnswers:
             if len(values) < 2:
                 return
             models = self._fitted(values)
+        self._cut.start_over()  # the result must not depend on earlier cuts
         self._cut.load(self._view.costs(models), marks)
         check()
         labels = self._cut.solve(check)
         if self._keep == "touching":
-            labels = self._touching(labels, marks, values)
+            labels = touching(labels, marks)
         with self._lock:
             check()
             self._labels, self._models, self._slice = labels, models, None
@@ -143,17 +145,6 @@ class VolumeAnswers:
 
     def _fitted(self, values: tuple[int, ...]) -> Histograms:
         return Histograms(values, self._histograms[list(values)])
-
-    @staticmethod
-    def _touching(labels, marks, values) -> np.ndarray:
-        """Labels with the parts of an object that touch none of its marks given to the background."""
-        places = np.full(labels.shape, -1, np.int16)
-        found = np.zeros(labels.shape, np.int16)
-        for place, value in enumerate(values):
-            places[marks == value] = place
-            found[labels == value] = place
-        lost = parts_without_seed(found, places, len(values)) & (labels > 0)
-        return np.where(lost, np.int16(0), labels) if lost.any() else labels
 
 
 def _slice_of(change: Change, records: list[Record]) -> tuple[int, int] | None:

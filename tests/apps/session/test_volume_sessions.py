@@ -10,7 +10,7 @@ from apps.session import Session
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from apps.volumes.volume_files import read_volume
-from tests.apps.session.scenes import costs_with, near_polyline
+from tests.apps.session.scenes import costs_with, near_polyline, touching
 
 SHAPE = (14, 20, 24)
 
@@ -40,7 +40,7 @@ def cold_volume(session, keep="all"):
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-    return answers._touching(labels, answers.marks(), costs.values) if keep == "touching" else labels
+    return touching(labels, answers.marks()) if keep == "touching" else labels
 
 
 def test_the_object_is_found(session):
