@@ -229,14 +229,22 @@ def parse_box(text: str) -> tuple[int, int, int, int]:
 
 def check_box(box) -> tuple[int, int, int, int]:
     """Return four integers; InputError for anything else, including strings."""
-    try:
-        values = [] if isinstance(box, str | bytes) else list(box)
-        whole = [int(v) for v in values]
-    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
-        whole, values = [], []
-    if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+    whole = whole_numbers(box, 4)
+    if whole is None:
         raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
-    return tuple(whole)
+    return whole
+
+
+def whole_numbers(values, count: int) -> tuple[int, ...] | None:
+    """That many integers, or floats without a fraction, as a tuple; None for anything else, including strings."""
+    try:
+        values = [] if isinstance(values, str | bytes) else list(values)
+        whole = tuple(int(v) for v in values)
+    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
+        return None
+    if len(whole) != count or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+        return None
+    return whole
 
 
 def read_boxes(path) -> dict:

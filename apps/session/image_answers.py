@@ -235,7 +235,9 @@ class ImageAnswers:
             mask = resized(source.mask.values() > 0, self._view.shape)
         else:
             if source not in self._found:
-                marks = marks_of_box(self._canvas.scaled_box(source.box), self._view.shape)
+                rows, columns = self._canvas.region_of_box(source.box)
+                box = columns.start, rows.start, columns.stop, rows.stop
+                marks = marks_of_box(box, self._view.shape)
                 found = segment_marked(self._rgb, marks, device=self._device)
                 self._found[source] = PackedMask.of(found.mask)
             mask = self._found[source].values() > 0
