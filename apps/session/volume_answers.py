@@ -25,7 +25,6 @@ from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
 from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 
-
 FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
 
 

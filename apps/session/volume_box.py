@@ -71,7 +71,7 @@ def _levels(grey: np.ndarray) -> np.ndarray:
 
 
 def _depth_of(part, volume_shape) -> np.ndarray:
-    """Distance of the box's voxels from its nearest face as a share of the box's sides; faces of the volume are none."""
+    """Distance of the box's voxels from its nearest face, in shares of its sides; sides of the volume are no faces."""
     shape = tuple(p.stop - p.start for p in part)
     depth = np.full(shape, np.inf, np.float32)
     for axis, (one, size) in enumerate(zip(part, volume_shape, strict=True)):
