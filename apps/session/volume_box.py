@@ -4,8 +4,12 @@ All voxels outside are background.  Fits of histograms and exact cuts of the box
 (apps.segment.segmentation), from several initial shares of the box; the result of minimum energy is taken.  The initial
 object are the voxels farthest from the faces of the box.  Objects that span too little of the box do not win; if there
 is no other, the deepest voxels are constrained to be object.
+
+Of a box with more than MAX_VOXELS, every second voxel along each axis is used, or every third, and so on, since the
+result is refined in any case.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -20,6 +24,7 @@ from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 
 ROUNDS = 5  # of fits and cuts, at most
+MAX_VOXELS = 1_000_000
 CONTEXT = 0.5  # of the sides of the box: how far around it the background's grey levels are taken
 
 
@@ -27,17 +32,27 @@ def object_in_box(
     view: VolumeView, part: tuple[slice, ...], device: DeviceName, check: Callable[..., None]
 ) -> np.ndarray:
     """Mask, bool (D, H, W), of the object in a part of the volume; never empty.  `check` may raise at any time."""
-    ring = tuple(slice(max(0, p.start - 1), min(n, p.stop + 1)) for p, n in zip(part, view.shape, strict=True))
-    box = tuple(slice(p.start - r.start, p.stop - r.start) for p, r in zip(part, ring, strict=True))
-    grey = np.ascontiguousarray(view.grey[ring])
+    size = math.prod(p.stop - p.start for p in part)
+    step = math.ceil(np.cbrt(size / MAX_VOXELS))
+    inside = [np.arange(p.start, p.stop, step) for p in part]
+    # The voxels used, with the neighbours of the box, which are background.
+    ends = [
+        ([p.start - 1] if p.start else [], [p.stop] if p.stop < n else [])
+        for p, n in zip(part, view.shape, strict=True)
+    ]
+    used = [
+        np.concatenate([low, places, high]).astype(np.intp) for (low, high), places in zip(ends, inside, strict=True)
+    ]
+    box = tuple(slice(len(low), len(low) + len(places)) for (low, _), places in zip(ends, inside, strict=True))
+    grey = view.grey[np.ix_(*used)]
     marks = np.full(grey.shape, BACKGROUND, np.int16)
     marks[box] = OPEN
-    depth, outside = _depth_of(part, view.shape), _levels_outside(view.grey, part)
+    depth, outside = _depth_of(part, view.shape)[::step, ::step, ::step], _levels_outside(view.grey, part)
     cut = GridCut(lambda: view.edges_of(grey), device)
 
     def descend(share: float, shallow: float) -> tuple[float, np.ndarray]:
         middle, rim = depth >= np.quantile(depth, 1 - share), depth <= np.quantile(depth, shallow)
-        object_counts, counts = _levels(grey[box][middle]), blend(_levels(grey[box][rim]), outside)
+        object_counts, counts = _levels(grey[box][middle]), blend(outside, _levels(grey[box][rim]))
         best: tuple[float, np.ndarray] | None = None
         for _ in range(ROUNDS):
             check()
@@ -51,8 +66,8 @@ def object_in_box(
             best = cut.energy, mask
             if converged or not mask.any():
                 break
-            inside = grey[box][mask]
-            object_counts, counts = _levels(inside), blend(_levels(grey[box]) - _levels(inside), outside)
+            object_counts = _levels(grey[box][mask])
+            counts = blend(outside, _levels(grey[box]) - object_counts)
         assert best is not None
         return best
 
@@ -61,8 +76,9 @@ def object_in_box(
     if not plausible:
         marks[box][depth >= np.quantile(depth, 1 - SEED_SHARE)] = 1
         plausible = [descend(*start) for start in STARTS]
+    best = min(plausible, key=lambda one: one[0])[1]
     mask = np.zeros(view.shape, bool)
-    mask[part] = min(plausible, key=lambda one: one[0])[1]
+    mask[part] = best[np.ix_(*(np.arange(p.stop - p.start) // step for p in part))]
     return mask
 
 

@@ -6,7 +6,7 @@ import pytest
 import gridcut
 from apps.common.images import InputError
 from apps.segment.multilabel import segment_volume
-from apps.session import Session
+from apps.session import Session, volume_box
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from apps.volumes.volume_files import read_volume
@@ -207,6 +207,27 @@ def test_a_box_of_noise_has_an_object_too():
         session.wait()
         assert session.mask.any()
         assert not session.mask[0].any()
+
+
+@pytest.mark.parametrize("limit", [2000, 400])
+def test_a_large_box_is_searched_on_fewer_voxels(monkeypatch, limit):
+    monkeypatch.setattr(volume_box, "MAX_VOXELS", limit)
+    volume, truth = ball()
+    with Session(volume, (1.6, 1, 1), device="cpu") as session:
+        session.box((3, 1, 1, 21, 19, 14))
+        session.wait()
+        assert iou(session.mask, truth) > 0.9
+        assert session.result().certified
+
+
+def test_an_object_may_fill_its_box():
+    """Then no voxel of the box is left for the background."""
+    volume = np.zeros(SHAPE)
+    volume[4:10, 5:15, 6:18] = 1
+    with Session(volume, device="cpu") as session:
+        session.box((6, 5, 4, 18, 15, 10))
+        session.wait()
+        np.testing.assert_array_equal(session.mask, volume > 0)
 
 
 @pytest.mark.parametrize("kind", ["bool", "integers", "probabilities"])
