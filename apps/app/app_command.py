@@ -72,7 +72,6 @@ def _sources(chosen):
     from apps.common.stems import stem_of
     from apps.many.inputs import companion_of
     from apps.segment.volume_jobs import inputs_of
-    from apps.volumes.volume_files import is_volume
 
     paths = inputs_of(chosen)[0] if chosen.image else []
     check_regular_files(paths)
@@ -83,8 +82,6 @@ def _sources(chosen):
         if not path.exists():
             raise InputError(f"image: no file {str(path)!r}; check the path")
         start = companion_of(chosen.start, stem_of(path), "--start")
-        if start is not None and is_volume(path, chosen.volume):
-            raise InputError(f"--start applies to images, but {str(path)!r} is a volume; omit it")
         sources.append(Source(stem_of(path), path, None, start, chosen.volume))
     return sources
 

@@ -13,6 +13,7 @@ from apps.app.messages import StrokeMessage, encode_stroke
 from apps.app.pictures import Picture, Source, decoded_picture
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError
+from apps.segment.volumes import read_start
 from apps.session import Session
 
 PARTS = ("stroke", "erase")
@@ -52,7 +53,10 @@ class OpenPicture:
         session = file.open(picture.pixels, spacing=_spacing_of(picture), device=device, callback=callback)
         opened = cls(item, source, picture, session, file)
         if source.start is not None and not session.strokes:
-            opened.start_from(source.start.read_bytes(), str(source.start))
+            if picture.volume is None:
+                opened.start_from(source.start.read_bytes(), str(source.start))
+            else:
+                session.start_from(read_start(source.start, picture.volume))
         return opened
 
     @property
@@ -83,7 +87,7 @@ class OpenPicture:
             self.session.undo()
 
     def start_from(self, data: bytes, shown: str) -> None:
-        """Start from the mask in the content of a file; InputError if it cannot be used."""
+        """Start an image from the mask in the content of a file; InputError if it cannot be used."""
         mask = decoded_picture(data, repr(shown))
         self.session.start_from(mask.pixels[..., 0])
 

@@ -106,6 +106,11 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
     painted = visible if difference is None else visible & (difference > PAINTED)
     if not painted.any():
         what = "it equals the image" if ground == "the image" else f"every pixel is {ground}"
+        if ground == "transparency":
+            most = int(pixels[..., 3].max())
+            what = (
+                f"its paint is translucent, with an alpha of at most {most}, and strokes need {OPAQUE} of 255 or more"
+            )
         raise InputError(f"{name} has no coloured stroke: {what}; {REMEDY}")
     if ground == "the image":
         painted = _without_specks(painted)

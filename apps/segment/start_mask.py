@@ -74,6 +74,31 @@ def mask_of(values, name: str = "start") -> np.ndarray:
     return mask
 
 
+def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.ndarray:
+    """Convert a mask of a volume to bool (D, H, W): booleans, integers above 0 on the object, or floats in [0, 1].
+
+    Raises InputError, starting with `name`, for other arrays, and a mask without an object or without a background.
+    """
+    try:
+        values = np.asarray(values)
+    except Exception as error:  # ragged lists, arrays on a GPU, ...
+        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
+    if values.dtype.kind not in "buif":
+        raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
+    if values.shape != tuple(shape):
+        raise InputError(f"{name} has shape {values.shape}, but the volume has {tuple(shape)}; make them the same size")
+    if values.dtype.kind == "f":
+        if not (values.min() >= 0 and values.max() <= 1):  # also NaN
+            raise InputError(f"{name} holds floats outside [0, 1]; pass probabilities, booleans or integers")
+        mask = values >= 0.5
+    else:
+        mask = values > 0
+    if mask.all() or not mask.any():
+        held = "covers the whole volume" if mask.all() else "marks no object"
+        raise InputError(f"{name} {held}; its values must be above 0 on the object, and 0 elsewhere")
+    return mask
+
+
 def trusted_depth(start: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """The depth of `outline_depth`, reduced to 0 near the marks (H, W) that contradict the mask; float32 (H, W)."""
     depth = outline_depth(start)

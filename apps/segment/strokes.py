@@ -22,7 +22,7 @@ import numpy as np
 
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
-from apps.segment.painted import REMEDY, Painting, painted_strokes
+from apps.segment.painted import REMEDY, Painting, hex_code, painted_strokes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
@@ -46,6 +46,8 @@ def read_scribbles(path, encoding: str = "auto", image=None, values=None) -> np.
 def codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None]:
     """The values of a stroke image, and for a palette image also its colours."""
     codes = read_pixels(path, option, indices=True)
+    if codes.ndim == 3 and codes.shape[2] in (2, 4) and not codes[..., -1].any():
+        raise InputError(f"{option}: {str(path)!r} is blank: every pixel is transparent (alpha 0); {REMEDY}")
     if codes.ndim == 2:
         stored = read_pixels(path, option)
         return as_integers(codes, f"{option}: {str(path)!r}"), stored if stored.ndim == 3 else None
@@ -108,16 +110,23 @@ def marks_of(
         raise InputError(f"{name} is coloured, but the encoding is {encoding!r}; omit it, or convert the file to grey")
     else:
         marks = _from_codes(codes[..., 0], encoding, name)
-    if not (marks != OPEN).any():
-        raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
-    return marks
+    return _checked(marks, codes if colours is None else colours, name)
 
 
 def marks_of_values(values: np.ndarray, encoding: str, name: str) -> np.ndarray:
     """Marks of integers of any shape, such as a volume's; see the table above.  Raises InputError as `marks_of`."""
-    marks = _from_codes(values, encoding, name)
+    return _checked(_from_codes(values, encoding, name), values, name)
+
+
+def _checked(marks, codes, name: str) -> np.ndarray:
+    """The marks; InputError if there is no stroke, or if all is object because the image is blank, mostly white."""
     if not (marks != OPEN).any():
         raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
+    if (marks == OBJECT).all():
+        first = codes[(0,) * marks.ndim]
+        seen = hex_code(first[:3]) if first.ndim and len(first) >= 3 else str(int(first.ravel()[0]))
+        if (codes == first).all():
+            raise InputError(f"{name} is blank: every pixel is {seen}; {REMEDY}")
     return marks
 
 
@@ -212,10 +221,21 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     for mark, what, how in needed:
         if not (marks == mark).any():
             hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
-            raise InputError(f"{name} marks no {what}; {hint}")
+            raise InputError(f"{name} marks no {what}: {_seen(marks)}; {hint}")
     if not (marks == OPEN).any():
-        raise InputError(f"{name} leaves no pixel open, so nothing is left to find; mark less")
+        raise InputError(
+            f"{name} leaves no pixel open, so nothing is left to find: {_seen(marks)}; mark less, and save strokes in "
+            "colour, because 1 bit per pixel and dithering make all pixels black or white"
+        )
     return marks
+
+
+def _seen(marks: np.ndarray) -> str:
+    """How many pixels have which mark, as text."""
+    names = {OBJECT: "object", BACKGROUND: "background", OPEN: "open"}
+    counts = {name: np.count_nonzero(marks == mark) for mark, name in names.items()}
+    text = ", ".join(f"{count} pixels are {name}" for name, count in counts.items() if count)
+    return text + (", as dithering or translucent paint may leave them" if counts["open"] else "")
 
 
 def parse_box(text: str) -> tuple[int, int, int, int]:
@@ -229,14 +249,22 @@ def parse_box(text: str) -> tuple[int, int, int, int]:
 
 def check_box(box) -> tuple[int, int, int, int]:
     """Return four integers; InputError for anything else, including strings."""
-    try:
-        values = [] if isinstance(box, str | bytes) else list(box)
-        whole = [int(v) for v in values]
-    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
-        whole, values = [], []
-    if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+    whole = whole_numbers(box, 4)
+    if whole is None:
         raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
-    return tuple(whole)
+    return whole
+
+
+def whole_numbers(values, count: int) -> tuple[int, ...] | None:
+    """That many integers, or floats without a fraction, as a tuple; None for anything else, including strings."""
+    try:
+        values = [] if isinstance(values, str | bytes) else list(values)
+        whole = tuple(int(v) for v in values)
+    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
+        return None
+    if len(whole) != count or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+        return None
+    return whole
 
 
 def read_boxes(path) -> dict:

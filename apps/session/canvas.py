@@ -40,7 +40,7 @@ class Canvas:
         self.shape, self._full, self._spacing = tuple(shape), tuple(full), spacing
         self.records: list[Record] = []
         self._layer = np.full(self.shape, OPEN, np.int16)
-        self._box: tuple[int, int, int, int] | None = None
+        self._box: Region | None = None
 
     def all_marks(self) -> np.ndarray:
         """The marks of the grid: a label, or OPEN; int16, a copy."""
@@ -64,7 +64,7 @@ class Canvas:
         else:
             for record in added:
                 if isinstance(record, Box):
-                    self._box = self.scaled_box(record.box)
+                    self._box = self.region_of_box(record.box)
                 else:
                     self._apply(record, self._region_of(record))
         self.records = list(records)
@@ -76,9 +76,9 @@ class Canvas:
     def _marks(self, region: Region) -> np.ndarray:
         marks = self._layer[region].copy()
         if self._box is not None:
-            x0, y0, x1, y1 = self._box
-            rows, columns = (np.arange(part.start, part.stop) for part in region)
-            outside = ((rows < y0) | (rows >= y1))[:, None] | ((columns < x0) | (columns >= x1))
+            outside = np.ones(marks.shape, bool)
+            common = _both(region, self._box)
+            outside[tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))] = 0
             marks[outside & (marks == OPEN)] = BACKGROUND
         return marks
 
@@ -88,7 +88,7 @@ class Canvas:
         self._box = None
         for record in effective(records):
             if isinstance(record, Box):
-                self._box = self.scaled_box(record.box)
+                self._box = self.region_of_box(record.box)
             elif isinstance(record, Stroke | Marks):
                 self._apply(record, _both(region, self._region_of(record)))
 
@@ -131,11 +131,12 @@ class Canvas:
             value = OPEN if record.label is None else record.label
             paint_kernel(plane, rows.start, columns.start, x, y, radius, aspect, np.int16(value))
 
-    def scaled_box(self, box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+    def region_of_box(self, box: tuple[int, ...]) -> Region:
         """A box in pixels of this grid; pixels completely outside of the box are outside."""
-        down, across = (n / m for n, m in zip(self.shape, self._full, strict=True))
-        x0, y0, x1, y1 = box
-        return int(x0 * across), int(y0 * down), int(np.ceil(x1 * across)), int(np.ceil(y1 * down))
+        count = len(self.shape)
+        scales = [n / m for n, m in zip(self.shape, self._full, strict=True)]
+        ends = zip(box[count - 1 :: -1], box[: count - 1 : -1], scales, strict=True)  # the box starts with x
+        return tuple(slice(int(start * scale), int(np.ceil(stop * scale))) for start, stop, scale in ends)
 
 
 @kernel

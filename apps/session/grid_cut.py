@@ -33,9 +33,12 @@ class GridCut:
         """Whether there are costs, whose marks can be changed."""
         return self._solver is not None
 
-    def load(self, costs: LabelCosts, marks: np.ndarray) -> None:
-        """Replace all costs; the flow is kept if the number of labels is."""
-        unary = costs.at(tuple(slice(None) for _ in costs.index.shape), marks)
+    def load(self, costs: LabelCosts, marks: np.ndarray, start: np.ndarray | None = None) -> None:
+        """Replace all costs; the flow is kept if the number of labels is.
+
+        `start` (the grid's shape) are labels from which more than two are expanded; default: the last ones.
+        """
+        unary = costs.everywhere(marks)
         same = self.costs is not None and len(self.costs.values) == len(costs.values)
         if len(costs.values) == 2:
             self._unary = None
@@ -45,9 +48,15 @@ class GridCut:
                 self._solver = gridcut.Solver(unary[0], unary[1], self._edges(), device=self._device)
         else:
             self._unary = unary
-            if not same or not isinstance(self._solver, gridcut.LabelSolver):
-                self._solver = gridcut.LabelSolver(unary, self._edges())
+            if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver):
+                places = None if start is None else _places(start, costs.values)
+                self._solver = gridcut.LabelSolver(unary, self._edges(), start=places)
         self.costs, self.solved = costs, None
+
+    def start_over(self) -> None:
+        """Forget the labels that the next `load` would start from; an exact cut of two labels does not depend on it."""
+        if isinstance(self._solver, gridcut.LabelSolver):
+            self._solver = None
 
     def mark(self, where: tuple, marks: np.ndarray) -> None:
         """Change the marks at an index of the grid, a tuple of index arrays."""
@@ -83,3 +92,10 @@ class GridCut:
             return None
         value = self.solved.value if isinstance(self.solved, gridcut.Cut) else self.solved.energy
         return int(value) / UNIT + self.costs.common
+
+
+def _places(labels: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
+    """The place of each pixel's label in `values`; the first for a label that is not in it."""
+    place_of = np.zeros(256, np.int32)
+    place_of[list(values)] = np.arange(len(values))
+    return place_of[labels]

@@ -19,7 +19,8 @@ from apps.segment.strokes import marks_of_box
 from apps.segment.terms import REDUCED_PIXELS
 from apps.session.canvas import Canvas, resized
 from apps.session.grid_cut import GridCut
-from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, touching, values_of
+from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, values_of
+from apps.session.object_parts import touching
 from apps.session.stroke_records import Box, PackedMask, Record, Start, effective
 from gridcut.device import DeviceName
 
@@ -33,17 +34,24 @@ class FullGrid:
         self._models: Models | None = None
         self.cut = GridCut(self._view.edges, device)
 
-    def labels(self, records: list[Record], models: Models, keep: str, check: Callable[..., None]) -> np.ndarray:
-        """Labels of minimum energy for the marks of these records and these models."""
+    def has(self, models: Models | None) -> bool:
+        """Whether only marks have changed since the last cut, if the models are these."""
+        return models is not None and models is self._models
+
+    def labels(
+        self, records: list[Record], models: Models, preview: np.ndarray, keep: str, check: Callable[..., None]
+    ) -> np.ndarray:
+        """Labels of minimum energy for the marks of these records and these models; several start from a preview."""
         loaded, self._models = self._models, None  # after an error, everything is loaded again
         change = self._canvas.change_to(records)
         if models is loaded and self.cut.is_loaded:
             self.cut.mark(change.where, change.after)
         else:
-            self.cut.load(self._view.costs(models), self._canvas.all_marks())
+            start = resized(preview, self._view.shape) if len(models.values) > 2 else None
+            self.cut.load(self._view.costs(models), self._canvas.all_marks(), start)
         self._models = models
         labels = self.cut.solve(check)
-        return touching(labels, self._canvas.all_marks(), models.values) if keep == "touching" else labels
+        return touching(labels, self._canvas.all_marks()) if keep == "touching" else labels
 
 
 class Shown(NamedTuple):
@@ -145,15 +153,15 @@ class ImageAnswers:
             marks = self._canvas.all_marks()
             models = first_models(self._view, marks, self._start)
             self._cut.load(self._view.costs(models), marks)
-        self._solve(models)
+        self._solve()
         self._models = models
 
     def refine(self, records: list[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
-        """In the worker: the full cut for the current models, new models, and the full cut for these."""
+        """In the worker: new models, and the full cut for these; before, if it is warm, for the current models."""
         with self._lock:
             check()
             models, marks, preview, source = self._models, self._canvas.all_marks(), self._labels, self._source
-        if self.is_reduced and models is not None:
+        if models is not None and self._full is not None and self._full.has(models):
             self._cut_full(records, models, preview, check, publish)
         start = self._start_of(source)
         if not values_of(labels_in(marks), start is not None):
@@ -182,7 +190,7 @@ class ImageAnswers:
         self._cut, self._standby = self._standby, self._cut
         self._models, self._start = models, start
         self.is_exact = not self.is_reduced
-        self._solve(models)
+        self._solve()
         if self._shown is not None:
             self._shown = self._shown._replace(preview=self._labels)
         return True
@@ -190,17 +198,17 @@ class ImageAnswers:
     def _cut_full(self, records, models, preview, check, publish) -> None:
         if self._full is None:
             self._full = FullGrid(self._to_rgb, self._device)
-        labels = self._full.labels(records, models, self._keep_parts(), check)
+        labels = self._full.labels(records, models, preview, self._keep_parts(), check)
         with self._lock:
             check()
             self._shown = Shown(labels, self._full.cut.energy, preview)
             self.is_exact = self._canvas.records == records
         publish()
 
-    def _solve(self, models: Models) -> None:
+    def _solve(self) -> None:
         labels = self._cut.solve()
         if self._keep_parts() == "touching":
-            labels = touching(labels, self._canvas.all_marks(), models.values)
+            labels = touching(labels, self._canvas.all_marks())
         self._labels = labels
 
     def _keep_parts(self) -> str:
@@ -227,7 +235,9 @@ class ImageAnswers:
             mask = resized(source.mask.values() > 0, self._view.shape)
         else:
             if source not in self._found:
-                marks = marks_of_box(self._canvas.scaled_box(source.box), self._view.shape)
+                rows, columns = self._canvas.region_of_box(source.box)
+                box = columns.start, rows.start, columns.stop, rows.stop
+                marks = marks_of_box(box, self._view.shape)
                 found = segment_marked(self._rgb, marks, device=self._device)
                 self._found[source] = PackedMask.of(found.mask)
             mask = self._found[source].values() > 0

@@ -30,7 +30,6 @@ from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.mark_prior import FEW, mark_prior
 from apps.segment.multilabel import geodesic_excess
-from apps.segment.shapes import keep_parts
 from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
 from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.strokes import OPEN as NO_MARK
@@ -38,6 +37,7 @@ from apps.segment.terms import CONTRAST, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, blen
 from apps.session.canvas import OPEN
 from apps.session.grid_cut import GridCut
 from apps.session.label_costs import LabelCosts
+from apps.session.object_parts import touching
 
 ROUNDS = 6  # of fits and cuts, at most
 FIRM = 4.0  # factor of the costs of a start mask of which no pixel would be left
@@ -62,7 +62,8 @@ class ImageView:
     """An image of some size: its colours and edge weights, which no stroke changes.
 
     to_rgb     function that returns the image, float32 (H, W, 3) in [0, 1]
-    keep_lab   whether to keep its Lab colours, 12 bytes per pixel, which the fit of models needs
+    keep_lab   whether to keep its Lab colours, 12 bytes per pixel, which the fit of models needs; otherwise they are
+               computed again after the first use
     """
 
     def __init__(self, to_rgb: Callable[[], np.ndarray], keep_lab: bool):
@@ -71,12 +72,15 @@ class ImageView:
         self.shape = rgb.shape[:2]
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
-        self._to_rgb, self._lab = to_rgb, lab if keep_lab else None
+        self._to_rgb, self._keep_lab, self._lab = to_rgb, keep_lab, lab
 
     @property
     def lab(self) -> np.ndarray:
         """CIELAB, float32 (H, W, 3)."""
-        return lab_image(self._to_rgb()) if self._lab is None else self._lab
+        lab = lab_image(self._to_rgb()) if self._lab is None else self._lab
+        if not self._keep_lab:
+            self._lab = None
+        return lab
 
     def edges(self) -> dict:
         """Contrast weights by offset, int32."""
@@ -153,6 +157,7 @@ def fit_models(
 
     `check` may raise at any time.
     """
+    cut.start_over()  # the result must not depend on earlier fits
     fit = _prepare(view, marks, start)
     keep = keep if start is None else "all"
     best, labels = _best(view, marks, fit, keep, cut, check)
@@ -182,7 +187,7 @@ def _descend(view, marks, fit, counts, keep, cut, check) -> tuple[float, Models]
         if best is not None and cut.energy > best[0]:
             break
         best = cut.energy, models
-        labels = touching(labels, marks, fit.values) if keep == "touching" else labels
+        labels = touching(labels, marks) if keep == "touching" else labels
         converged = earlier is not None and np.count_nonzero(labels != earlier) <= MAX_CHANGED_SHARE * labels.size
         present = [view.palette.counts(labels == value) for value in fit.values]
         if converged or not all(count.any() for count in present):
@@ -191,18 +196,6 @@ def _descend(view, marks, fit, counts, keep, cut, check) -> tuple[float, Models]
         earlier = labels
     assert best is not None
     return best
-
-
-def touching(labels: np.ndarray, marks: np.ndarray, values: Sequence[int]) -> np.ndarray:
-    """Labels with the parts of an object that touch none of its marks given to the background."""
-    out = labels
-    for value in values:
-        if value > 0:
-            mask = labels == value
-            lost = mask & ~keep_parts(mask, "touching", marks == value)
-            if lost.any():
-                out = np.where(lost, np.int16(0), out)
-    return out
 
 
 def _prepare(view, marks, start) -> _Fit:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.images import InputError, check_same_size, to_rgb
 from apps.segment import SPACING
-from apps.segment.start_mask import box_of_rectangle, mask_of
+from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
 from apps.session.session_result import SessionResult
@@ -180,21 +180,24 @@ class Session:
         self._add(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final), final)
 
     def box(self, box: Sequence[int]) -> None:
-        """Find one object in a box (x0, y0, x1, y1) in pixels, half open; all outside is background.
+        """Find one object in a box in pixels, half open; all outside is background.
 
-        The object is found in the background, and later strokes correct it.  A box replaces an earlier one, and an
-        earlier start mask.  Raises InputError for a box without pixels of the image or with all, and for volumes.
+        (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.  The object is found in the background, and
+        later strokes correct it.  A box replaces an earlier one, and an earlier start mask.  Raises InputError for
+        anything else, and for a box without pixels or with all.
         """
         self._add(make_box(box, self._answers.shape), True)
 
     def start_from(self, mask: ArrayLike) -> None:
-        """Start from a rough mask of the image's shape, in the forms that `segment` accepts as `start`.
+        """Start from a rough mask of the image's or volume's shape.
 
-        It is a hint, which colours and strokes override.  A mask that is a full rectangle is a box.  Raises InputError
-        for another size, a mask without object or background, and for volumes.
+        It is a hint, which colours and strokes override.  For an image, it has one of the forms that `segment` accepts
+        as `start`, and a full rectangle is a box.  For a volume, it holds booleans, integers above 0 on the object, or
+        probabilities in [0, 1].  Raises InputError for another size, and a mask without object or background.
         """
-        if len(self._answers.shape) != 2:
-            raise InputError("start_from needs an image; in a volume, mark objects and background with strokes")
+        if len(self._answers.shape) == 3:
+            self._add(Start(PackedMask.of(volume_mask_of(mask, self._answers.shape))), True)
+            return
         start = mask_of(mask, "mask")
         check_same_size(start, self._answers.shape, "mask")
         rectangle = box_of_rectangle(start)

@@ -9,8 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.common.row_blocks import for_blocks
 from apps.segment.terms import FORBIDDEN
 from apps.session.canvas import OPEN
+from gridcut.device import kernel
+
+NO_LOCATION = np.zeros((0, 0), np.int16)
 
 
 class LabelCosts(NamedTuple):
@@ -39,3 +43,34 @@ class LabelCosts(NamedTuple):
             cost[marked] = FORBIDDEN
             cost[marks == value] = 0
         return costs
+
+    def everywhere(self, marks: np.ndarray) -> np.ndarray:
+        """Costs int32 (L, *grid) of the whole grid, whose marks are given; as `at`, in one pass on all threads."""
+        costs = np.empty((len(self.values), *marks.shape), np.int32)
+        rows = (-1, marks.shape[-1])
+        index, flat, out = self.index.reshape(rows), marks.reshape(rows), costs.reshape(len(costs), *rows)
+        location = None if self.location is None else self.location.reshape(out.shape)
+
+        def fill(first: int, last: int) -> None:
+            for place, value in enumerate(self.values):
+                near = NO_LOCATION if location is None else location[place, first:last]
+                part = index[first:last], near, flat[first:last]
+                fill_kernel(self.table[place], *part, np.int16(value), out[place, first:last])
+
+        for_blocks(fill, index.shape)
+        return costs
+
+
+@kernel
+def fill_kernel(table, index, location, marks, value, out):
+    """Write the costs of a label to rows of a grid; `location` is empty if there is none."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            mark = marks[y, x]
+            if mark == OPEN:
+                cost = table[index[y, x]]
+                if location.size:
+                    cost += location[y, x]
+                out[y, x] = cost
+            else:
+                out[y, x] = 0 if mark == value else FORBIDDEN

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError
-from apps.segment.strokes import check_box
+from apps.segment.strokes import check_box, whole_numbers
 
 MAX_LABEL = 254  # so that marks are stored with 8 bits
 MAX_POINTS = 100_000  # of one stroke
@@ -63,9 +63,12 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box (x0, y0, x1, y1), half open, around all objects; all outside is background."""
+    """A box, half open, around all objects; all outside is background.
 
-    box: tuple[int, int, int, int]
+    (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.
+    """
+
+    box: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +146,25 @@ def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis
 
 
 def make_box(box, shape) -> Box:
-    """A checked box, clipped to the image; InputError for an empty box, one outside, or for a volume."""
-    if len(shape) != 2:
-        raise InputError("a box needs an image; in a volume, mark the background with strokes of label 0")
-    x0, y0, x1, y1 = check_box(box)
-    height, width = shape
-    inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
-    if inside[0] >= inside[2] or inside[1] >= inside[3]:
-        raise InputError(
-            f"box {x0},{y0},{x1},{y1} contains no pixel of the image, which is {width} wide and {height} high"
-        )
-    if inside == (0, 0, width, height):
-        raise InputError("box covers the whole image, so no background is left to learn from; draw it tighter")
-    return Box(inside)
+    """A checked box, clipped to the image or volume; InputError for an empty box, one outside, or one of all."""
+    if len(shape) == 2:
+        values: tuple[int, ...] = check_box(box)
+        what, size = "image", f"{shape[1]} wide and {shape[0]} high"
+    else:
+        volume_box = whole_numbers(box, 6)
+        if volume_box is None:
+            raise InputError(f"a box in a volume needs six integers x0, y0, z0, x1, y1, z1, got {box!r:.80}")
+        values = volume_box
+        what, size = "volume", f"{shape[2]} wide, {shape[1]} high and {shape[0]} deep"
+    sizes = shape[::-1]
+    low = [max(start, 0) for start in values[: len(sizes)]]
+    high = [min(stop, n) for stop, n in zip(values[len(sizes) :], sizes, strict=True)]
+    unit = "pixel" if what == "image" else "voxel"
+    if any(start >= stop for start, stop in zip(low, high, strict=True)):
+        raise InputError(f"box {','.join(map(str, values))} contains no {unit} of the {what}, which is {size}")
+    if not any(low) and tuple(high) == tuple(sizes):
+        raise InputError(f"box covers the whole {what}, so no background is left to learn from; draw it tighter")
+    return Box((*low, *high))
 
 
 def make_marks(marks: ArrayLike, shape) -> Marks:

@@ -2,6 +2,9 @@
 
 The slice takes the labels that minimise the volume's energy if all other slices keep theirs; before the first cut of
 the volume, the slice is cut by itself.
+
+The worker finds the object in a box, which then serves as a start mask.  What a start mask contributes is computed by
+the worker, too; until then, the mask is shown with the marks.
 """
 
 import threading
@@ -11,19 +14,25 @@ import numpy as np
 
 from apps.common.images import InputError
 from apps.segment import SPACING
-from apps.segment.multilabel import BINS, levels_of, parts_without_seed, relative_spacing
-from apps.session.canvas import Canvas, Change
+from apps.segment.multilabel import BINS, levels_of, relative_spacing
+from apps.segment.terms import blend
+from apps.session.canvas import OPEN, Canvas, Change
 from apps.session.grid_cut import GridCut
-from apps.session.stroke_records import Record, Stroke
+from apps.session.object_parts import touching
+from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, effective
+from apps.session.volume_box import object_in_box
+from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
 from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
+
+FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
 
 
 class SliceCut:
     """The cut of one slice, which is kept while strokes stay in it."""
 
-    def __init__(self, view, costs, axis, index, known, marks, device):
-        plane_costs, edges = view.slice_problem(costs, axis, index, known)
+    def __init__(self, view, models, axis, index, known, marks, device):
+        plane_costs, edges = view.slice_problem(models, axis, index, known)
         self.place = axis, index
         self.cut = GridCut(lambda: edges, device)
         self.cut.load(plane_costs, marks)
@@ -56,6 +65,9 @@ class VolumeAnswers:
         self._histograms = np.zeros((256, BINS), np.int64)  # of the marks, by label; the last row counts open voxels
         self._models: Histograms | None = None  # of the slices
         self._slice: SliceCut | None = None
+        self._source: Box | Start | None = None  # the record that gives the start mask
+        self._hints: VolumeHints | None = None  # of the source; None without one, and while the worker computes them
+        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._labels = np.zeros(self.shape, np.int16)
         self._is_known = False  # whether the volume has been cut
         self._energy: float | None = None
@@ -85,8 +97,9 @@ class VolumeAnswers:
         return self._canvas.all_marks()
 
     def present(self) -> tuple[int, ...]:
-        """The labels that strokes define."""
-        return tuple(np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist())
+        """The labels that marks, a box or a start mask define."""
+        marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()
+        return tuple(sorted({*marked, *((0, 1) if self._source is not None else ())}))
 
     def change_to(self, records: list[Record]) -> None:
         """Answer a change of the records: one cut of the slice, if they differ in one slice."""
@@ -95,7 +108,13 @@ class VolumeAnswers:
         for marks, step in ((change.before, -1), (change.after, 1)):
             places = (marks.astype(np.intp) % 256) * BINS + levels  # OPEN, -1, is the last row
             self._histograms += step * np.bincount(places, minlength=256 * BINS).reshape(256, BINS)
+        self._set_source(records)
         values = self.present()
+        if self._source is not None and self._hints is None:
+            marks = self._canvas.all_marks()
+            self._labels = np.where(marks == OPEN, self._shown_start(), marks)
+            self._models, self._slice, self._is_known, self.is_exact = None, None, False, False
+            return
         if len(values) < 2:
             self._labels = np.full(self.shape, values[0] if values else 0, np.int16)
             self._models, self._slice, self._is_known, self.is_exact = None, None, False, True
@@ -111,15 +130,29 @@ class VolumeAnswers:
         """In the worker: new models, and the cut of the volume for them."""
         with self._lock:
             check()
+            source, hints = self._source, self._hints
+        if source is not None and hints is None:
+            hints = hints_of(self._view, self._start_of(source, check))
+            with self._lock:
+                check()
+                if self._source is not source:
+                    return  # the request for the new one follows
+                self._hints = hints
+        with self._lock:
+            check()
             values, marks = self.present(), self._canvas.all_marks()
             if len(values) < 2:
                 return
             models = self._fitted(values)
-        self._cut.load(self._view.costs(models), marks)
-        check()
-        labels = self._cut.solve(check)
-        if self._keep == "touching":
-            labels = self._touching(labels, marks, values)
+        if hints is not None:
+            models = models._replace(location=trusted_costs(hints, marks, self._view.spacing))
+        self._cut.start_over()  # the result must not depend on earlier cuts
+        labels = self._cut_volume(models, marks, check)
+        if models.location is not None and not labels.any():  # an empty object must not win where there is one
+            models = models._replace(location=np.int16(FIRM) * models.location)
+            labels = self._cut_volume(models, marks, check)
+        if self._keep == "touching" and hints is None:
+            labels = touching(labels, marks)
         with self._lock:
             check()
             self._labels, self._models, self._slice = labels, models, None
@@ -134,26 +167,53 @@ class VolumeAnswers:
         else:
             assert self._models is not None
             known = self._labels if self._is_known else None
-            costs = self._view.costs(self._models)
             marks = self._canvas.marks_in_slice(axis, index)
-            self._slice = SliceCut(self._view, costs, axis, index, known, marks, self._device)
+            self._slice = SliceCut(self._view, self._models, axis, index, known, marks, self._device)
         labels = self._labels.copy()
         labels[(slice(None),) * axis + (index,)] = self._slice.cut.solve()
         self._labels = labels
 
-    def _fitted(self, values: tuple[int, ...]) -> Histograms:
-        return Histograms(values, self._histograms[list(values)])
+    def _cut_volume(self, models: Histograms, marks: np.ndarray, check: Callable[..., None]) -> np.ndarray:
+        check()
+        self._cut.load(self._view.costs(models), marks)
+        check()
+        return self._cut.solve(check)
 
-    @staticmethod
-    def _touching(labels, marks, values) -> np.ndarray:
-        """Labels with the parts of an object that touch none of its marks given to the background."""
-        places = np.full(labels.shape, -1, np.int16)
-        found = np.zeros(labels.shape, np.int16)
+    def _fitted(self, values: tuple[int, ...]) -> Histograms:
+        """Models of the marks and the hints, without contradictions of the two."""
+        counts = self._histograms[list(values)]
+        hints = self._hints
+        if hints is None:
+            return Histograms(values, counts)
+        blended = counts.astype(float)
         for place, value in enumerate(values):
-            places[marks == value] = place
-            found[labels == value] = place
-        lost = parts_without_seed(found, places, len(values)) & (labels > 0)
-        return np.where(lost, np.int16(0), labels) if lost.any() else labels
+            if value == 0:
+                blended[place] = blend(hints.outside, counts[place])
+            elif len(values) == 2 or not counts[place].any():
+                blended[place] = blend(hints.inside, counts[place])
+        return Histograms(values, blended, hints.costs)
+
+    def _set_source(self, records: list[Record]) -> None:
+        """Use the last box or start mask."""
+        found = [record for record in effective(records) if isinstance(record, Box | Start)]
+        source = found[-1] if found else None
+        if source is not self._source:
+            self._source, self._hints, self._models = source, None, None
+            self._is_known = self.is_exact = False
+
+    def _shown_start(self) -> np.ndarray:
+        """Labels of the start mask, if it is known; int16."""
+        packed = self._source.mask if isinstance(self._source, Start) else self._found.get(self._source)
+        return np.zeros(self.shape, np.int16) if packed is None else packed.values().astype(np.int16)
+
+    def _start_of(self, source: Box | Start, check: Callable[..., None]) -> np.ndarray:
+        """The start mask, bool; for a box the object found in it."""
+        if isinstance(source, Start):
+            return source.mask.values() > 0
+        if source not in self._found:
+            part = self._canvas.region_of_box(source.box)
+            self._found[source] = PackedMask.of(object_in_box(self._view, part, self._device, check))
+        return self._found[source].values() > 0
 
 
 def _slice_of(change: Change, records: list[Record]) -> tuple[int, int] | None:

@@ -13,10 +13,16 @@ CONNECTIVITY = 6
 
 
 class Histograms(NamedTuple):
-    """Models of labels: the labels, ascending, and the voxels marked per label and grey level, int64 (L, BINS)."""
+    """Models of labels.
+
+    values     the labels, ascending
+    counts     weight per label and grey level, (L, BINS)
+    location   costs by location, int16 (D, H, W) in 1 / UNIT nats, positive against all objects; or None
+    """
 
     values: tuple[int, ...]
     counts: np.ndarray
+    location: np.ndarray | None = None
 
 
 class VolumeView:
@@ -29,23 +35,32 @@ class VolumeView:
 
     def edges(self) -> dict:
         """Contrast weights by offset, int32."""
-        return self._edges_of(self.grey)
+        return self.edges_of(self.grey)
 
-    def costs(self, models: Histograms) -> LabelCosts:
-        """The models' costs in the volume."""
+    def costs(self, models: Histograms, grey: np.ndarray | None = None) -> LabelCosts:
+        """The models' costs in the volume, or in a part of it whose grey levels are given."""
         nats = np.stack([histogram_cost(count) for count in models.counts])
-        return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), self.grey, None, 0.0)
+        location = None
+        if models.location is not None:
+            objects = np.maximum(models.location, 0)
+            background = objects - models.location
+            location = np.stack([background if value == 0 else objects for value in models.values])
+        grey = self.grey if grey is None else grey
+        return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), grey, location, 0.0)
 
     def slice_problem(
-        self, costs: LabelCosts, axis: int, index: int, known: np.ndarray | None
+        self, models: Histograms, axis: int, index: int, known: np.ndarray | None
     ) -> tuple[LabelCosts, dict]:
         """Costs and weights of a slice, given the labels `known` (D, H, W) of the slices on both sides, or None."""
         first, last = max(0, index - 1), min(self.shape[axis], index + 2)
-        edges = self._edges_of(_part(self.grey, axis, slice(first, last)))
+        edges = self.edges_of(_part(self.grey, axis, slice(first, last)))
         across = tuple(int(k == axis) for k in range(3))
-        location = None
+        near = None if models.location is None else np.take(models.location, index, axis)
+        costs = self.costs(models._replace(location=near), np.take(self.grey, index, axis))
+        location = costs.location
         if known is not None:
-            location = np.zeros((len(costs.values), *np.delete(self.shape, axis)), np.int16)
+            if location is None:
+                location = np.zeros((len(costs.values), *np.delete(self.shape, axis)), np.int16)
             for neighbour in (index - 1, index + 1):
                 if 0 <= neighbour < self.shape[axis]:
                     weight = np.take(edges[across], min(index, neighbour) - first, axis)
@@ -57,9 +72,10 @@ class VolumeView:
             for offset, weight in edges.items()
             if offset != across
         }
-        return costs._replace(index=np.take(self.grey, index, axis), location=location), inside
+        return costs._replace(location=location), inside
 
-    def _edges_of(self, grey: np.ndarray) -> dict:
+    def edges_of(self, grey: np.ndarray) -> dict:
+        """Contrast weights of a part of the volume."""
         return gridcut.contrast_edges(
             grey, VOLUME_SMOOTHNESS * UNIT, CONNECTIVITY, spacing=self.spacing, beta=self._beta, dtype=np.int32
         )

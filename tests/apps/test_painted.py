@@ -12,7 +12,7 @@ from apps import cli
 from apps.common.images import InputError
 from apps.segment.label_figures import colour_of
 from apps.segment.painted import hue_name
-from apps.segment.strokes import BACKGROUND, OBJECT, read_labels, read_scribbles, read_trimap
+from apps.segment.strokes import BACKGROUND, OBJECT, check_marks, read_labels, read_scribbles, read_trimap
 
 PALETTES = {
     "pure": ((255, 0, 0), (0, 0, 255)),
@@ -283,3 +283,47 @@ def test_a_small_stroke_beside_a_filled_background(tmp_path, palette, ground, ki
     assert ((found == BACKGROUND) <= (marks == BACKGROUND)).all()
     assert (found == OBJECT).sum() > 0.6 * (marks == OBJECT).sum()
     assert (found == BACKGROUND).sum() > 0.8 * (marks == BACKGROUND).sum(), "blue on the blue object is not seen"
+
+
+def drawn(ground, alpha=255):
+    """Red and blue strokes on a copy of an image."""
+    layer = Image.new("RGBA", ground.size, (0, 0, 0, 0))
+    pen = ImageDraw.Draw(layer)
+    pen.line([(10, 12), (40, 20), (60, 50)], (255, 0, 0, alpha), WIDTH)
+    pen.line([(70, 60), (115, 70), (105, 88)], (0, 0, 255, alpha), WIDTH)
+    if ground.mode == "RGBA":
+        return layer
+    return Image.alpha_composite(ground.convert("RGBA"), layer).convert("RGB")
+
+
+WHITE, CLEAR = Image.new("RGB", (128, 96), "white"), Image.new("RGBA", (128, 96), (255, 255, 255, 0))
+BLACK_AND_WHITE = Image.new("P", (1, 1))
+BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
+
+
+@pytest.mark.parametrize(
+    ("picture", "message"),
+    [
+        (WHITE, "is blank: every pixel is #ffffff; paint the object red"),
+        (WHITE.convert("L"), "is blank: every pixel is 255; paint the object red"),
+        (WHITE.convert("1"), "is blank: every pixel is 255; paint the object red"),
+        (WHITE.convert("P"), "is blank: every pixel is #ffffff; paint"),
+        (CLEAR, r"is blank: every pixel is transparent \(alpha 0\); paint"),
+        (CLEAR.convert("LA"), r"is blank: every pixel is transparent \(alpha 0\); paint"),
+        (drawn(CLEAR, 100), "its paint is translucent, with an alpha of at most 100, and strokes need 128 of 255"),
+        (drawn(WHITE).convert("1"), "no pixel open.*: [0-9]+ pixels are object, .* in colour, because 1 bit per pixel"),
+        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "no background: .* are open, as dithering or translucent"),
+    ],
+    ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],
+)
+def test_messages_name_what_was_seen_and_the_remedy(tmp_path, picture, message):
+    picture.save(tmp_path / "strokes.png")
+    with pytest.raises(InputError, match=message):
+        check_marks(read_scribbles(tmp_path / "strokes.png"), (96, 128), "--scribbles")
+
+
+def test_a_translucent_stroke_that_is_lost_is_counted(tmp_path):
+    """On a photograph, a faint blue has no hue of its own any more."""
+    drawn(Image.fromarray(photographs()["scene"]), 40).save(tmp_path / "strokes.png")
+    with pytest.raises(InputError, match=r"translucent|too many colours|equals the image"):
+        check_marks(read_scribbles(tmp_path / "strokes.png", image=photographs()["scene"]), (96, 128), "--scribbles")

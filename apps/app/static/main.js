@@ -72,9 +72,8 @@ class App {
     $("title").textContent = info.name;
     document.title = `${info.name} · cutmatch`;
     $("volume").hidden = info.shape.length < 3;
-    $("tool-box").disabled = $("start-section").hidden = $("kinds").hidden = info.shape.length > 2;
+    $("start-section").hidden = $("kinds").hidden = info.shape.length > 2;
     $("volume-kind").hidden = info.shape.length < 3;
-    if (info.shape.length > 2 && this.tool === "box") this.setTool("object");
     if (!this.radiusChosen) this.setRadius(RADII.findLastIndex((radius) => radius <= Math.max(...info.shape) / 64));
     this.strokes.order = [];
     this.tools.forgetLine();
@@ -237,8 +236,25 @@ class App {
     const { width, height } = this.view, clip = (v, most) => Math.max(0, Math.min(most, Math.round(v)));
     const box = [clip(x0, width), clip(y0, height), clip(x1, width), clip(y1, height)];
     if (box[2] - box[0] < 2 || box[3] - box[1] < 2) return;
-    this.connection.send({ do: "box", item: this.item, box });
+    this.connection.send({ do: "box", item: this.item, box: this.axis < 0 ? box : this.#volumeBox(box) });
     this.setTool("object");
+  }
+
+  // A box in a slice keeps the extent of an earlier box along the other axis, or has that of the volume.
+  #volumeBox([x0, y0, x1, y1]) {
+    const sizes = [...this.info.shape].reverse(), last = this.state.box ?? [0, 0, 0, ...sizes];
+    const [across, down] = [0, 1, 2].filter((place) => place !== 2 - this.axis), box = [...last];
+    [box[across], box[across + 3], box[down], box[down + 3]] = [x0, x1, y0, y1];
+    return box;
+  }
+
+  // The box in the picture shown; in a volume, where it cuts the slice.
+  get shownBox() {
+    const { box } = this.state;
+    if (!box || this.axis < 0) return box;
+    const own = 2 - this.axis, [across, down] = [0, 1, 2].filter((place) => place !== own);
+    if (this.index < box[own] || this.index >= box[own + 3]) return null;
+    return [box[across], box[down], box[across + 3], box[down + 3]];
   }
 
   undo() { this.#edit("undo"); }

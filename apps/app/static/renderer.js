@@ -123,7 +123,7 @@ export class Renderer {
       drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
       top.globalAlpha = 1;
     }
-    const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.state.box);
+    const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.shownBox);
     if (box) this.#drawBox(box);
     if (tools.pointer) this.#drawCursor(...tools.pointer);
     this.#showPointer();

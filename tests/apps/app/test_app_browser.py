@@ -294,6 +294,34 @@ def test_slices_of_a_volume(tmp_path, browse):
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
+def test_a_box_in_slices_of_a_volume(tmp_path, browse):
+    """A box in a slice covers all slices; one in a slice of another axis narrows it along the third."""
+    z, y, x = np.mgrid[:30, :60, :70]
+    inside = (2 * (z - 15)) ** 2 + (y - 30) ** 2 + (x - 35) ** 2 < 18**2
+    volume = np.float32(100 * inside + np.random.default_rng(0).normal(0, 10, inside.shape))
+    np.save(tmp_path / "scan.npy", volume)
+    page = browse("scan.npy", "--out", "out")
+    page.keys("r")
+    page.drag([(12, 8), (58, 53)])
+    page.until("app.state.box && app.state.box.join() === '12,8,0,58,53,30'")
+    page.settled()
+    assert page.js("app.shownBox") == [12, 8, 58, 53]
+    assert iou(page.labels() > 0, inside[15]) > 0.95
+    page.screenshot("volume-box")
+    page.keys("a", "r")
+    page.until("app.axis === 1 && app.mask.height === 30")
+    page.drag([(12, 4), (58, 26)])
+    page.until("app.state.box && app.state.box.join() === '12,8,4,58,53,26'")
+    page.settled()
+    assert page.js("app.shownBox") == [12, 4, 58, 26]
+    assert iou(page.labels() > 0, inside[:, 30]) > 0.95
+    page.keys("a")
+    page.until("app.axis === 2")
+    page.js("app.setSlice(2)")
+    assert page.js("app.shownBox") is None
+    assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
 def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
     code = """(async () => { const answer = await fetch('picture/0');

@@ -127,6 +127,21 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     assert "box" in page.until(lambda m: m["say"] == "error")["text"]
 
 
+def test_a_volume_starts_from_a_mask(run, connect, tmp_path):
+    z, y, x = np.mgrid[:12, :24, :28]
+    inside = (2 * (z - 6)) ** 2 + (y - 12) ** 2 + (x - 14) ** 2 < 64
+    np.save(tmp_path / "scan.npy", np.float32(100 * inside + np.random.default_rng(0).normal(0, 5, inside.shape)))
+    np.save(tmp_path / "rough.npy", np.roll(inside, 1, axis=2).astype(np.uint8))
+    options = "--start", tmp_path / "rough.npy", "--out", tmp_path / "out", "--device", "cpu"
+    _, address = run(tmp_path / "scan.npy", *options)
+    page = connect(address)
+    page.open()
+    page.until(lambda m: m["say"] == "state" and m["start"] and not m["pending"])
+    page.say("save", item=0, kinds=[])
+    page.until(lambda m: m["say"] == "saved")
+    assert ((read_volume(tmp_path / "out" / "scan-labels.npy").values > 0) == inside).mean() > 0.99
+
+
 def test_start_masks_of_a_folder(run, connect, files, scene):
     (files / "in").mkdir()
     (files / "masks").mkdir()

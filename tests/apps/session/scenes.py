@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
+from scipy import ndimage
 
 import gridcut
 from apps.segment.terms import FORBIDDEN
-from apps.session.image_models import touching
 from apps.session.stroke_records import Box, Marks, Stroke, effective
 
 
@@ -87,7 +87,18 @@ def cold_labels(view, models, marks, keep):
     cut = gridcut.max_flow(background, foreground, view.edges(), device="cpu")
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-    return touching(labels, marks, costs.values) if keep == "touching" else labels
+    return touching(labels, marks) if keep == "touching" else labels
+
+
+def touching(labels, marks):
+    """Labels without the parts of objects that touch none of their marks."""
+    out = labels.copy()
+    for value in np.unique(labels[labels > 0]):
+        part, count = ndimage.label(labels == value)
+        for number in range(1, count + 1):
+            if not (marks[part == number] == value).any():
+                out[part == number] = 0
+    return out
 
 
 def iou(one, other):

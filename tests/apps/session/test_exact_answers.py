@@ -1,6 +1,7 @@
-"""After any sequence of strokes, undos and redos, the answer equals a cold solve with the same marks and models.
+"""After any sequence of a user's actions, the answer equals a cold solve with the same marks and models.
 
-Default: some dozens of sequences; ``pytest -m thorough tests/apps/session`` runs 1000 more; CUTMATCH_SEED moves them.
+Default: some dozens of sequences; ``pytest -m thorough tests/apps/session`` runs 1000 more, 250 of them in volumes
+(test_exact_volumes.py); CUTMATCH_SEED moves them.
 """
 
 import os
@@ -14,8 +15,8 @@ from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, paint
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 STEPS = 12
-ACTIONS = {"stroke": 0.4, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.06, "clear": 0.04}
-ACTIONS |= {"set_marks": 0.05}
+ACTIONS = {"stroke": 0.38, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.05, "clear": 0.03}
+ACTIONS |= {"set_marks": 0.05, "start_from": 0.04}
 
 
 def random_step(session, rng, objects):
@@ -33,6 +34,9 @@ def random_step(session, rng, objects):
         session.box((int(x0), int(y0), int(x0 + width // 2), int(y0 + height // 2)))
     elif action == "set_marks":
         session.set_marks(random_marks(session.shape, rng, objects))
+    elif action == "start_from":
+        y, x = np.ogrid[:height, :width]
+        session.start_from((y - height / 2) ** 2 + (x - width / 2) ** 2 < rng.uniform(3, height / 2) ** 2)
     else:
         getattr(session, action)()
 
@@ -82,9 +86,10 @@ def energy_of(view, models, marks, cut):
     return total / 256 + costs.common
 
 
-def run_sequence(seed, steps=STEPS):
+def run_sequence(seed, steps=STEPS, tiny=False):
+    """`tiny`: of an image that the fixture `tiny_grids` lets be reduced."""
     rng = np.random.default_rng([BASE, seed])
-    image, _ = disc_scene(int(rng.integers(20, 36)), int(rng.integers(20, 50)), seed)
+    image, _ = disc_scene(40, int(rng.integers(40, 60)), seed) if tiny else disc_scene(*rng.integers(20, 40, 2), seed)
     objects = 1 if rng.random() < 0.8 else 2
     with Session(image, device="cpu") as session:
         for _ in range(steps):
@@ -93,10 +98,37 @@ def run_sequence(seed, steps=STEPS):
             if rng.random() < 0.2:
                 session.wait()
                 check_answer(session, image)
+        session.stroke([(-9, -9)], 1)  # outside the image: only the models are fitted again
         session.wait()
         check_answer(session, image)
+        if tiny:
+            assert session._answers.is_reduced
+            check_full_cut(session, image)
         result = session.result()
         np.testing.assert_array_equal(result.labels, session.labels)
+        np.testing.assert_array_equal(fresh_labels(session, image), session.labels)
+
+
+def check_full_cut(session, image):
+    """The labels of the full image, for two labels."""
+    answers = session._answers
+    assert session.state["exact"]
+    if answers._models is None or len(answers._models.values) > 2:
+        return
+    view = ImageView(lambda: np.float32(image) / np.float32(255), keep_lab=True)
+    marks = painted(session._records, session.shape, session.shape)
+    keep = "all" if answers._start is not None else "touching"
+    np.testing.assert_array_equal(session.labels, cold_labels(view, answers._models, marks, keep))
+
+
+def fresh_labels(session, image, **options):
+    """Labels of a session that gets all records at once."""
+    with Session(image, device="cpu", **options) as other:
+        other._records = list(session._records)
+        other._answer()
+        other._worker.request()
+        other.wait()
+        return other.labels
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -106,15 +138,21 @@ def test_random_sequences(seed):
 
 @pytest.mark.parametrize("seed", range(1000, 1006))
 def test_random_sequences_on_a_reduced_grid(tiny_grids, seed):
-    """Images of more than 1500 pixels; the others are not reduced."""
-    run_sequence(seed)
+    run_sequence(seed, tiny=True)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(12))
 def test_many_random_sequences(block):
     for seed in range(2000 + 50 * block, 2050 + 50 * block):
         run_sequence(seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("block", range(3))
+def test_many_random_sequences_on_a_reduced_grid(tiny_grids, block):
+    for seed in range(3000 + 50 * block, 3050 + 50 * block):
+        run_sequence(seed, tiny=True)
 
 
 def test_the_full_cut_equals_a_cold_one(tiny_grids, disc):
@@ -124,12 +162,8 @@ def test_the_full_cut_equals_a_cold_one(tiny_grids, disc):
         session.stroke([(3, 3), (52, 3)], 2, 0)
         session.stroke([(3, 37), (52, 37)], 1, 0)
         session.wait()
-        answers = session._answers
-        assert answers.preview.shape != session.shape == image.shape[:2]
-        assert session.state["exact"]
-        view = ImageView(lambda: np.float32(image) / np.float32(255), keep_lab=True)
-        marks = painted(session._records, session.shape, session.shape)
-        np.testing.assert_array_equal(session.labels, cold_labels(view, answers._models, marks, "touching"))
+        assert session._answers.preview.shape != session.shape == image.shape[:2]
+        check_full_cut(session, image)
         assert session.result().certified
 
 

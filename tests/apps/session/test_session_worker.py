@@ -2,13 +2,14 @@
 
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from apps.session import Session, image_answers
 from apps.session.latest_work import LatestWork
-from tests.apps.session.scenes import iou
+from tests.apps.session.scenes import disc_scene, iou
 
 
 def test_parts_start_nothing_in_the_background(session):
@@ -188,6 +189,34 @@ def test_many_strokes_need_little_memory(tiny_grids, disc):
         finally:
             tracemalloc.stop()
         assert last - first < 200 * 3000  # a copy of the marks alone would be 112,000 bytes per stroke
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_the_memory_of_a_large_image_is_steady():
+    """The resident set, which tracemalloc does not see all of, with full cuts of 1.2 megapixels in the background."""
+
+    def resident() -> float:
+        line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+    image, _ = disc_scene(1000, 1200)
+    rng = np.random.default_rng(0)
+    with Session(image, device="cpu") as session:
+        session.stroke([(500, 500), (700, 500)], 20)
+
+        def draw(count):
+            for k in range(count):
+                label = int(k % 2)
+                place = (500, 400) if label else (0, 0)
+                session.stroke(rng.uniform(0, (200, 200), (5, 2)) + place, 5, label, final=k % 10 == 9)
+                if k % 10 == 9:
+                    session.wait()
+            return resident()
+
+        draw(60)
+        first = draw(20)
+        assert draw(80) - first < 60  # MiB: the full marks and labels alone have 5 per stroke
 
 
 def test_several_listeners_are_told_of_changes(disc):

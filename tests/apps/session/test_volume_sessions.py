@@ -6,11 +6,11 @@ import pytest
 import gridcut
 from apps.common.images import InputError
 from apps.segment.multilabel import segment_volume
-from apps.session import Session
+from apps.session import Session, volume_box
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from apps.volumes.volume_files import read_volume
-from tests.apps.session.scenes import costs_with, near_polyline
+from tests.apps.session.scenes import costs_with, iou, near_polyline, touching
 
 SHAPE = (14, 20, 24)
 
@@ -40,7 +40,7 @@ def cold_volume(session, keep="all"):
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-    return answers._touching(labels, answers.marks(), costs.values) if keep == "touching" else labels
+    return touching(labels, answers.marks()) if keep == "touching" else labels
 
 
 def test_the_object_is_found(session):
@@ -176,8 +176,127 @@ def test_bad_slices(session, place, message):
         session.stroke([(1, 1)], 1, 1, *place)
 
 
-def test_what_volumes_do_not_have(session):
-    with pytest.raises(InputError, match="box needs an image"):
-        session.box((1, 1, 5, 5))
-    with pytest.raises(InputError, match="start_from needs an image"):
-        session.start_from(np.zeros(SHAPE))
+def test_a_box_finds_the_object_and_strokes_correct_it():
+    volume, truth = ball()
+    with Session(volume, (1.6, 1, 1), device="cpu") as session:
+        session.box((3, 1, 1, 21, 19, 13))
+        assert not session.state["exact"]
+        session.wait()
+        assert iou(session.mask, truth) > 0.9
+        assert session.state["exact"]
+        assert session.result().certified
+        np.testing.assert_array_equal(session.labels, cold_volume(session))
+        found = session.labels
+        session.stroke([(12, 10)], 2, 0, slice=7)
+        assert not session.mask[7, 9:11, 11:13].any()
+        session.wait()
+        assert not session.mask[7, 9:11, 11:13].any()
+        assert iou(session.mask, truth) > 0.5
+        np.testing.assert_array_equal(session.labels, cold_volume(session))
+        session.undo()
+        session.wait()
+        np.testing.assert_array_equal(session.labels, found)
+        session.undo()
+        assert not session.mask.any()
+
+
+def test_a_box_of_noise_has_an_object_too():
+    volume = np.random.default_rng(0).normal(0, 1, SHAPE)
+    with Session(volume, device="cpu") as session:
+        session.box((3, 1, 1, 21, 19, 13))
+        session.wait()
+        assert session.mask.any()
+        assert not session.mask[0].any()
+
+
+@pytest.mark.parametrize("limit", [2000, 400])
+def test_a_large_box_is_searched_on_fewer_voxels(monkeypatch, limit):
+    monkeypatch.setattr(volume_box, "MAX_VOXELS", limit)
+    volume, truth = ball()
+    with Session(volume, (1.6, 1, 1), device="cpu") as session:
+        session.box((3, 1, 1, 21, 19, 14))
+        session.wait()
+        assert iou(session.mask, truth) > 0.9
+        assert session.result().certified
+
+
+def test_an_object_may_fill_its_box():
+    """Then no voxel of the box is left for the background."""
+    volume = np.zeros(SHAPE)
+    volume[4:10, 5:15, 6:18] = 1
+    with Session(volume, device="cpu") as session:
+        session.box((6, 5, 4, 18, 15, 10))
+        session.wait()
+        np.testing.assert_array_equal(session.mask, volume > 0)
+
+
+@pytest.mark.parametrize("kind", ["bool", "integers", "probabilities"])
+def test_a_start_mask_is_a_hint(kind):
+    volume, truth = ball()
+    rough = np.roll(truth, 2, axis=2)
+    given = {"bool": rough, "integers": 7 * rough, "probabilities": 0.9 * rough}[kind]
+    with Session(volume, (1.6, 1, 1), device="cpu") as session:
+        session.start_from(given)
+        np.testing.assert_array_equal(session.mask, rough)  # until the worker has cut the volume
+        session.wait()
+        assert iou(session.mask, truth) > 0.95 > iou(rough, truth)
+        session.stroke([(12, 10)], 2, 0, slice=7)
+        assert not session.mask[7, 9:11, 11:13].any()
+        session.wait()
+        assert not session.mask[7, 9:11, 11:13].any()
+        assert session.result().certified
+
+
+def test_several_objects_with_a_start_mask():
+    volume, truth = ball()
+    with Session(volume, (1.6, 1, 1), device="cpu") as session:
+        session.start_from(truth)
+        session.stroke([(12, 10), (14, 10)], 1, 2, slice=7)
+        session.wait()
+        assert session.result().values == (0, 1, 2)
+        assert (session.labels[7, 9:11, 11:14] == 2).all()
+
+
+def test_boxes_and_start_masks_are_stored(tmp_path):
+    volume, truth = ball()
+    with Session(volume, device="cpu") as session:
+        session.box((3, 1, 1, 21, 19, 13))
+        session.start_from(truth)
+        session.wait()
+        session.save(tmp_path / "a.json", "ball.npy")
+        with Session.load(tmp_path / "a.json", volume, device="cpu") as loaded:
+            loaded.wait()
+            np.testing.assert_array_equal(loaded.labels, session.labels)
+            assert loaded.strokes[0] == {"kind": "box", "box": [3, 1, 1, 21, 19, 13]}
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [
+        ((1, 1, 5, 5), "six integers x0, y0, z0"),
+        ("123456", "six integers"),
+        ((0, 0, 0, 1, 1, np.nan), "six integers"),
+        ((0, 0, 0, 24, 20, 14), "covers the whole volume"),
+        ((30, 0, 0, 40, 9, 9), "contains no voxel of the volume, which is 24 wide, 20 high and 14 deep"),
+    ],
+)
+def test_bad_boxes(session, box, message):
+    with pytest.raises(InputError, match=message):
+        session.box(box)
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (np.zeros((3, 4, 5)), "shape \\(3, 4, 5\\), but the volume has"),
+        (np.zeros(SHAPE), "marks no object"),
+        (np.ones(SHAPE, bool), "covers the whole volume"),
+        (np.full(SHAPE, 2.0), "outside \\[0, 1\\]"),
+        (np.full(SHAPE, np.nan), "outside \\[0, 1\\]"),
+        (np.zeros(SHAPE, complex), "must hold booleans"),
+        ([[1], [2, 3]], "must be an array"),
+    ],
+)
+def test_bad_start_masks(session, mask, message):
+    with pytest.raises(InputError, match=message):
+        session.start_from(mask)
