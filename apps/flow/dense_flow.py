@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, to_rgb
 from apps.flow import LINKERS
+from apps.flow.frame import Frame
 from apps.motion.matches import Matches, check_matches
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -65,6 +66,7 @@ def flow(
     *,
     matches: Matches | None = None,
     linker: str = LINKERS[0],
+    fast: bool = False,
     device: DeviceName = "auto",
 ) -> Flow:
     """Compute the dense optical flow from one image to another.
@@ -78,6 +80,8 @@ def flow(
     linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
         How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
         small assignment problem per window (`apps.motion.windows`).
+    fast : bool, default False
+        Compute a less accurate flow in about a tenth of the time (`apps.flow.fast_flow`); not with "windows".
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
 
@@ -90,25 +94,38 @@ def flow(
     Raises
     ------
     InputError
-        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
+        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
+        combined with the linker "windows".
     """
-    from apps.flow.fusion import fuse
-    from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
-    from apps.flow.refine import pyramid, refine, resized
     from apps.motion.candidates import PADDED_SIDE
 
     first, second = check_frames(first, second)
     if matches is not None:
         check_matches(matches, first.shape[:2])
+    check_fast(fast, linker)
     if min(first.shape[:2]) < PADDED_SIDE:
-        return _padded_flow(first, second, matches, linker, device)
+        return _padded_flow(first, second, matches, linker, fast, device)
+    return flow_of_frames(Frame(first), Frame(second), matches=matches, linker=linker, fast=fast, device=device)
+
+
+def flow_of_frames(first: Frame, second: Frame, *, matches, linker: str, fast: bool, device) -> Flow:
+    """Return the flow of two frames that were checked; arguments as of `flow`."""
+    from apps.flow.fusion import fuse
+    from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
+    from apps.flow.refine import paired, refine, resized
+
     clock = Clock()
+    if fast:
+        from apps.flow.fast_flow import fast_flow
+
+        motion, valid, matches = fast_flow(first, second, matches, linker, device, clock)
+        return Flow(motion, valid, matches, clock.total())
     if matches is None:
-        matches = _sparse_matches(to_bytes(first), to_bytes(second), linker, device)
+        matches = _sparse_matches(first.bytes, second.bytes, linker, device)
     clock.charge("match")
-    levels = pyramid(first, second)
+    levels = paired(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
-    filled = _fill(levels[0], levels[middle], matches, clock)
+    filled = _fill(first, second, levels[middle], matches, clock)
     motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
     clock.charge("coarse")
     motion = fuse(levels[middle], motion, resized(filled, levels[middle].shape), device)
@@ -136,13 +153,13 @@ def _sparse_matches(first, second, linker: str, device) -> Matches:
     return match_stages(first, second, linker=linker, device=device).matches
 
 
-def _padded_flow(first, second, matches, linker, device) -> Flow:
+def _padded_flow(first, second, matches, linker, fast, device) -> Flow:
     """Compute the flow of frames with a short side, on frames padded by repeating their borders."""
     from apps.flow.refine import warp
     from apps.motion.candidates import padded
 
     height, width = first.shape[:2]
-    found = flow(padded(first), padded(second), matches=matches, linker=linker, device=device)
+    found = flow(padded(first), padded(second), matches=matches, linker=linker, fast=fast, device=device)
     cropped = np.ascontiguousarray(found.flow[:height, :width])
     _, inside = warp(second, cropped)
     ends = found.matches.first, found.matches.second
@@ -150,12 +167,12 @@ def _padded_flow(first, second, matches, linker, device) -> Flow:
     return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
 
 
-def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
+def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
     """Return the flow, at the size of `level`, filled from the sparse matches and from those found by propagation."""
     from apps.flow.fill import fill_flow
-    from apps.flow.propagate import propagate
+    from apps.flow.propagate import propagate_described
 
-    scale = np.array(level.shape[::-1]) / np.array(fine.shape[::-1])
+    scale = np.array(level.shape[::-1]) / np.array(one.shape[::-1])
 
     def reduced(points):
         return (points + 0.5) * scale - 0.5
@@ -166,7 +183,7 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
         directions = zip(level.lab, (ends, ends[::-1]), strict=True)
         guesses = [fill_flow(lab, *points, matches.confidence, INITIAL_NEIGHBOURS) for lab, points in directions]
         clock.charge("fill")
-    first, second = propagate(*fine.grey, *guesses)
+    first, second = propagate_described(one.descriptors, two.descriptors, one.shape, *guesses)
     clock.charge("propagate")
     if len(first) + len(matches) == 0:
         return np.zeros((*level.shape, 2), np.float32)
@@ -175,6 +192,12 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
     filled = fill_flow(level.lab[0], reduced(first), reduced(second), confidence)
     clock.charge("fill")
     return filled
+
+
+def check_fast(fast: bool, linker: str, name: str = "fast") -> None:
+    """Raise InputError for `fast` with a linker that it does not have; `name` is the option in the message."""
+    if fast and linker == "windows":
+        raise InputError(f"{name} links a grid of seeds and has no windows; pass another linker, or omit {name}")
 
 
 def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:

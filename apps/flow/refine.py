@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from apps.flow.frame import Frame, FrameLevel
 from apps.flow.median import confidence_of, weighted_median
 
 RATIO = 0.9  # size ratio of successive levels
@@ -39,19 +40,30 @@ class Level:
 
 def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
     """Return the pyramid levels of two RGB frames in [0, 1], finest first."""
+    return paired(Frame(first), Frame(second))
+
+
+def paired(first: Frame, second: Frame) -> list[Level]:
+    """Return the pyramid levels of two frames of the same size, finest first."""
+    return [level_of(*frames) for frames in zip(first.levels, second.levels, strict=True)]
+
+
+def level_of(first: FrameLevel, second: FrameLevel) -> Level:
+    """Return the level of two frames at one size."""
+    return Level((first.grey, second.grey), (first.lab, second.lab))
+
+
+def frame_pyramid(frame: Frame) -> list[FrameLevel]:
+    """Return the levels of one frame, finest first; grey is smoothed before it is reduced."""
     import cv2
 
-    lab = [cv2.cvtColor(frame, cv2.COLOR_RGB2LAB) for frame in (first, second)]
-    grey = [
-        cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) * 255, (0, 0), PRESMOOTHING_SIGMA) for f in (first, second)
-    ]
-    levels = [Level(tuple(grey), tuple(lab))]
+    lab = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2LAB)
+    levels = [FrameLevel(cv2.GaussianBlur(frame.grey, (0, 0), PRESMOOTHING_SIGMA), lab)]
     while True:
-        height, width = (round(side * RATIO) for side in levels[-1].shape)
+        height, width = (round(side * RATIO) for side in levels[-1].grey.shape)
         if min(height, width) <= MIN_SIDE:
             return levels
-        last = levels[-1]
-        levels.append(Level(*(tuple(cv2.resize(x, (width, height)) for x in kind) for kind in (last.grey, last.lab))))
+        levels.append(FrameLevel(*(cv2.resize(x, (width, height)) for x in levels[-1])))
 
 
 def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
@@ -65,7 +77,12 @@ def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: 
     return flow
 
 
-def variational(level: Level, flow: np.ndarray) -> np.ndarray:
+def variational(
+    level: Level,
+    flow: np.ndarray,
+    fixed_point_iterations: int = FIXED_POINT_ITERATIONS,
+    sor_iterations: int = SOR_ITERATIONS,
+) -> np.ndarray:
     """Return `flow` after one variational refinement."""
     import cv2
 
@@ -73,8 +90,8 @@ def variational(level: Level, flow: np.ndarray) -> np.ndarray:
     step.setAlpha(SMOOTHNESS_WEIGHT)
     step.setDelta(BRIGHTNESS_WEIGHT)
     step.setGamma(GRADIENT_WEIGHT)
-    step.setFixedPointIterations(FIXED_POINT_ITERATIONS)
-    step.setSorIterations(SOR_ITERATIONS)
+    step.setFixedPointIterations(fixed_point_iterations)
+    step.setSorIterations(sor_iterations)
     return step.calc(*level.grey, flow.copy())
 
 

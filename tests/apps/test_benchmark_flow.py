@@ -43,7 +43,7 @@ def test_tables(data, capsys):
     sparse = {row[1]: row for row in rows if row[0] == "Middlebury" and row[1] in benchmark.SPARSE}
     assert list(sparse) == list(benchmark.SPARSE)
     assert float(sparse["cutmatch, assignment"][4]) > 95
-    assert "2 fusion cuts, each checked ✓" in printed
+    assert "4 fusion cuts, each checked ✓" in printed
     assert int(printed.split(" assignments, each checked")[0].split()[-1]) >= 2
 
 

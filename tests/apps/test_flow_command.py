@@ -95,6 +95,20 @@ def test_matches_given_and_linker(files):
     assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
 
 
+def test_fast(files, capsys):
+    assert run(files, "one.png", "two.png", "--fast", "--truth", "truth.flo", "--json", files / "r.json") == 0
+    report = json.loads((files / "r.json").read_text("utf-8"))
+    assert report["truth"]["epe"] < 0.5
+    assert {"rest", "propagate", "fuse"} < set(report["seconds"])
+    assert report["matches"] == len(Matches.read(files / "out" / "one-matches.csv")) > 4
+    capsys.readouterr()
+    assert run(files, "one.png", "two.png", "--fast", "--linker", "windows") == 2
+    assert (
+        "--fast links a grid of seeds and has no windows; pass another linker, or omit --fast"
+        in capsys.readouterr().err
+    )
+
+
 def test_matches_window_by_window(files, monkeypatch):
     from apps.motion import windows
 
