@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.flow import LINKERS
-from apps.flow.frame import Frame
+from apps.flow.frame import Frame, for_both
 from apps.motion.matches import Matches, check_matches
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -97,23 +97,25 @@ def flow(
         If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
         combined with the linker "windows".
     """
-    from apps.motion.candidates import PADDED_SIDE
-
-    first, second = check_frames(first, second)
-    if matches is not None:
-        check_matches(matches, first.shape[:2])
-    check_fast(fast, linker)
-    if min(first.shape[:2]) < PADDED_SIDE:
-        return _padded_flow(first, second, matches, linker, fast, device)
-    return flow_of_frames(Frame(first), Frame(second), matches=matches, linker=linker, fast=fast, device=device)
+    frames = map(Frame, check_frames(first, second))
+    return flow_of_frames(*frames, matches=matches, linker=linker, fast=fast, device=device)
 
 
-def flow_of_frames(first: Frame, second: Frame, *, matches, linker: str, fast: bool, device) -> Flow:
-    """Return the flow of two frames that were checked; arguments as of `flow`."""
+def flow_of_frames(
+    first: Frame, second: Frame, *, matches: Matches | None, linker: str, fast: bool, device: DeviceName
+) -> Flow:
+    """Return the flow of two frames, which may be shared with other pairs; see `flow` for the arguments and errors."""
     from apps.flow.fusion import fuse
     from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
     from apps.flow.refine import paired, refine, resized
+    from apps.motion.candidates import PADDED_SIDE
 
+    check_sizes(first.shape, second.shape)
+    if matches is not None:
+        check_matches(matches, first.shape)
+    check_fast(fast, linker)
+    if min(first.shape) < PADDED_SIDE:
+        return _padded_flow(first.rgb, second.rgb, matches, linker, fast, device)
     clock = Clock()
     if fast:
         from apps.flow.fast_flow import fast_flow
@@ -121,7 +123,7 @@ def flow_of_frames(first: Frame, second: Frame, *, matches, linker: str, fast: b
         motion, valid, matches = fast_flow(first, second, matches, linker, device, clock)
         return Flow(motion, valid, matches, clock.total())
     if matches is None:
-        matches = _sparse_matches(first.bytes, second.bytes, linker, device)
+        matches = _sparse_matches(first, second, linker, device)
     clock.charge("match")
     levels = paired(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
@@ -140,17 +142,18 @@ def flow_of_frames(first: Frame, second: Frame, *, matches, linker: str, fast: b
     return Flow(motion, valid, matches, clock.total())
 
 
-def _sparse_matches(first, second, linker: str, device) -> Matches:
-    """Match two uint8 frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
+def _sparse_matches(first: Frame, second: Frame, linker: str, device) -> Matches:
+    """Match two frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
     if linker == "windows":
         from apps.motion.agreement import agrees_with_neighbours
         from apps.motion.windows import match_windows
 
-        found = match_windows(first, second, device=device).matches
+        found = match_windows(first.bytes, second.bytes, device=device).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
     from apps.motion.sparse import match_stages
 
-    return match_stages(first, second, linker=linker, device=device).matches
+    points = tuple(for_both(lambda frame: frame.seed_points, first, second))
+    return match_stages(first.bytes, second.bytes, linker=linker, seed_points=points, device=device).matches
 
 
 def _padded_flow(first, second, matches, linker, fast, device) -> Flow:
@@ -200,16 +203,21 @@ def check_fast(fast: bool, linker: str, name: str = "fast") -> None:
         raise InputError(f"{name} links a grid of seeds and has no windows; pass another linker, or omit {name}")
 
 
+def check_sizes(
+    first: tuple[int, int], second: tuple[int, int], names: tuple[str, str] = ("the first", "the second")
+) -> None:
+    """Raise InputError if the sizes (height, width) of two frames differ or are too small."""
+    if first != second:
+        raise InputError(
+            f"frames differ in size: {names[0]} is {first[1]}x{first[0]} pixels, {names[1]} "
+            f"{second[1]}x{second[0]}; pass frames of the same size"
+        )
+    if min(first) < MIN_SIDE:
+        raise InputError(f"frames are {first[1]}x{first[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}")
+
+
 def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
     """Return both frames as float32 RGB in [0, 1]; InputError if their sizes differ or are too small."""
     first, second = to_rgb(first, "first frame"), to_rgb(second, "second frame")
-    if first.shape != second.shape:
-        raise InputError(
-            f"frames differ in size: the first is {first.shape[1]}x{first.shape[0]} pixels, the second "
-            f"{second.shape[1]}x{second.shape[0]}; pass two frames of the same size"
-        )
-    if min(first.shape[:2]) < MIN_SIDE:
-        raise InputError(
-            f"frames are {first.shape[1]}x{first.shape[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}"
-        )
+    check_sizes(first.shape[:2], second.shape[:2])
     return first, second

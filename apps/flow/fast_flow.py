@@ -18,10 +18,10 @@ leaving a seed unlinked costs the square of MAX_RETURN.
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.flow.frame import Frame
+from apps.flow.frame import Frame, for_both
 from apps.flow.refine import Level
 from apps.motion.matches import Matches
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import kernel
 
 SEED_SCALE = 0.25  # size of the finest level of the seeds
 CANDIDATES = 4  # seeds of the second frame to which one of the first may be linked
@@ -47,10 +47,7 @@ def fast_flow(
     from apps.flow.fusion import fuse
     from apps.flow.refine import filtered, resized, unweighted_median, variational
 
-    def prepare(number):
-        (first, second)[number].coarse_descriptors(SEED_SCALE)
-
-    run_threads(prepare, 2) if thread_count() > 1 else [prepare(0), prepare(1)]
+    for_both(lambda frame: frame.coarse_descriptors(SEED_SCALE), first, second)
     rest = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST).calc(
         first.grey_bytes, second.grey_bytes, None
     )

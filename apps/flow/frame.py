@@ -2,11 +2,19 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from apps.common.images import to_bytes
+from apps.common.images import read_image, to_bytes, to_rgb
+from gridcut.device import run_threads, thread_count
+
+if TYPE_CHECKING:
+    from apps.motion.points import Points
+
+
+SEED_PIXELS = 100_000  # of the frame in which SIFT points are found: dense flow needs few
 
 
 class FrameLevel(NamedTuple):
@@ -50,6 +58,14 @@ class Frame:
         return self._once("grey bytes", lambda: np.uint8(self.grey + 0.5))
 
     @property
+    def seed_points(self) -> "Points":
+        """The SIFT points of `apps.motion.sparse`, of the frame at up to SEED_PIXELS pixels."""
+        from apps.motion.points import grey_frame
+        from apps.motion.sparse import seed_points_of
+
+        return self._once("seed points", lambda: seed_points_of(grey_frame(self.bytes), SEED_PIXELS))
+
+    @property
     def levels(self) -> list[FrameLevel]:
         """The pyramid of `apps.flow.refine`, finest first."""
         from apps.flow.refine import frame_pyramid
@@ -84,6 +100,61 @@ class Frame:
             if key not in self._kept:
                 self._kept[key] = compute()
             return self._kept[key]
+
+
+def for_both(compute: Callable[[Frame], Any], first: Frame, second: Frame) -> list:
+    """Return [compute(first), compute(second)], computed in two threads if this thread may use them."""
+    frames = first, second
+    return run_threads(lambda number: compute(frames[number]), 2) if thread_count() > 1 else list(map(compute, frames))
+
+
+class SharedFrame:
+    """A frame that is read when the first of its two pairs needs it, and kept for the other one.
+
+    Another process receives the source alone, a path or an array, and reads and computes everything itself.
+    """
+
+    def __init__(self, source: Path | np.ndarray):
+        self._source = source
+        self._frame: Frame | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Frame:
+        """Return the frame; InputError if it cannot be read."""
+        with self._lock:
+            if self._frame is None:
+                is_path = isinstance(self._source, Path)
+                self._frame = Frame(read_image(self._source, "frames") if is_path else to_rgb(self._source, "frames"))
+            return self._frame
+
+    def __reduce__(self):
+        return SharedFrame, (self._source,)
+
+
+class SharedPair:
+    """The two frames of a pair of a sequence."""
+
+    def __init__(self, first: SharedFrame, second: SharedFrame):
+        self.first, self.second = first, second
+
+    def __repr__(self) -> str:
+        return "SharedPair()"  # digests of a pair are made of its sources and of this text
+
+
+class SharedFrames:
+    """Makes the pairs of a sequence, in order; the second frame of a pair is the first of the next one.
+
+    Only the newest frame is kept here: the others live as long as their pairs.
+    """
+
+    def __init__(self):
+        self._source, self._frame = None, None
+
+    def pair(self, first: Path | np.ndarray, second: Path | np.ndarray) -> SharedPair:
+        """Return the pair of two sources, which are compared by identity."""
+        one = self._frame if self._frame is not None and self._source is first else SharedFrame(first)
+        self._source, self._frame = second, SharedFrame(second)
+        return SharedPair(one, self._frame)
 
 
 def _reduced(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:

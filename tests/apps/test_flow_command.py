@@ -281,7 +281,7 @@ def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
         none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
         return Flow(np.full((72, 96, 2), 600, np.float32), np.ones((72, 96), bool), none, {"total": 0.0})
 
-    monkeypatch.setattr("apps.flow.dense_flow.flow", far)
+    monkeypatch.setattr("apps.flow.dense_flow.flow_of_frames", far)
     assert run(files, "one.png", "two.png", "--format", "kitti") == 2
     assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
     assert not (files / "out").exists()
