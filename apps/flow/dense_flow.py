@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.flow import LINKERS
-from apps.flow.frame import Frame, for_both
+from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import GridResult
 
 MIN_SIDE = 16
@@ -122,8 +122,12 @@ def flow_of_frames(
 
         motion, valid, matches = fast_flow(first, second, matches, linker, device, clock)
         return Flow(motion, valid, matches, clock.total())
-    if matches is None:
-        matches = _sparse_matches(first, second, linker, device)
+
+    def match():
+        return _sparse_matches(first, second, linker, device) if matches is None else matches
+
+    # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
+    matches = while_preparing(match, first, second)
     clock.charge("match")
     levels = paired(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
@@ -183,8 +187,11 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
     guesses: list[np.ndarray | None] = [None, None]
     if len(matches) >= MIN_MATCHES:
         ends = reduced(matches.first), reduced(matches.second)
-        directions = zip(level.lab, (ends, ends[::-1]), strict=True)
-        guesses = [fill_flow(lab, *points, matches.confidence, INITIAL_NEIGHBOURS) for lab, points in directions]
+
+        def guess(direction):
+            return fill_flow(level.lab[direction], *ends[:: 1 - 2 * direction], matches.confidence, INITIAL_NEIGHBOURS)
+
+        guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
         clock.charge("fill")
     first, second = propagate_described(one.descriptors, two.descriptors, one.shape, *guesses)
     clock.charge("propagate")

@@ -32,8 +32,7 @@ class Frame:
 
     def __init__(self, rgb: np.ndarray):
         self.rgb = rgb
-        self._kept: dict = {}
-        self._lock = threading.RLock()
+        self._kept: dict[Any, _Kept] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,16 +95,34 @@ class Frame:
         return self._once(("lab", size), lambda: cv2.cvtColor(_reduced(self.rgb, size), cv2.COLOR_RGB2LAB))
 
     def _once(self, key, compute: Callable[[], Any]) -> Any:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = compute()
-            return self._kept[key]
+        kept = self._kept.setdefault(key, _Kept())
+        with kept.lock:
+            if not kept.is_computed:
+                kept.value, kept.is_computed = compute(), True
+            return kept.value
+
+
+class _Kept:
+    """One result of a frame, with a lock of its own: threads compute different results of a frame concurrently."""
+
+    __slots__ = ("is_computed", "lock", "value")
+
+    def __init__(self):
+        self.lock, self.is_computed, self.value = threading.Lock(), False, None
 
 
 def for_both(compute: Callable[[Frame], Any], first: Frame, second: Frame) -> list:
     """Return [compute(first), compute(second)], computed in two threads if this thread may use them."""
     frames = first, second
     return run_threads(lambda number: compute(frames[number]), 2) if thread_count() > 1 else list(map(compute, frames))
+
+
+def while_preparing(work: Callable[[], Any], first: Frame, second: Frame) -> Any:
+    """Return work(), while another thread computes the levels and descriptors of two frames, if there is one."""
+    if thread_count() == 1:
+        return work()
+    # The last worker of run_threads is the calling thread, whose limit of threads `work` observes.
+    return run_threads(lambda worker: work() if worker else (first.descriptors, second.descriptors), 2)[1]
 
 
 class SharedFrame:
