@@ -62,7 +62,7 @@ def main(argv):
     print(report)
     sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
     if options.clip >= MIN_CLIP:
-        sections.append(clip_table(options.clip, _Kept))
+        sections.append(clip_table(options.clip, Kept))
     return command.finish(report, "\n\n".join(sections), options.save)
 
 
@@ -120,7 +120,7 @@ def dense_table(cases, slow, repeats):
     methods = DENSE | (SLOW if slow else {})
     scores = {name: [] for name in methods}
     seconds = {name: [] for name in methods}
-    with _Kept(fusion, "fusion_minimum") as cuts:
+    with Kept(fusion, "fusion_minimum") as cuts:
         for method in (ours, fast):
             method(cases[0])  # compiles
         for case in cases:
@@ -150,7 +150,7 @@ def dense_table(cases, slow, repeats):
     return f"{text}{markdown([*columns, 's'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
 
 
-class _Kept:
+class Kept:
     """While open, keep the results of a solver that is called inside, to certify them when no clock runs."""
 
     def __init__(self, module, name):
@@ -204,7 +204,7 @@ SPARSE = {f"cutmatch, {linker}": by_linker(linker) for linker in LINKERS} | {"SI
 
 def sparse_table(cases):
     rows = []
-    with _Kept(assign, "solve") as assignments:
+    with Kept(assign, "solve") as assignments:
         for method in SPARSE.values():
             method(cases[0])
         for kind in dict.fromkeys(case.kind for case in cases):
