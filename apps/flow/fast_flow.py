@@ -1,4 +1,4 @@
-"""Dense flow in a tenth of a second: the stages of `apps.flow.dense_flow`, on fewer and smaller levels.
+"""Dense flow in an eighth of the time: the stages of `apps.flow.dense_flow`, on fewer and smaller levels.
 
 rest        OpenCV's dense inverse search [1] from zero motion, at the preset ULTRAFAST
 propagate   follow a grid of seeds at a quarter of the size, from each frame into the other (apps.flow.propagate)
@@ -8,9 +8,9 @@ fuse        choose the better of the two flows at each pixel, by an exact cut at
 refine      refine the fused flow up to MAX_SCALE of the size (apps.flow.refine); the flow is enlarged from there
 hidden, consistency   as in `apps.flow.dense_flow`, at half the size, before the last levels of refinement
 
-A seed of the first frame and a seed of the second agree if their motions cancel.  Each seed may be linked to the
-CANDIDATES seeds around the end of its motion; the cost of a pair is the square of what remains of the two motions, and
-leaving a seed unlinked costs the square of MAX_RETURN.
+A seed of the first frame and a seed of the second agree if their motions cancel.  Each seed may be linked to the four
+seeds around the end of its motion.  The cost of a pair is the square of the sum of the two motions, and leaving a seed
+unlinked costs the square of MAX_RETURN.
 
 [1] Kroeger et al. "Fast optical flow using dense inverse search." ECCV 2016.
 """
@@ -24,7 +24,6 @@ from apps.motion.matches import Matches
 from gridcut.device import kernel
 
 SEED_SCALE = 0.25  # size of the finest level of the seeds
-CANDIDATES = 4  # seeds of the second frame to which one of the first may be linked
 MAX_RETURN = 1.5  # pixels of that level: forward-backward error
 MAX_DEVIATION = 2.0  # pixels of that level: difference to the motion of a supporting neighbour
 MIN_SUPPORT = 4  # supporting neighbours, of eight
