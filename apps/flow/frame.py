@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 
 SEED_PIXELS = 100_000  # of the frame in which SIFT points are found: dense flow needs few
+RATIO = 0.9  # size ratio of successive levels of the pyramid
+MIN_SIDE = 25  # pixels, of its coarsest level
+PRESMOOTHING_SIGMA = 0.6  # pixels: smoothing of the frame before it is reduced
 
 
 class FrameLevel(NamedTuple):
@@ -67,9 +70,7 @@ class Frame:
     @property
     def levels(self) -> list[FrameLevel]:
         """The pyramid of `apps.flow.refine`, finest first."""
-        from apps.flow.refine import frame_pyramid
-
-        return self._once("levels", lambda: frame_pyramid(self))
+        return self._once("levels", lambda: _pyramid(self))
 
     @property
     def descriptors(self) -> list[np.ndarray]:
@@ -172,6 +173,18 @@ class SharedFrames:
         one = self._frame if self._frame is not None and self._source is first else SharedFrame(first)
         self._source, self._frame = second, SharedFrame(second)
         return SharedPair(one, self._frame)
+
+
+def _pyramid(frame: Frame) -> list[FrameLevel]:
+    import cv2
+
+    lab = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2LAB)
+    levels = [FrameLevel(cv2.GaussianBlur(frame.grey, (0, 0), PRESMOOTHING_SIGMA), lab)]
+    while True:
+        height, width = (round(side * RATIO) for side in levels[-1].grey.shape)
+        if min(height, width) <= MIN_SIDE:
+            return levels
+        levels.append(FrameLevel(*(cv2.resize(x, (width, height)) for x in levels[-1])))
 
 
 def _reduced(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:

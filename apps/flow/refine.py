@@ -15,9 +15,6 @@ import numpy as np
 from apps.flow.frame import Frame, FrameLevel
 from apps.flow.median import confidence_of, weighted_median
 
-RATIO = 0.9  # size ratio of successive levels
-MIN_SIDE = 25  # pixels
-PRESMOOTHING_SIGMA = 0.6  # pixels: smoothing of the frames before they are reduced
 SMOOTHNESS_WEIGHT = 2.0
 BRIGHTNESS_WEIGHT = 0.3  # of grey values
 GRADIENT_WEIGHT = 5 / 3
@@ -51,19 +48,6 @@ def paired(first: Frame, second: Frame) -> list[Level]:
 def level_of(first: FrameLevel, second: FrameLevel) -> Level:
     """Return the level of two frames at one size."""
     return Level((first.grey, second.grey), (first.lab, second.lab))
-
-
-def frame_pyramid(frame: Frame) -> list[FrameLevel]:
-    """Return the levels of one frame, finest first; grey is smoothed before it is reduced."""
-    import cv2
-
-    lab = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2LAB)
-    levels = [FrameLevel(cv2.GaussianBlur(frame.grey, (0, 0), PRESMOOTHING_SIGMA), lab)]
-    while True:
-        height, width = (round(side * RATIO) for side in levels[-1].grey.shape)
-        if min(height, width) <= MIN_SIDE:
-            return levels
-        levels.append(FrameLevel(*(cv2.resize(x, (width, height)) for x in levels[-1])))
 
 
 def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
