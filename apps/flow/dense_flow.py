@@ -107,7 +107,8 @@ def flow_of_frames(
     """Return the flow of two frames, which may be shared with other pairs; see `flow` for the arguments and errors."""
     from apps.flow.fusion import fuse
     from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
-    from apps.flow.refine import paired, refine, resized
+    from apps.flow.refine import paired, refine
+    from apps.flow.resizing import resized
     from apps.motion.candidates import PADDED_SIDE
 
     check_sizes(first.shape, second.shape)

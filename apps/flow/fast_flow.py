@@ -44,7 +44,8 @@ def fast_flow(
 
     from apps.flow.fill import fill_flow
     from apps.flow.fusion import fuse
-    from apps.flow.refine import filtered, resized, unweighted_median, variational
+    from apps.flow.refine import filtered, unweighted_median, variational
+    from apps.flow.resizing import resized
 
     for_both(lambda frame: frame.coarse_descriptors(SEED_SCALE), first, second)
     rest = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST).calc(

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from numpy.typing import ArrayLike
 
@@ -43,7 +44,7 @@ def flow_sequence(
         As `flow`; the message names the frame.
     """
     check_fast(fast, linker)
-    settings = {"matches": None, "linker": linker, "fast": fast, "device": device}
+    flow_of_pair = partial(flow_of_frames, matches=None, linker=linker, fast=fast, device=device)
     threads = max(1, thread_count() // PAIRS_AT_ONCE)
     pairs = min(PAIRS_AT_ONCE, thread_count())
     pending: deque = deque()
@@ -55,7 +56,7 @@ def flow_sequence(
                 frame = Frame(to_rgb(pixels, f"frame {number}"))
                 if last is not None:
                     check_sizes(last.shape, frame.shape, (f"frame {number - 1}", f"frame {number}"))
-                    pending.append(pool.submit(flow_of_frames, last, frame, **settings))
+                    pending.append(pool.submit(flow_of_pair, last, frame))
                     if len(pending) > pairs:
                         yield pending.popleft().result()
                 last = frame

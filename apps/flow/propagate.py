@@ -124,7 +124,7 @@ def _described(grey: np.ndarray) -> np.ndarray:
 
 def _follow(pairs, guess, seed):
     """Return columns and rows of the seeds on the finest level, and their motion, (rows, columns, 2) float32."""
-    from apps.flow.refine import resized
+    from apps.flow.resizing import resized
 
     height, width, _ = pairs[0][0].shape
     x = np.arange(SEED_SPACING // 2, width, SEED_SPACING)

@@ -14,6 +14,7 @@ import numpy as np
 
 from apps.flow.frame import Frame, FrameLevel
 from apps.flow.median import confidence_of, weighted_median
+from apps.flow.resizing import resized
 
 SMOOTHNESS_WEIGHT = 2.0
 BRIGHTNESS_WEIGHT = 0.3  # of grey values
@@ -100,15 +101,3 @@ def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     x, y = target[..., 0], target[..., 1]
     return warped, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
-
-
-def resized(flow: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Resize a flow and scale its vectors accordingly."""
-    import cv2
-
-    height, width = flow.shape[:2]
-    if (height, width) == tuple(shape):
-        return flow
-    area = shape[0] * shape[1] < 0.5 * height * width
-    small = cv2.resize(flow, (shape[1], shape[0]), interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
-    return small * np.float32([shape[1] / width, shape[0] / height])
