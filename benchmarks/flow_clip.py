@@ -10,7 +10,7 @@ import numpy as np
 
 from apps.flow import fusion
 from apps.flow.dense_flow import flow
-from apps.flow.flow_sequence import flow_sequence
+from apps.flow.sequence_flow import flow_sequence
 from benchmarks.table import markdown
 
 HEIGHT, WIDTH = 480, 640

@@ -1,5 +1,5 @@
 from .dense_flow import Flow, flow
-from .flow_sequence import flow_sequence
+from .sequence_flow import flow_sequence
 
 LINKERS: tuple[str, ...]
 

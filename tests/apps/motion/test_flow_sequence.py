@@ -111,3 +111,11 @@ def test_pairs_share_the_frame_between_them(frames, tmp_path):
     assert repr(copied) == repr(one)
     with pytest.raises(InputError, match="no file"):
         SharedFrame(tmp_path / "gone.png").get()
+
+
+def test_the_name_stays_that_of_the_function(frames):
+    """A module of the same name would replace it as soon as the function has been loaded."""
+    import apps.flow
+
+    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
+    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
