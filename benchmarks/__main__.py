@@ -24,6 +24,7 @@ NAMES = (
     "small",
     "stereo",
     "superpixels",
+    "track",
     "video",
     "volume",
 )

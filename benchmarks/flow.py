@@ -8,8 +8,9 @@ Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA i
 
 Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
 truth, and seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
-share of cells of 16 pixels with a correct point.  Every assignment, and the cut of the fusion, is certified before its
-row is printed.  Methods run alternately on each pair, after one untimed call; seconds are the median of --repeats.
+share of cells of 16 pixels with a correct point.  Clip (benchmarks/flow_clip.py): EPE and seconds per pair, each pair
+alone and in a sequence.  Every assignment, and the cut of the fusion, is certified before its row is printed.  Methods
+run alternately on each pair, after one untimed call; seconds are the median of --repeats.
 """
 
 import time
@@ -27,10 +28,12 @@ from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.linking import LINKERS
 from apps.motion.sparse import match_stages
 from benchmarks import command
+from benchmarks.flow_clip import clip_table
 from benchmarks.table import header, markdown
 
 RIGHT = 3.0  # pixels
 CELL = 16
+MIN_CLIP = 3  # frames
 RATIO = 0.8  # of the mutual SIFT matches
 
 
@@ -58,6 +61,8 @@ def main(argv):
     report = header("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
     print(report)
     sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
+    if options.clip >= MIN_CLIP:
+        sections.append(clip_table(options.clip, Kept))
     return command.finish(report, "\n\n".join(sections), options.save)
 
 
@@ -87,6 +92,10 @@ def ours(case):
     return flow(case.first, case.second, device="cpu").flow
 
 
+def fast(case):
+    return flow(case.first, case.second, fast=True, device="cpu").flow
+
+
 def dis(case):
     return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(*_grey(case), None)
 
@@ -102,7 +111,7 @@ def tv_l1(case):
     return np.dstack([columns, rows])
 
 
-DENSE = {"cutmatch": ours, "cv2 DIS medium": dis, "cv2 Farneback": farneback}
+DENSE = {"cutmatch": ours, "cutmatch --fast": fast, "cv2 DIS medium": dis, "cv2 Farneback": farneback}
 SLOW = {"skimage TV-L1": tv_l1}
 
 
@@ -111,8 +120,9 @@ def dense_table(cases, slow, repeats):
     methods = DENSE | (SLOW if slow else {})
     scores = {name: [] for name in methods}
     seconds = {name: [] for name in methods}
-    with _Kept(fusion, "fusion_minimum") as cuts:
-        ours(cases[0])  # compiles
+    with Kept(fusion, "fusion_minimum") as cuts:
+        for method in (ours, fast):
+            method(cases[0])  # compiles
         for case in cases:
             for name, method in methods.items():
                 taken = []
@@ -140,7 +150,7 @@ def dense_table(cases, slow, repeats):
     return f"{text}{markdown([*columns, 's'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
 
 
-class _Kept:
+class Kept:
     """While open, keep the results of a solver that is called inside, to certify them when no clock runs."""
 
     def __init__(self, module, name):
@@ -194,7 +204,7 @@ SPARSE = {f"cutmatch, {linker}": by_linker(linker) for linker in LINKERS} | {"SI
 
 def sparse_table(cases):
     rows = []
-    with _Kept(assign, "solve") as assignments:
+    with Kept(assign, "solve") as assignments:
         for method in SPARSE.values():
             method(cases[0])
         for kind in dict.fromkeys(case.kind for case in cases):
@@ -236,5 +246,6 @@ def _parser():
     parser = command.parser("flow", __doc__, "flow-cpu")
     command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
     parser.add_argument("--slow", action="store_true", help="also run scikit-image's TV-L1")
+    parser.add_argument("--clip", type=int, default=100, metavar="N", help="frames of the clip (default: 100; 0: none)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
     return parser

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.images import InputError, to_rgb
 from apps.flow import LINKERS
+from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import GridResult
 
 MIN_SIDE = 16
@@ -65,6 +66,7 @@ def flow(
     *,
     matches: Matches | None = None,
     linker: str = LINKERS[0],
+    fast: bool = False,
     device: DeviceName = "auto",
 ) -> Flow:
     """Compute the dense optical flow from one image to another.
@@ -78,6 +80,8 @@ def flow(
     linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
         How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
         small assignment problem per window (`apps.motion.windows`).
+    fast : bool, default False
+        Compute a less accurate flow in about an eighth of the time (`apps.flow.fast_flow`); not with "windows".
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
 
@@ -90,25 +94,45 @@ def flow(
     Raises
     ------
     InputError
-        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
+        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
+        combined with the linker "windows".
     """
+    frames = map(Frame, check_frames(first, second))
+    return flow_of_frames(*frames, matches=matches, linker=linker, fast=fast, device=device)
+
+
+def flow_of_frames(
+    first: Frame, second: Frame, *, matches: Matches | None, linker: str, fast: bool, device: DeviceName
+) -> Flow:
+    """Return the flow of two frames, which may be shared with other pairs; see `flow` for the arguments and errors."""
     from apps.flow.fusion import fuse
     from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
-    from apps.flow.refine import pyramid, refine, resized
+    from apps.flow.refine import paired, refine
+    from apps.flow.resizing import resized
     from apps.motion.candidates import PADDED_SIDE
 
-    first, second = check_frames(first, second)
+    check_sizes(first.shape, second.shape)
     if matches is not None:
-        check_matches(matches, first.shape[:2])
-    if min(first.shape[:2]) < PADDED_SIDE:
-        return _padded_flow(first, second, matches, linker, device)
+        check_matches(matches, first.shape)
+    check_fast(fast, linker)
+    if min(first.shape) < PADDED_SIDE:
+        return _padded_flow(first.rgb, second.rgb, matches, linker, fast, device)
     clock = Clock()
-    if matches is None:
-        matches = _sparse_matches(to_bytes(first), to_bytes(second), linker, device)
+    if fast:
+        from apps.flow.fast_flow import fast_flow
+
+        motion, valid, matches = fast_flow(first, second, matches, linker, device, clock)
+        return Flow(motion, valid, matches, clock.total())
+
+    def match():
+        return _sparse_matches(first, second, linker, device) if matches is None else matches
+
+    # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
+    matches = while_preparing(match, first, second)
     clock.charge("match")
-    levels = pyramid(first, second)
+    levels = paired(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
-    filled = _fill(levels[0], levels[middle], matches, clock)
+    filled = _fill(first, second, levels[middle], matches, clock)
     motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
     clock.charge("coarse")
     motion = fuse(levels[middle], motion, resized(filled, levels[middle].shape), device)
@@ -123,26 +147,27 @@ def flow(
     return Flow(motion, valid, matches, clock.total())
 
 
-def _sparse_matches(first, second, linker: str, device) -> Matches:
-    """Match two uint8 frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
+def _sparse_matches(first: Frame, second: Frame, linker: str, device) -> Matches:
+    """Match two frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
     if linker == "windows":
         from apps.motion.agreement import agrees_with_neighbours
         from apps.motion.windows import match_windows
 
-        found = match_windows(first, second, device=device).matches
+        found = match_windows(first.bytes, second.bytes, device=device).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
     from apps.motion.sparse import match_stages
 
-    return match_stages(first, second, linker=linker, device=device).matches
+    points = tuple(for_both(lambda frame: frame.seed_points, first, second))
+    return match_stages(first.bytes, second.bytes, linker=linker, seed_points=points, device=device).matches
 
 
-def _padded_flow(first, second, matches, linker, device) -> Flow:
+def _padded_flow(first, second, matches, linker, fast, device) -> Flow:
     """Compute the flow of frames with a short side, on frames padded by repeating their borders."""
     from apps.flow.refine import warp
     from apps.motion.candidates import padded
 
     height, width = first.shape[:2]
-    found = flow(padded(first), padded(second), matches=matches, linker=linker, device=device)
+    found = flow(padded(first), padded(second), matches=matches, linker=linker, fast=fast, device=device)
     cropped = np.ascontiguousarray(found.flow[:height, :width])
     _, inside = warp(second, cropped)
     ends = found.matches.first, found.matches.second
@@ -150,12 +175,12 @@ def _padded_flow(first, second, matches, linker, device) -> Flow:
     return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
 
 
-def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
+def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
     """Return the flow, at the size of `level`, filled from the sparse matches and from those found by propagation."""
     from apps.flow.fill import fill_flow
-    from apps.flow.propagate import propagate
+    from apps.flow.propagate import propagate_described
 
-    scale = np.array(level.shape[::-1]) / np.array(fine.shape[::-1])
+    scale = np.array(level.shape[::-1]) / np.array(one.shape[::-1])
 
     def reduced(points):
         return (points + 0.5) * scale - 0.5
@@ -163,10 +188,13 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
     guesses: list[np.ndarray | None] = [None, None]
     if len(matches) >= MIN_MATCHES:
         ends = reduced(matches.first), reduced(matches.second)
-        directions = zip(level.lab, (ends, ends[::-1]), strict=True)
-        guesses = [fill_flow(lab, *points, matches.confidence, INITIAL_NEIGHBOURS) for lab, points in directions]
+
+        def guess(direction):
+            return fill_flow(level.lab[direction], *ends[:: 1 - 2 * direction], matches.confidence, INITIAL_NEIGHBOURS)
+
+        guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
         clock.charge("fill")
-    first, second = propagate(*fine.grey, *guesses)
+    first, second = propagate_described(one.descriptors, two.descriptors, one.shape, *guesses)
     clock.charge("propagate")
     if len(first) + len(matches) == 0:
         return np.zeros((*level.shape, 2), np.float32)
@@ -177,16 +205,27 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
     return filled
 
 
+def check_fast(fast: bool, linker: str, name: str = "fast") -> None:
+    """Raise InputError for `fast` with a linker that it does not have; `name` is the option in the message."""
+    if fast and linker == "windows":
+        raise InputError(f"{name} links a grid of seeds and has no windows; pass another linker, or omit {name}")
+
+
+def check_sizes(
+    first: tuple[int, int], second: tuple[int, int], names: tuple[str, str] = ("the first", "the second")
+) -> None:
+    """Raise InputError if the sizes (height, width) of two frames differ or are too small."""
+    if first != second:
+        raise InputError(
+            f"frames differ in size: {names[0]} is {first[1]}x{first[0]} pixels, {names[1]} "
+            f"{second[1]}x{second[0]}; pass frames of the same size"
+        )
+    if min(first) < MIN_SIDE:
+        raise InputError(f"frames are {first[1]}x{first[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}")
+
+
 def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
     """Return both frames as float32 RGB in [0, 1]; InputError if their sizes differ or are too small."""
     first, second = to_rgb(first, "first frame"), to_rgb(second, "second frame")
-    if first.shape != second.shape:
-        raise InputError(
-            f"frames differ in size: the first is {first.shape[1]}x{first.shape[0]} pixels, the second "
-            f"{second.shape[1]}x{second.shape[0]}; pass two frames of the same size"
-        )
-    if min(first.shape[:2]) < MIN_SIDE:
-        raise InputError(
-            f"frames are {first.shape[1]}x{first.shape[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}"
-        )
+    check_sizes(first.shape[:2], second.shape[:2])
     return first, second

@@ -16,7 +16,7 @@ a model of few or collinear matches falls back to their mean motion, and its ext
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads, thread_count
 
 FLAT_LENGTH = 0.3  # step length without contrast
 EDGE_LENGTH = 6.0  # additional step length per Lab unit of gradient
@@ -26,6 +26,7 @@ SCALE_RANK = 15  # the weights' scale is the median length to the neighbour of t
 REWEIGHTINGS = 2
 RESIDUAL_SCALE = 1.0  # pixels: residual at which a match has half its weight
 EXPECTED_SLOPE = 0.05  # pixels of motion per pixel
+MIN_MATCHES_PER_THREAD = 128
 INFINITY = np.float32(1e9)
 
 
@@ -71,7 +72,8 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
     scale = max(float(np.median(length[:, min(SCALE_RANK, length.shape[1]) - 1])), 1e-6)
     models = np.empty((len(x), 6))
     prior = (RESIDUAL_SCALE / EXPECTED_SLOPE) ** 2
-    fit_kernel(first.astype(np.float64), motion.astype(np.float64), weight, index, length, scale, prior, models)
+    arrays = first.astype(np.float64), motion.astype(np.float64), weight, index, length, scale, prior
+    _in_parts(lambda begin, end: fit_kernel(begin, end, *arrays, models), len(x))
     flow = np.empty((height, width, 2), np.float32)
     paint_kernel(cell, models, flow)
     return flow
@@ -105,8 +107,15 @@ def _nearest_matches(step, distance, cell, count, neighbours):
     target = np.concatenate([high, low])[order]
     index = np.full((count, neighbours), -1, np.int32)
     found = np.zeros((count, neighbours), np.float32)
-    nearest_kernel(start, target, np.concatenate([length, length])[order], index, found)
+    length = np.concatenate([length, length])[order]
+    _in_parts(lambda begin, end: nearest_kernel(begin, end, start, target, length, index, found), count)
     return index, found
+
+
+def _in_parts(work, count: int) -> None:
+    """Call work(begin, end) on parts of 0 to `count`, one per thread."""
+    threads = min(thread_count(), 1 + count // MIN_MATCHES_PER_THREAD)
+    run_threads(lambda k: work(count * k // threads, count * (k + 1) // threads), threads)
 
 
 @kernel
@@ -157,8 +166,8 @@ def adjacency_kernel(step, distance, cell, ends, length):
 
 
 @kernel
-def nearest_kernel(start, target, length, index, found):
-    """Find the nearest nodes of each node of a CSR graph: Dijkstra from each node, stopped after K nodes.
+def nearest_kernel(begin, end, start, target, length, index, found):
+    """Find the nearest nodes of nodes begin to end of a CSR graph: Dijkstra from each node, stopped after K nodes.
 
     `index` must be filled with -1.
     """
@@ -168,7 +177,7 @@ def nearest_kernel(start, target, length, index, found):
     done = np.full(N, -1, np.int32)
     keys = np.empty(64 * K + 64, np.float32)  # binary heap; entries that do not fit are dropped
     nodes = np.empty(keys.size, np.int32)
-    for source in range(N):
+    for source in range(begin, end):
         keys[0], nodes[0], n, k = np.float32(0.0), source, 1, 0
         shortest[source], seen[source] = np.float32(0.0), source
         while n > 0 and k < K:
@@ -205,15 +214,17 @@ def nearest_kernel(start, target, length, index, found):
 
 
 @kernel
-def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
-    """Fit the affine motion around each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y, v = d + e x + f y.
+def fit_kernel(begin, end, first, motion, confidence, index, length, scale, prior, models):
+    """Fit the affine motion around matches begin to end.
+
+    models[s] = (a, b, c, d, e, f): u = a + b x + c y, v = d + e x + f y.
 
     `prior`, in square pixels, is added to the diagonal of the weighted scatter matrix of the points.
     """
-    N, K = index.shape
+    K = index.shape[1]
     initial = np.empty(K)
     weight = np.empty(K)
-    for s in range(N):
+    for s in range(begin, end):
         count = 0
         while count < K and index[s, count] >= 0:
             initial[count] = np.exp(-length[s, count] / scale) * confidence[index[s, count]]

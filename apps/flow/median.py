@@ -13,7 +13,7 @@ the surface they belong to [1].
 
 import numpy as np
 
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 
 RADIUS = 7  # pixels, of the window
 ROW_STEP = 2  # only every second row of the window is read
@@ -26,6 +26,10 @@ CONVERGENCE_SIGMA = 0.3  # pixels per pixel
 RESIDUAL_SIGMA = 15.0  # Lab units
 MEDIAN_TOLERANCE = np.float32(0.01)  # pixels: the bisection for the median stops at this width
 WEIGHT_UNIT = 2**16  # integer weight that stands for 1
+# A window is read as ROWS rows of SPAN pixels: a whole number of vectors, of which the last column has no weight.
+FIRST_ROW = RADIUS % ROW_STEP
+ROWS = 2 * (RADIUS // ROW_STEP) + 1
+SPAN = 2 * RADIUS + 2
 
 
 def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -33,22 +37,31 @@ def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -
     import cv2
 
     mask = near_edges(flow)
-    planes = [np.ascontiguousarray(np.moveaxis(pixels, 2, 0), np.float32) for pixels in (lab, flow)]
+    flow_planes = [np.ascontiguousarray(flow[..., i]) for i in range(2)]
     window = np.ones((2 * RADIUS + 1, 2 * RADIUS + 1), np.uint8)
-    low, high = (np.stack([extreme(plane, window) for plane in planes[1]]) for extreme in (cv2.erode, cv2.dilate))
+    low, high = (np.stack([extreme(plane, window) for plane in flow_planes]) for extreme in (cv2.erode, cv2.dilate))
+    lab_planes = [np.ascontiguousarray(lab[..., i], np.float32) for i in range(3)]
+    padded = [np.stack([_padded(plane) for plane in planes]) for planes in (lab_planes, flow_planes)]
+    padded_confidence = _padded(np.float32(confidence))
     offsets = np.arange(-RADIUS, RADIUS + 1) ** 2
-    spatial_weight = (WEIGHT_UNIT * np.exp(-(offsets[:, None] + offsets) / (2 * SPATIAL_SIGMA * SPATIAL_SIGMA))).astype(
-        np.float32
-    )
+    spatial_weight = np.zeros((2 * RADIUS + 1, SPAN), np.float32)
+    spatial_weight[:, :-1] = WEIGHT_UNIT * np.exp(-(offsets[:, None] + offsets) / (2 * SPATIAL_SIGMA * SPATIAL_SIGMA))
     filtered = flow.copy()
     workers = min(thread_count(), len(flow))
 
     def work(worker):
         # Interleaved rows, since edges are not spread evenly over the frame.
-        median_kernel(*planes, confidence, mask, low, high, spatial_weight, worker, workers, filtered)
+        median_kernel(*padded, padded_confidence, mask, low, high, spatial_weight, worker, workers, filtered)
 
     run_threads(work, workers)
     return filtered
+
+
+def _padded(plane: np.ndarray) -> np.ndarray:
+    """Surround a plane by zeros, so that every window is inside; a confidence of 0 gives them no weight."""
+    import cv2
+
+    return cv2.copyMakeBorder(plane, RADIUS, RADIUS, RADIUS, RADIUS + 1, cv2.BORDER_CONSTANT, value=0)
 
 
 def near_edges(flow: np.ndarray) -> np.ndarray:
@@ -80,50 +93,92 @@ def confidence_of(flow: np.ndarray, lab: np.ndarray, warped: np.ndarray, inside:
 
 @kernel
 def median_kernel(lab, flow, confidence, mask, low, high, spatial_weight, first, step, filtered):
-    """Filter rows first, first + step, ...; `lab` and `flow` are planes (C, H, W).
+    """Filter rows first, first + step, ...; `lab`, `flow` and `confidence` are padded planes (C, H, W) and (H, W).
 
     `low` and `high` are the minimum and maximum of the flow in each window.
 
-    Weights are integers and are summed in simple loops, which the compiler vectorises.
+    Weights are integers and are summed in loops over SPAN pixels, which the compiler vectorises.
     """
     H, W = mask.shape
-    R = (spatial_weight.shape[0] - 1) // 2
-    value = np.empty(spatial_weight.size, np.float32)
-    weight = np.empty(spatial_weight.size, np.int32)
-    per_square = np.float32(1.0 / (4.0 * COLOUR_SCALE * COLOUR_SCALE))
+    value = np.empty(ROWS * SPAN, np.float32)
+    weight = np.empty(ROWS * SPAN, np.int32)
     for y in range(first, H, step):
-        top, bottom = y - ROW_STEP * (min(R, y) // ROW_STEP), y + ROW_STEP * (min(R, H - 1 - y) // ROW_STEP) + 1
         for x in range(W):
-            if not mask[y, x]:
-                continue
-            left, right = max(0, x - R), min(W, x + R + 1)
-            L, A, B = lab[0, y, x], lab[1, y, x], lab[2, y, x]
-            columns = right - left
-            n = columns * ((bottom - 1 - top) // ROW_STEP + 1)
-            for j in range(top, bottom, ROW_STEP):
-                row = (j - top) // ROW_STEP * columns
-                for i in range(columns):
-                    dl, da, db = lab[0, j, left + i] - L, lab[1, j, left + i] - A, lab[2, j, left + i] - B
-                    similarity = max(np.float32(1.0) - (dl * dl + da * da + db * db) * per_square, np.float32(0.0))
-                    location_weight = spatial_weight[j - y + R, left + i - x + R] * confidence[j, left + i]
-                    weight[row + i] = np.int32(similarity * similarity * location_weight)
-            whole = np.int64(0)
-            for k in range(n):
-                whole += weight[k]
-            half = whole // 2
-            for c in range(2):
-                for j in range(top, bottom, ROW_STEP):
-                    row = (j - top) // ROW_STEP * columns
-                    for i in range(columns):
-                        value[row + i] = flow[c, j, left + i]
-                lower, upper = low[c, y, x], high[c, y, x]
-                while upper - lower > MEDIAN_TOLERANCE:
-                    middle = np.float32(0.5) * (lower + upper)
-                    total = np.int32(0)
-                    for k in range(n):
-                        total = np.int32(total + (weight[k] if value[k] <= middle else np.int32(0)))
-                    if total <= half:
-                        lower = middle
-                    else:
-                        upper = middle
-                filtered[y, x, c] = np.float32(0.5) * (lower + upper)
+            if mask[y, x]:
+                window_weights(lab, confidence, spatial_weight, y, x, weight)
+                half = sum_of(weight) // 2
+                for c in range(2):
+                    window_values(flow[c], y, x, value)
+                    filtered[y, x, c] = median_between(weight, value, half, low[c, y, x], high[c, y, x])
+
+
+@inner_kernel
+def window_weights(lab, confidence, spatial_weight, y, x, weight):
+    """Write the weights of the window around (y, x), row by row."""
+    L, A, B = lab[0, y + RADIUS, x + RADIUS], lab[1, y + RADIUS, x + RADIUS], lab[2, y + RADIUS, x + RADIUS]
+    for k in range(ROWS):
+        row = FIRST_ROW + ROW_STEP * k
+        j, right = y + row, x + SPAN
+        row_weights(
+            (L, A, B),
+            lab[0, j, x:right],
+            lab[1, j, x:right],
+            lab[2, j, x:right],
+            confidence[j, x:right],
+            spatial_weight[row],
+            weight[SPAN * k : SPAN * (k + 1)],
+        )
+
+
+@inner_kernel
+def row_weights(colour, light, green_red, blue_yellow, confidence, spatial_weight, weight):
+    """Write the weights of one row of a window."""
+    L, A, B = colour
+    per_square = np.float32(1.0 / (4.0 * COLOUR_SCALE * COLOUR_SCALE))
+    for i in range(SPAN):
+        dl, da, db = light[i] - L, green_red[i] - A, blue_yellow[i] - B
+        similarity = max(np.float32(1.0) - (dl * dl + da * da + db * db) * per_square, np.float32(0.0))
+        weight[i] = np.int32(similarity * similarity * (spatial_weight[i] * confidence[i]))
+
+
+@inner_kernel
+def window_values(plane, y, x, value):
+    """Copy the window around (y, x) of a padded plane, row by row."""
+    for k in range(ROWS):
+        copy_row(plane[y + FIRST_ROW + ROW_STEP * k, x : x + SPAN], value[SPAN * k : SPAN * (k + 1)])
+
+
+@inner_kernel
+def copy_row(source, target):
+    for i in range(SPAN):
+        target[i] = source[i]
+
+
+@inner_kernel
+def median_between(weight, value, half, lower, upper):
+    """Bisect [lower, upper] for the value up to which the weights sum to `half`."""
+    while upper - lower > MEDIAN_TOLERANCE:
+        middle = np.float32(0.5) * (lower + upper)
+        if weight_up_to(weight, value, middle) <= half:
+            lower = middle
+        else:
+            upper = middle
+    return np.float32(0.5) * (lower + upper)
+
+
+@inner_kernel
+def sum_of(weight):
+    """Sum all weights; at most ROWS * SPAN * WEIGHT_UNIT, so int32 is enough."""
+    total = np.int32(0)
+    for k in range(weight.size):
+        total = np.int32(total + weight[k])
+    return total
+
+
+@inner_kernel
+def weight_up_to(weight, value, limit):
+    """Sum the weights of the values up to a limit."""
+    total = np.int32(0)
+    for k in range(weight.size):
+        total = np.int32(total + (weight[k] if value[k] <= limit else np.int32(0)))
+    return total

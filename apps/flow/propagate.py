@@ -11,6 +11,8 @@ not rotated; their distance is the sum of absolute differences.
 [1] Hu, Song, Li. "Efficient coarse-to-fine PatchMatch for large displacement optical flow." CVPR 2016.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel, run_threads, thread_count
@@ -36,35 +38,71 @@ def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None,
 
     `forward` and `backward` are initial flows (H, W, 2) from the first and from the second frame, or None.
     """
-    levels = [(_described(a), _described(b)) for a, b in _reduced(first, second)]
+    return propagate_described(described(first), described(second), first.shape, forward, backward)
+
+
+def propagate_described(first: list, second: list, shape: tuple[int, int], forward, backward):
+    """Return what `propagate` returns, from the descriptors (`described`) of both frames of shape (H, W)."""
+    seeds = follow_both(first, second, forward, backward)
+    good = mutual_kernel(
+        seeds.x,
+        seeds.y,
+        seeds.motion,
+        seeds.back_motion,
+        np.float32(RETURN_TOLERANCE),
+        np.float32(MAX_DEVIATION),
+        MIN_SUPPORT,
+    )
+    return seeds.ends(good, shape)
+
+
+class Seeds(NamedTuple):
+    """The grid of seeds of the finest level, the same in both frames, and the motion that each seed follows.
+
+    x, y                  columns and rows of the seeds, int64
+    motion, back_motion   from the first frame to the second and back, float32 (rows, columns, 2), pixels of that level
+    size                  (height, width) of the level
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    motion: np.ndarray
+    back_motion: np.ndarray
+    size: tuple[int, int]
+
+    def ends(self, chosen: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points (N, 2) of the chosen seeds, bool (rows, columns), in both frames of shape (H, W)."""
+        scale = np.float32([shape[1] / self.size[1], shape[0] / self.size[0]])
+        grid_x, grid_y = np.meshgrid(self.x, self.y)
+        points = np.stack([grid_x[chosen], grid_y[chosen]], axis=1)
+        # Pixel centres have integer coordinates at every size.
+        return (points + 0.5) * scale - 0.5, (points + self.motion[chosen] + 0.5) * scale - 0.5
+
+
+def follow_both(first: list, second: list, forward=None, backward=None) -> Seeds:
+    """Follow the seeds of each frame into the other, from descriptors and initial flows as in `propagate`."""
     guesses = (forward, backward)
 
     def follow(direction):
-        pairs = levels if direction == 0 else [(b, a) for a, b in levels]
-        return _follow(pairs, guesses[direction], direction)
+        levels = (first, second) if direction == 0 else (second, first)
+        return _follow(list(zip(*levels, strict=True)), guesses[direction], direction)
 
     results = run_threads(follow, 2) if thread_count() > 1 else [follow(0), follow(1)]
     (x, y, motion), (_, _, back_motion) = results
-    good = mutual_kernel(
-        x, y, motion, back_motion, np.float32(RETURN_TOLERANCE), np.float32(MAX_DEVIATION), MIN_SUPPORT
-    )
-    scale = np.float32([first.shape[1] / levels[0][0].shape[1], first.shape[0] / levels[0][0].shape[0]])
-    grid_x, grid_y = np.meshgrid(x, y)
-    points = np.stack([grid_x[good], grid_y[good]], axis=1)
-    # Pixel centres have integer coordinates at every size.
-    return (points + 0.5) * scale - 0.5, (points + motion[good] + 0.5) * scale - 0.5
+    return Seeds(x, y, motion, back_motion, first[0].shape[:2])
 
 
-def _reduced(first, second):
+def described(grey: np.ndarray, max_scale: float = MAX_SCALE) -> list[np.ndarray]:
+    """Return the descriptors of a grey frame on each level, the finest, at most `max_scale` of the frame, first."""
     import cv2
 
-    pairs = []
-    scale = min(MAX_SCALE, (MAX_PIXELS / first.size) ** 0.5)
-    while not pairs or min(first.shape) * scale >= MIN_SIDE:
-        size = tuple(max(1, round(side * scale)) for side in first.shape[::-1])
-        pairs.append([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in (first, second)])
+    levels = []
+    scale = min(max_scale, (MAX_PIXELS / grey.size) ** 0.5)
+    while not levels or min(grey.shape) * scale >= MIN_SIDE:
+        size = tuple(max(1, round(side * scale)) for side in grey.shape[::-1])
+        levels.append(_described(cv2.resize(grey, size, interpolation=cv2.INTER_AREA)))
         scale /= 2
-    return pairs
+    return levels
 
 
 def _described(grey: np.ndarray) -> np.ndarray:
@@ -86,7 +124,7 @@ def _described(grey: np.ndarray) -> np.ndarray:
 
 def _follow(pairs, guess, seed):
     """Return columns and rows of the seeds on the finest level, and their motion, (rows, columns, 2) float32."""
-    from apps.flow.refine import resized
+    from apps.flow.resizing import resized
 
     height, width, _ = pairs[0][0].shape
     x = np.arange(SEED_SPACING // 2, width, SEED_SPACING)
@@ -240,6 +278,13 @@ def mutual_kernel(x, y, motion, back_motion, tolerance, max_deviation, min_suppo
             if 0 <= nr < rows and 0 <= nc < columns:
                 du, dv = u + back_motion[nr, nc, 0], v + back_motion[nr, nc, 1]
                 mutual[r, c] = du * du + dv * dv <= tolerance * tolerance
+    return support_kernel(motion, mutual, max_deviation, min_support)
+
+
+@kernel
+def support_kernel(motion, mutual, max_deviation, min_support):
+    """Mark the seeds of `mutual` that have enough neighbours in it whose motion is similar."""
+    rows, columns, _ = motion.shape
     good = np.zeros((rows, columns), np.bool_)
     for r in range(rows):
         for c in range(columns):

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from apps.flow.frame import Frame, FrameLevel
 from apps.flow.median import confidence_of, weighted_median
+from apps.flow.resizing import resized
 
-RATIO = 0.9  # size ratio of successive levels
-MIN_SIDE = 25  # pixels
-PRESMOOTHING_SIGMA = 0.6  # pixels: smoothing of the frames before they are reduced
 SMOOTHNESS_WEIGHT = 2.0
 BRIGHTNESS_WEIGHT = 0.3  # of grey values
 GRADIENT_WEIGHT = 5 / 3
@@ -39,19 +38,17 @@ class Level:
 
 def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
     """Return the pyramid levels of two RGB frames in [0, 1], finest first."""
-    import cv2
+    return paired(Frame(first), Frame(second))
 
-    lab = [cv2.cvtColor(frame, cv2.COLOR_RGB2LAB) for frame in (first, second)]
-    grey = [
-        cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) * 255, (0, 0), PRESMOOTHING_SIGMA) for f in (first, second)
-    ]
-    levels = [Level(tuple(grey), tuple(lab))]
-    while True:
-        height, width = (round(side * RATIO) for side in levels[-1].shape)
-        if min(height, width) <= MIN_SIDE:
-            return levels
-        last = levels[-1]
-        levels.append(Level(*(tuple(cv2.resize(x, (width, height)) for x in kind) for kind in (last.grey, last.lab))))
+
+def paired(first: Frame, second: Frame) -> list[Level]:
+    """Return the pyramid levels of two frames of the same size, finest first."""
+    return [level_of(*frames) for frames in zip(first.levels, second.levels, strict=True)]
+
+
+def level_of(first: FrameLevel, second: FrameLevel) -> Level:
+    """Return the level of two frames at one size."""
+    return Level((first.grey, second.grey), (first.lab, second.lab))
 
 
 def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
@@ -65,7 +62,12 @@ def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: 
     return flow
 
 
-def variational(level: Level, flow: np.ndarray) -> np.ndarray:
+def variational(
+    level: Level,
+    flow: np.ndarray,
+    fixed_point_iterations: int = FIXED_POINT_ITERATIONS,
+    sor_iterations: int = SOR_ITERATIONS,
+) -> np.ndarray:
     """Return `flow` after one variational refinement."""
     import cv2
 
@@ -73,8 +75,8 @@ def variational(level: Level, flow: np.ndarray) -> np.ndarray:
     step.setAlpha(SMOOTHNESS_WEIGHT)
     step.setDelta(BRIGHTNESS_WEIGHT)
     step.setGamma(GRADIENT_WEIGHT)
-    step.setFixedPointIterations(FIXED_POINT_ITERATIONS)
-    step.setSorIterations(SOR_ITERATIONS)
+    step.setFixedPointIterations(fixed_point_iterations)
+    step.setSorIterations(sor_iterations)
     return step.calc(*level.grey, flow.copy())
 
 
@@ -99,15 +101,3 @@ def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     x, y = target[..., 0], target[..., 1]
     return warped, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
-
-
-def resized(flow: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Resize a flow and scale its vectors accordingly."""
-    import cv2
-
-    height, width = flow.shape[:2]
-    if (height, width) == tuple(shape):
-        return flow
-    area = shape[0] * shape[1] < 0.5 * height * width
-    small = cv2.resize(flow, (shape[1], shape[0]), interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
-    return small * np.float32([shape[1] / width, shape[0] / height])

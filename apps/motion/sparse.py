@@ -77,6 +77,7 @@ def match_stages(
     linker: str = "assignment",
     unmatched_cost: float = UNMATCHED_COST,
     prior: Matches | None = None,
+    seed_points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
 ) -> Stages:
     """Match points of two frames one-to-one, and return the results of all stages.
@@ -95,6 +96,8 @@ def match_stages(
         Log odds of being wrong above which a point stays unmatched; lower values give fewer, more reliable matches.
     prior : Matches, optional
         Known matches to use as seeds, for example those of the previous frames.
+    seed_points : (Points, Points), optional
+        The SIFT points of both frames, if they are known (`seed_points_of`).
     device : {"auto", "cpu", "cuda"}
         Checked for availability; these sparse assignments are solved on the CPU on every device.
 
@@ -115,7 +118,7 @@ def match_stages(
     first, second = grey_pair(first, second)
     budget = int(np.clip(first.size // PIXELS_PER_POINT, MIN_BUDGET, MAX_BUDGET)) if budget is None else budget
     if prior is None:
-        seeds = seed_matches(first, second, linker=linker, device=device)
+        seeds = seed_matches(first, second, seed_points, linker=linker, device=device)
     else:
         seeds = prior
     clock.charge("seeds")
@@ -141,17 +144,23 @@ def match_stages(
 
 
 def seed_matches(
-    first: np.ndarray, second: np.ndarray, *, linker: str = "assignment", device: DeviceName = "auto"
+    first: np.ndarray,
+    second: np.ndarray,
+    found: tuple[Points, Points] | None = None,
+    *,
+    linker: str = "assignment",
+    device: DeviceName = "auto",
 ) -> Matches:
-    """Match SIFT points of two uint8 grey frames one-to-one.
+    """Match SIFT points of two uint8 grey frames one-to-one; the points may be given (`found`).
 
     The cost of a pair is its descriptor distance over the distance to the most similar descriptor elsewhere; leaving a
     point unmatched costs MAX_RATIO.  Matches with a margin below MIN_MARGIN are dropped, as in a global ratio test.
     Points on one pixel are one position, which is matched once.
     """
-    scale = min(1.0, (MAX_SEED_PIXELS / first.size) ** 0.5)
-    with ThreadPoolExecutor(2) as pool:
-        one, two = pool.map(_keypoints, (first, second), (scale, scale))
+    if found is None:
+        with ThreadPoolExecutor(2) as pool:
+            found = tuple(pool.map(seed_points_of, (first, second)))
+    one, two = found
     index, distance = nearest_descriptors(one.descriptors, two.descriptors, MAX_CANDIDATES + 2)
     count = min(MAX_CANDIDATES, index.shape[1])
     if not count:
@@ -242,8 +251,10 @@ def _pixels(xy) -> tuple[np.ndarray, int]:
     return position, int(position.max(initial=-1)) + 1
 
 
-def _keypoints(grey, scale) -> Points:
-    if scale == 1.0:
+def seed_points_of(grey: np.ndarray, max_pixels: int = MAX_SEED_PIXELS) -> Points:
+    """Return the SIFT points of a uint8 grey frame, which is reduced to at most `max_pixels` pixels."""
+    scale = (max_pixels / grey.size) ** 0.5
+    if scale >= 1.0:
         return keypoints(grey, MAX_SEEDS)
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     found = keypoints(small, MAX_SEEDS)

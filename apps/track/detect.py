@@ -16,10 +16,10 @@ import numpy as np
 
 from apps.common.images import InputError
 from apps.track import DETECTORS, THRESHOLD
+from apps.track.centroids import windowed_centroids
 
 CANDIDATE_SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # pixels, tried if the particle size is not given
-MAX_SHIFTS = 20  # of the window to the centroid; five are typical
-SHIFT_TOLERANCE = 0.005  # pixels
+MAX_NOISE_SIDE = 400  # pixels: the noise of larger frames is measured on a regular grid of about this side
 MIN_COLOUR_SPREAD = 0.02  # mean range of the channels above which a frame is a photograph
 MAX_STRONGEST = 50  # particles from which the size is estimated
 MAX_CORNERS = 1000  # per frame
@@ -97,36 +97,8 @@ def particles(grey: np.ndarray, size: int, threshold: float = THRESHOLD):
 
 
 def _centroids(band, x, y, size: int):
-    """Return centroids in Gaussian windows centred on themselves, as SExtractor's windowed positions, and masses.
-
-    A centroid in a fixed window is biased towards the window's centre; recentring the window removes the bias.
-    """
-    half = size // 2 + 1
-    padded = np.pad(band, half)
-    step = np.arange(-half, half + 1)
-    position = np.column_stack([x, y]).astype(np.float64)
-    mass = np.zeros(len(x))
-    moving = np.arange(len(x))
-    for _ in range(MAX_SHIFTS):
-        if not len(moving):
-            break
-        pixel = np.clip(np.rint(position[moving]).astype(int), 0, (band.shape[1] - 1, band.shape[0] - 1))
-        rows, cols = pixel[:, 1, None] + half + step, pixel[:, 0, None] + half + step
-        offset = (pixel - position[moving])[:, :, None] + step  # of each column and row from the current position
-        weight = np.exp(-8.0 * (offset / size) ** 2)  # standard deviation: a quarter of the diameter
-        window = padded[rows[:, :, None], cols[:, None, :]] * weight[:, 1, :, None] * weight[:, 0, None, :]
-        total = window.sum(axis=(1, 2))
-        mass[moving] = total
-        total = np.where(total > 0, total, 1)
-        # The centroid of a Gaussian in a window of the same width is half-way to its centre, hence the 2.
-        shift = 2 * np.column_stack(
-            [
-                (window.sum(axis=1) * offset[:, 0]).sum(axis=1) / total,
-                (window.sum(axis=2) * offset[:, 1]).sum(axis=1) / total,
-            ]
-        )
-        position[moving] += np.clip(shift, -1, 1)
-        moving = moving[np.abs(shift).max(axis=1) > SHIFT_TOLERANCE]
+    """Return the windowed centroids around pixels, and masses; those that leave their pixel's particle are dropped."""
+    position, mass = windowed_centroids(band, x, y, size)
     is_near = np.abs(position - np.column_stack([x, y])).max(axis=1, initial=0) <= size / 2
     return _without_duplicates(position[is_near], mass[is_near], size / 2)
 
@@ -172,6 +144,7 @@ def band_pass(grey: np.ndarray, size: int) -> np.ndarray:
 
 def noise_of(band: np.ndarray) -> float:
     """Estimate the standard deviation of the noise by the median absolute deviation, robust to particles."""
+    band = band[tuple(slice(None, None, max(1, side // MAX_NOISE_SIDE)) for side in band.shape)]
     return float(1.4826 * np.median(np.abs(band - np.median(band))))
 
 

@@ -51,6 +51,7 @@ COMMANDS = {
         "large.png large-moved.png",
         "photo.png moved.png --linker greedy",
         "photo.png moved.png --linker windows",
+        "photo.png moved.png --fast",
     ),
     "match": (
         "large.png large-moved.png",

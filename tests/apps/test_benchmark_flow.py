@@ -7,6 +7,7 @@ from PIL import Image
 
 from apps.flow.flow_files import write_flow
 from benchmarks import flow as benchmark
+from benchmarks import flow_clip
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_skips_without_data(capsys, monkeypatch, tmp_path):
 
 
 def test_tables(data, capsys):
-    assert benchmark.main(["--data", str(data), "--repeats", "1"]) == 0
+    assert benchmark.main(["--data", str(data), "--repeats", "1", "--clip", "0"]) == 0
     printed = capsys.readouterr().out
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if line[:1] == "|"]
     dense = {row[1]: row for row in rows if row[0] == "Middlebury" and row[1] in benchmark.DENSE}
@@ -43,7 +44,7 @@ def test_tables(data, capsys):
     sparse = {row[1]: row for row in rows if row[0] == "Middlebury" and row[1] in benchmark.SPARSE}
     assert list(sparse) == list(benchmark.SPARSE)
     assert float(sparse["cutmatch, assignment"][4]) > 95
-    assert "2 fusion cuts, each checked ✓" in printed
+    assert "4 fusion cuts, each checked ✓" in printed
     assert int(printed.split(" assignments, each checked")[0].split()[-1]) >= 2
 
 
@@ -59,8 +60,31 @@ def test_a_wrong_cut_is_never_printed(data, capsys, monkeypatch):
 
     monkeypatch.setattr(benchmark.fusion, "fusion_minimum", lambda *a, **k: Wrong(plain(*a, **k)))
     with pytest.raises(AssertionError, match="flow and cut differ"):
-        benchmark.main(["--data", str(data), "--repeats", "1"])
+        benchmark.main(["--data", str(data), "--repeats", "1", "--clip", "0"])
     assert "| cutmatch" not in capsys.readouterr().out
+
+
+def test_the_clip_shows_its_flow():
+    frames, flows = flow_clip.clip(3)
+    assert len(frames) == 3
+    assert len(flows) == 2
+    for first, second, flow in zip(frames, frames[1:], flows, strict=False):
+        y, x = np.mgrid[: flow.shape[0], : flow.shape[1]].astype(np.float32)
+        warped = cv2.remap(second, x + flow[..., 0], y + flow[..., 1], cv2.INTER_LINEAR)
+        off = np.abs(warped.astype(int) - first).mean(axis=2)[10:-10, 10:-10]
+        assert np.median(off) < 3
+        assert (off > 20).mean() < 0.03
+        assert 4 < np.abs(flow).max() < 9
+
+
+@pytest.mark.slow
+def test_clip_table(monkeypatch):
+    monkeypatch.setattr(flow_clip, "HEIGHT", 120)
+    monkeypatch.setattr(flow_clip, "WIDTH", 160)
+    rows = [line.strip("|").split("|") for line in flow_clip.clip_table(3, benchmark.Kept).splitlines() if "|" in line]
+    alone, sequence, *fast = [float(row[1]) for row in rows[2:]]
+    assert alone == sequence < 2
+    assert fast[0] == fast[1] < 2
 
 
 def test_points_right_counts_cells():

@@ -95,6 +95,20 @@ def test_matches_given_and_linker(files):
     assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
 
 
+def test_fast(files, capsys):
+    assert run(files, "one.png", "two.png", "--fast", "--truth", "truth.flo", "--json", files / "r.json") == 0
+    report = json.loads((files / "r.json").read_text("utf-8"))
+    assert report["truth"]["epe"] < 0.5
+    assert {"rest", "propagate", "fuse"} < set(report["seconds"])
+    assert report["matches"] == len(Matches.read(files / "out" / "one-matches.csv")) > 4
+    capsys.readouterr()
+    assert run(files, "one.png", "two.png", "--fast", "--linker", "windows") == 2
+    assert (
+        "--fast links a grid of seeds and has no windows; pass another linker, or omit --fast"
+        in capsys.readouterr().err
+    )
+
+
 def test_matches_window_by_window(files, monkeypatch):
     from apps.motion import windows
 
@@ -267,7 +281,7 @@ def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
         none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
         return Flow(np.full((72, 96, 2), 600, np.float32), np.ones((72, 96), bool), none, {"total": 0.0})
 
-    monkeypatch.setattr("apps.flow.dense_flow.flow", far)
+    monkeypatch.setattr("apps.flow.dense_flow.flow_of_frames", far)
     assert run(files, "one.png", "two.png", "--format", "kitti") == 2
     assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
     assert not (files / "out").exists()

@@ -54,6 +54,17 @@ def test_margin_is_the_increase_of_the_optimum_without_the_pair(seed):
         assert margin == pytest.approx(without.total - links.total, abs=1e-9)
 
 
+def test_margin_from_the_prices_is_a_lower_bound():
+    shares = []
+    for seed in range(60):
+        exact, bound = (link(*problem(seed), exact_margin=exact) for exact in (True, False))
+        np.testing.assert_array_equal(bound.pair, exact.pair)
+        assert (bound.margin >= 0).all()
+        assert (bound.margin <= exact.margin + 1e-9).all()
+        shares.append(bound.margin.sum() / max(exact.margin.sum(), 1e-9))
+    assert np.median(shares) > 0.3, "the bound is not trivial"
+
+
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("seed", range(10))
 def test_pairs_are_candidates_below_the_unmatched_cost(linker, seed):

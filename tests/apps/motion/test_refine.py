@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from apps.flow import refine as refinement
+from apps.flow import frame as frame_module
 from apps.flow.median import near_edges, weighted_median
-from apps.flow.refine import pyramid, refine, resized, variational, warp
+from apps.flow.refine import pyramid, refine, variational, warp
+from apps.flow.resizing import resized
 
 
 def in_unit(frame):
@@ -35,7 +36,7 @@ def test_pyramid_ends_before_it_is_too_small():
     assert levels[0].shape == (60, 90)
     sides = [min(level.shape) for level in levels]
     assert sides == sorted(sides, reverse=True)
-    assert sides[-1] > refinement.MIN_SIDE >= round(sides[-1] * refinement.RATIO)
+    assert sides[-1] > frame_module.MIN_SIDE >= round(sides[-1] * frame_module.RATIO)
 
 
 def test_each_step_reduces_the_error(smooth_pair):

@@ -1,0 +1,99 @@
+"""The fast flow on frames of known motion, against OpenCV's DIS, and the assignment of its seeds."""
+
+import cv2
+import numpy as np
+import pytest
+
+from apps import flow
+from apps.common.clock import Clock
+from apps.common.images import InputError
+from apps.flow import fast_flow
+from apps.flow.frame import Frame
+from apps.motion.matches import Matches
+
+
+def dis(pair):
+    grey = [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (pair.first, pair.second)]
+    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(*grey, None)
+
+
+@pytest.mark.parametrize("name", ["motorcycle", "smooth_pair", "disc_pair"])
+def test_not_above_the_error_of_dis(name, request):
+    pair = request.getfixturevalue(name)
+    found = flow(pair.first, pair.second, fast=True)
+    assert found.flow.shape == pair.flow.shape
+    assert found.flow.dtype == np.float32
+    assert pair.error(found.flow)[pair.known].mean() <= pair.error(dis(pair))[pair.known].mean()
+
+
+def test_valid_pixels_are_more_accurate(motorcycle):
+    found = flow(motorcycle.first, motorcycle.second, fast=True)
+    error = motorcycle.error(found.flow)
+    assert found.valid.dtype == bool
+    assert 0.6 < found.valid[motorcycle.known].mean() < 0.97
+    assert error[motorcycle.known & found.valid].mean() < 0.6 * error[motorcycle.known & ~found.valid].mean()
+
+
+def frames(pair):
+    return [Frame(np.float32(frame) / 255) for frame in (pair.first, pair.second)]
+
+
+def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
+    found = fast_flow.linked_seeds(*frames(disc_pair), "assignment", "cpu", Clock())
+    assert len(found) > 100
+    assert len(np.unique(found.first, axis=0)) == len(found)
+    assert (found.cost >= 0).all()
+    assert (found.cost < fast_flow.MAX_RETURN**2).all()
+    assert (found.margin >= 0).all()
+    assert ((found.confidence > 0) & (found.confidence <= 1)).all()
+    x, y = np.rint(found.first).astype(int).T
+    off = np.linalg.norm(found.motion - disc_pair.flow[y, x], axis=1)
+    assert (off < 4).mean() > 0.85
+
+
+def test_every_linker_but_windows(smooth_pair):
+    known = smooth_pair.known
+    for linker in ("greedy", "mutual", "nearest"):
+        found = flow(smooth_pair.first, smooth_pair.second, fast=True, linker=linker)
+        assert smooth_pair.error(found.flow)[known].mean() < 0.6
+    with pytest.raises(InputError, match="fast links a grid of seeds and has no windows; pass another linker"):
+        flow(smooth_pair.first, smooth_pair.second, fast=True, linker="windows")
+
+
+def test_given_matches_are_returned_and_used(smooth_pair):
+    y, x = np.mgrid[20:170:30, 20:230:30].reshape(2, -1)
+    first = np.stack([x, y], axis=1).astype(np.float64)
+    ones = np.ones(len(first))
+    given = Matches(first, first + smooth_pair.flow[y, x], ones, ones, ones)
+    found = flow(smooth_pair.first, smooth_pair.second, matches=given, fast=True)
+    assert found.matches is given
+    assert smooth_pair.error(found.flow)[smooth_pair.known].mean() < 0.6
+
+
+def test_same_result_in_every_run(disc_pair):
+    runs = [flow(disc_pair.first, disc_pair.second, fast=True) for _ in range(2)]
+    np.testing.assert_array_equal(runs[0].flow, runs[1].flow)
+    np.testing.assert_array_equal(runs[0].valid, runs[1].valid)
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (48, 48), (17, 90), (49, 300, 3)])
+def test_tiny_frames(shape):
+    frame = cv2.GaussianBlur(np.random.default_rng(2).uniform(0, 1, shape).astype(np.float32), (0, 0), 1.5)
+    found = flow(frame, frame, fast=True)
+    assert found.flow.shape == (*shape[:2], 2)
+    assert found.valid.shape == shape[:2]
+    assert np.abs(found.flow).mean() < 0.5
+
+
+def test_flat_frames_do_not_move():
+    flat = np.full((60, 80), 0.5, np.float32)
+    assert np.abs(flow(flat, flat, fast=True).flow).max() < 1e-3
+
+
+def test_levels_grow_to_the_finest():
+    sizes = fast_flow.level_sizes((480, 640))
+    assert sizes[0] == (120, 160)
+    assert sizes[-1] == (336, 448)
+    assert len(sizes) == fast_flow.LEVELS
+    assert sizes == sorted(sizes)
+    assert fast_flow.level_sizes((32, 40))[0] == (22, 28), "a small frame starts at its finest level"

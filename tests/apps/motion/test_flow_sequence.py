@@ -1,0 +1,121 @@
+"""The flow of a sequence: equal to that of each pair, in order, with the errors of its frames."""
+
+import pickle
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import flow
+from apps.common.command import limited_threads
+from apps.common.images import InputError
+from apps.flow import flow_sequence
+from apps.flow.frame import Frame, SharedFrame, SharedFrames
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Five frames of a texture that moves by (3, -2) per frame, uint8 (80, 100, 3)."""
+    rng = np.random.default_rng(0)
+    wide = cv2.GaussianBlur(rng.uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
+    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    return [wide[20 + 2 * n :, 20 - 3 * n :][:80, :100] for n in range(5)]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_equals_the_flow_of_each_pair(frames, fast, threads):
+    with limited_threads(threads):
+        found = list(flow_sequence(iter(frames), fast=fast))
+    assert len(found) == 4
+    for one, first, second in zip(found, frames, frames[1:], strict=False):
+        alone = flow(first, second, fast=fast)
+        np.testing.assert_array_equal(one.flow, alone.flow)
+        np.testing.assert_array_equal(one.valid, alone.valid)
+        np.testing.assert_array_equal(one.matches.second, alone.matches.second)
+        assert np.abs(one.flow[10:-10, 10:-10] - (3, -2)).max() < 0.5
+
+
+def test_frames_are_drawn_as_they_are_needed(frames):
+    drawn = []
+
+    def source():
+        for number, frame in enumerate(frames):
+            drawn.append(number)
+            yield frame
+
+    with limited_threads(2):
+        flows = flow_sequence(source(), fast=True)
+        assert drawn == []
+        next(flows)
+        assert drawn == [0, 1, 2, 3], "two pairs are computed while the first one is used"
+        flows.close()
+
+
+def test_each_frame_is_prepared_once(frames, monkeypatch):
+    counts = {}
+    plain = Frame._once
+
+    def counted(self, key, compute):
+        def noted():
+            counts[key] = counts.get(key, 0) + 1
+            return compute()
+
+        return plain(self, key, noted)
+
+    monkeypatch.setattr(Frame, "_once", counted)
+    list(flow_sequence(frames))
+    assert counts["seed points"] == counts["levels"] == counts["descriptors"] == len(frames)
+
+
+def test_short_sequences(frames):
+    assert list(flow_sequence([])) == []
+    assert list(flow_sequence(frames[:1])) == []
+    (one,) = flow_sequence([frame[:20, :30] for frame in frames[:2]], fast=True)
+    assert one.flow.shape == (20, 30, 2)
+
+
+def test_errors_name_the_frame(frames):
+    with pytest.raises(InputError, match="differ in size: frame 1 is 100x80 pixels, frame 2 90x80"):
+        list(flow_sequence([*frames[:2], frames[2][:, :90]], fast=True))
+    with pytest.raises(InputError, match="frame 1 holds NaN"):
+        list(flow_sequence([frames[0], np.full((80, 100), np.nan)]))
+    with pytest.raises(InputError, match="fast links a grid of seeds"):
+        list(flow_sequence(frames, fast=True, linker="windows"))
+    with pytest.raises(InputError, match="texture"):
+        list(flow_sequence([*frames[:2], np.zeros((80, 100, 3), np.uint8), *frames[3:]]))
+
+
+def test_the_limit_of_threads_is_restored(frames):
+    with limited_threads(2):
+        flows = flow_sequence(frames, fast=True)
+        next(flows)
+        flows.close()
+        assert cv2.getNumThreads() == 2
+
+
+def test_pairs_share_the_frame_between_them(frames, tmp_path):
+    paths = [tmp_path / f"{n}.png" for n in range(3)]
+    for path, frame in zip(paths, frames, strict=False):
+        Image.fromarray(frame).save(path)
+    shared = SharedFrames()
+    one, two = shared.pair(*paths[:2]), shared.pair(*paths[1:])
+    assert one.second is two.first
+    assert one.second.get() is two.first.get()
+    assert one.first is not two.second
+    assert shared.pair(paths[0], paths[1]).first is not two.second, "pairs may be left out"
+    np.testing.assert_array_equal(one.first.get().bytes, frames[0])
+    copied = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(copied.second.get().rgb, one.second.get().rgb)
+    assert repr(copied) == repr(one)
+    with pytest.raises(InputError, match="no file"):
+        SharedFrame(tmp_path / "gone.png").get()
+
+
+def test_the_name_stays_that_of_the_function(frames):
+    """A module of the same name would replace it as soon as the function has been loaded."""
+    import apps.flow
+
+    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
+    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
