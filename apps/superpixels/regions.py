@@ -12,8 +12,9 @@ regions of a and b pixels with a common boundary of length l,
     cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK_PIXELS)
                a + b                   l
 
-with colours in CIELAB; apps.superpixels.merging computes it.  Two changes are ours.  Without `regularity`, uniform areas become giant regions and textures
-break into tiny ones.  Without the last factor, single deviating pixels remain regions up to the top of the hierarchy.
+with colours in CIELAB; apps.superpixels.merging computes it.  Two changes are ours.  Without `regularity`, uniform
+areas become giant regions and textures break into tiny ones.  Without the last factor, single deviating pixels remain
+regions up to the top of the hierarchy.
 
 [1] Koepfler, Lopez, Morel. "A multiscale algorithm for image segmentation by variational method." SIAM Journal on
     Numerical Analysis 31, 1994.
