@@ -153,7 +153,7 @@ def traced_peak(call) -> int:
 
 @pytest.mark.parametrize("max_disparity", [49, 99, 299])
 def test_memory_is_bounded_for_any_number_of_disparities(small_tiles, monkeypatch, max_disparity):
-    """Of the arrays: 32 bytes per cost of the reduced pair, at most, and some per pixel; not 32 per pixel and disparity.
+    """Of the arrays: at most 32 bytes per cost of the reduced pair and some per pixel, not 32 per pixel and disparity.
 
     The two images are labelled concurrently, so the peak of a run depends on their timing.
     """
