@@ -24,8 +24,11 @@ def for_blocks(work: Callable[[int, int], object], shape: tuple[int, ...]) -> li
     return in_parallel([lambda first=first, last=last: work(first, last) for first, last in blocks_of(shape)])
 
 
-def in_parallel(tasks: Iterable[Callable[[], object]]) -> list:
-    """Call functions on all threads, each on the next free one; their results in order.  The first error is raised."""
+def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = None) -> list:
+    """Call functions on all threads, each on the next free one; their results in order.  The first error is raised.
+
+    threads   at most so many; None: numba's number of threads
+    """
     from gridcut.device import run_threads, thread_count  # not needed to show a help
 
     tasks = list(tasks)
@@ -39,5 +42,5 @@ def in_parallel(tasks: Iterable[Callable[[], object]]) -> list:
                 return
             results[i] = tasks[i]()
 
-    run_threads(worker, max(1, min(thread_count(), len(tasks))), abort)
+    run_threads(worker, max(1, min(thread_count() if threads is None else threads, len(tasks))), abort)
     return results

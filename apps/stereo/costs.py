@@ -1,7 +1,8 @@
 """Matching costs: the dissimilarity of the two pixels that each disparity matches.
 
 Pixels are compared in five channels: the three colours and the two derivatives of the grey image, which are less
-sensitive than colours to different exposures of the two cameras.
+sensitive than colours to different exposures of the two cameras.  `region_costs` computes the costs of a part of either
+image, for a range of disparities.
 
     cost[d, y, x] = UNIT * sum_c  min(dissimilarity(left_c[y, x], right_c[y, x - d]), limit_c)
 
@@ -26,19 +27,51 @@ MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
     12.0,
     12.0,
 )  # grey levels: truncation of each colour, and of each derivative
+LIMIT = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
+REACH = 2  # pixels around a pixel on which its channels and their ranges depend
 
 
 def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarray:
     """Return costs int32 (labels, H, W) of the disparities 0 to labels - 1; images are float32 RGB in [0, 1]."""
-    of_left, of_right = _channels(left), _channels(right)
-    limit = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
-    out = np.empty((labels, *of_left.shape[:2]), np.int32)
-    if kind == "absolute":
-        channels = (of_left, of_left, of_left, of_right, of_right, of_right)
-    else:
-        channels = (of_left, *_ranges(of_left), of_right, *_ranges(of_right))
-    in_halves(out.shape[1], lambda first, last: cost_kernel(*channels, limit, UNIT, first, last, out))
+    channels = (*_compared(left, kind), *_compared(right, kind))
+    out = np.empty((labels, *left.shape[:2]), np.int32)
+    in_halves(
+        out.shape[1],
+        lambda first, last: cost_kernel(*channels, LIMIT, UNIT, 0, 0, 0, out.shape[2], True, first, last, out),
+    )
     return out
+
+
+def region_costs(own, other, is_left: bool, rows: slice, columns: slice, disparities: range, kind: str) -> np.ndarray:
+    """Return costs int32 (disparities, rows, columns) of a part of the left image, or of the right one.
+
+    They are the same as those of `disparity_costs`, or of `mirrored_costs` for the right image.
+
+    own, other   the whole images: the one with the part, and the one it is compared with; float32 RGB in [0, 1]
+    """
+    height, width = own.shape[:2]
+    if is_left:
+        there = slice(max(0, columns.start - disparities[-1]), columns.stop - min(disparities[0], columns.stop - 1))
+    else:
+        there = slice(min(width - 1, columns.start + disparities[0]), min(width, columns.stop + disparities[-1]))
+    first, last = max(0, rows.start - REACH), min(height, rows.stop + REACH)
+    inner = slice(rows.start - first, rows.stop - first)
+    channels, starts = [], []
+    for image, part in ((own, columns), (other, there)):
+        start, stop = max(0, part.start - REACH), min(width, part.stop + REACH)
+        channels += [array[inner] for array in _compared(image[first:last, start:stop], kind)]
+        starts.append(start)
+    out = np.empty((len(disparities), rows.stop - rows.start, columns.stop - columns.start), np.int32)
+    channels[:3] = [array[:, columns.start - starts[0] :] for array in channels[:3]]
+    place = disparities[0], columns.start, starts[1], width, is_left
+    cost_kernel(*map(np.ascontiguousarray, channels), LIMIT, UNIT, *place, 0, out.shape[1], out)
+    return out
+
+
+def _compared(rgb, kind: str) -> tuple:
+    """Return the channels of an image, and their minima and maxima over the positions that are compared."""
+    channels = _channels(rgb)
+    return (channels, channels, channels) if kind == "absolute" else (channels, *_ranges(channels))
 
 
 def mirrored_costs(costs: np.ndarray) -> np.ndarray:
@@ -72,20 +105,29 @@ def _ranges(channels):
 
 
 @kernel
-def cost_kernel(left, left_low, left_high, right, right_low, right_high, limit, unit, first, last, out):
-    """Write the cost of every disparity at every pixel of the lines first..last."""
+def cost_kernel(
+    own, own_low, own_high, other, other_low, other_high, limit, unit,
+    first_disparity, first_column, other_column, width, is_left, first, last, out,
+):  # fmt: skip
+    """Write the cost of a range of disparities at every pixel of the lines first..last of a part of an image.
+
+    first_column, other_column   columns of their images, which are `width` wide, at which `own` and `other` begin
+    """
     L, _, W = out.shape
-    C = left.shape[2]
+    C = own.shape[2]
     for y in range(first, last):
-        for d in range(L):
+        for i in range(L):
             for x in range(W):
-                if x < d:
-                    out[d, y, x] = out[d - 1, y, x]
-                    continue
+                column = first_column + x
+                # Outside the other image the last valid cost of the pixel is repeated.
+                if is_left:
+                    there = column - min(first_disparity + i, column) - other_column
+                else:
+                    there = column + min(first_disparity + i, width - 1 - column) - other_column
                 total = np.float32(0.0)
                 for c in range(C):
-                    a, b = left[y, x, c], right[y, x - d, c]
-                    one = max(np.float32(0.0), a - right_high[y, x - d, c], right_low[y, x - d, c] - a)
-                    other = max(np.float32(0.0), b - left_high[y, x, c], left_low[y, x, c] - b)
-                    total += min(one, other, limit[c])
-                out[d, y, x] = np.int32(total * unit + np.float32(0.5))
+                    a, b = own[y, x, c], other[y, there, c]
+                    one = max(np.float32(0.0), a - other_high[y, there, c], other_low[y, there, c] - a)
+                    back = max(np.float32(0.0), b - own_high[y, x, c], own_low[y, x, c] - b)
+                    total += min(one, back, limit[c])
+                out[i, y, x] = np.int32(total * unit + np.float32(0.5))

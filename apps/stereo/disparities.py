@@ -8,8 +8,8 @@ The energy of a labelling d of the left image is
 with C from apps.stereo.costs and V a distance of apps.common.labelling, over 4 neighbours.  The contrast weight
 decreases from 1 across image edges [1, 2].  The right image is labelled in the same way, from the same costs read along
 the other diagonal.  On the CPU, each pixel may take the labels near those of a first labelling in its surroundings
-(apps.stereo.disparity_bands).  Pixels where the two labellings disagree are hidden or wrong, and are filled
-(apps.stereo.stereo_occlusion).
+(apps.stereo.disparity_bands), and large pairs are labelled at a reduced size first (apps.stereo.coarse_to_fine).
+Pixels where the two labellings disagree are hidden or wrong, and are filled (apps.stereo.stereo_occlusion).
 
 Sub-pixel values are the minimum of a parabola through the `absolute` costs of each label and its two neighbours,
 averaged over SUPPORT_SIDE x SUPPORT_SIDE pixels, followed by a bilateral filter.  Birchfield and Tomasi's costs do not
@@ -22,25 +22,27 @@ distinguish positions between pixels.
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
-from apps.stereo.costs import UNIT, disparity_costs, mirrored_costs
+from apps.stereo.coarse_to_fine import contrast_weights, enlarged, halved, refine
+from apps.stereo.costs import disparity_costs, mirrored_costs, region_costs
 from apps.stereo.disparity_bands import band, first_labels
 from apps.stereo.disparity_range import guess_max_disparity
 from apps.stereo.stereo_occlusion import filled, is_consistent
 from gridcut.device import DeviceName, resolve
 from gridcut.device.result import GridResult
 
-MIN_WEIGHT_SHARE = 0.2  # share of the weight at the strongest contrast
 MIN_SIDE = 8  # pixels
+MAX_COSTS = 40_000_000  # pixels times labels; larger pairs are halved first, and refined in tiles
+COST_ROWS = 16  # rows whose costs are computed together for the sub-pixel values
 SUPPORT_SIDE = 9  # pixels
 BILATERAL_DIAMETER, BILATERAL_SIGMA = (
     9,
@@ -62,7 +64,7 @@ class Disparity(GridResult):
         Largest disparity searched.
     solved : tuple
         The solver's results (gridcut's Labelling) for the left image and, with the consistency check, the right image,
-        with `energy`, `device`, `stats` and `check()`.
+        with `energy`, `device`, `stats` and `check()`.  Of a large pair, on the CPU, those of the reduced images.
     seconds : dict
         Seconds per stage.
     """
@@ -129,8 +131,10 @@ def stereo(
 
     Notes
     -----
-    Memory is 16 bytes per pixel and disparity, twice that with `consistency_check`.  Time grows with the number of
-    pixels times the number of disparities.
+    Time grows with the number of pixels times the number of disparities, and memory is 32 bytes for each, up to 4e7 of
+    them.  On the CPU, a larger pair is halved until there are no more.  The labels of the reduced images are then
+    improved in the larger ones, in tiles and among the labels nearby; this takes 150 bytes per pixel, and the result
+    may differ from that of a labelling of the whole.
 
     References
     ----------
@@ -153,39 +157,71 @@ def stereo(
     elif not 1 <= max_disparity < width:
         raise InputError(f"--max-disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
     clock.charge("range")
-    costs = disparity_costs(rgb, right_rgb, max_disparity + 1, cost)
-    differences = label_distances(max_disparity + 1, smoothness_term, truncate)
-    clock.charge("costs")
+    # A GPU expands every label everywhere.
+    in_tiles = resolve(device) == "cpu"
+    how = Settings(cost, smoothness, smoothness_term, truncate, consistency_check, device)
+    labels, solved = _labellings(rgb, right_rgb, max_disparity, how, in_tiles)
+    clock.charge("cuts")
+    values = labels[0].astype(np.float32)
+    if subpixel:
+        values = refined(labels[0], neighbour_costs(labels[0], rgb, right_rgb, max_disparity), max_disparity)
+    clock.charge("subpixel")
+    valid = is_consistent(*labels) if consistency_check else np.ones(rgb.shape[:2], bool)
+    values = filled(values, valid, rgb)
+    clock.charge("hidden")
+    return Disparity(values, valid, max_disparity, solved, clock.total())
 
-    # A GPU expands every label everywhere; truncated squares take swap moves, for which no band is supported.
-    takes_bands = resolve(device) == "cpu" and smoothness_term != "quadratic"
 
-    def label(view):
-        colours, unary = view
-        weights = contrast_weights(colours, smoothness)
+class Settings(NamedTuple):
+    """The arguments of `stereo` that determine the energy, and where it is minimised."""
+
+    cost: str
+    smoothness: float
+    smoothness_term: str
+    truncate: int
+    consistency_check: bool
+    device: DeviceName
+
+
+def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) -> tuple[list, tuple]:
+    """Label the left image, and with the consistency check the right one.
+
+    Returns the labels, and the solver's results: of the reduced images if the pair is large and `in_tiles`.
+    """
+    height, width = left.shape[:2]
+    views = [(left, right, True), (right, left, False)][: 1 + how.consistency_check]
+    differences = label_distances(max_disparity + 1, how.smoothness_term, how.truncate)
+    # Truncated squares take swap moves, for which no band is supported.
+    takes_bands = in_tiles and how.smoothness_term != "quadratic"
+    if in_tiles and height * width * (max_disparity + 1) > MAX_COSTS and min(height, width) >= 2 * MIN_SIDE:
+        reduced, solved = _labellings(halved(left), halved(right), (max_disparity + 1) // 2, how, in_tiles)
+        found = [enlarged(labels, (height, width), max_disparity) for labels in reduced]
+
+        def improve(i):
+            refine(found[i], *views[i], how.cost, how.smoothness, differences, takes_bands)
+
+        _concurrently(improve, range(len(views)))
+        return found, solved
+
+    costs = disparity_costs(left, right, max_disparity + 1, how.cost)
+
+    def label(i):
+        unary = costs if i == 0 else mirrored_costs(costs)
+        weights = contrast_weights(views[i][0], how.smoothness)
         first = near = None
         if takes_bands:
             first = first_labels(unary, weights, int(differences.max()))
             near = band(first, unary)
-        return labelling(unary, weights, differences, start=first, allowed=near, device=device)
+        return labelling(unary, weights, differences, start=first, allowed=near, device=how.device)
 
-    if consistency_check:
-        with ThreadPoolExecutor(2) as pool:  # the kernels release the GIL
-            found = list(pool.map(label, ((rgb, costs), (right_rgb, mirrored_costs(costs)))))
-    else:
-        found = [label((rgb, costs))]
-    clock.charge("cuts")
-    labels = found[0].labels
-    if subpixel:
-        costs = costs if cost == "absolute" else disparity_costs(rgb, right_rgb, len(costs), "absolute")
-        values = refined(labels, costs)
-    else:
-        values = labels.astype(np.float32)
-    clock.charge("subpixel")
-    valid = is_consistent(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
-    values = filled(values, valid, rgb)
-    clock.charge("hidden")
-    return Disparity(values, valid, max_disparity, tuple(found), clock.total())
+    solved = tuple(_concurrently(label, range(len(views))))
+    return [one.labels for one in solved], solved
+
+
+def _concurrently(run, items) -> list:
+    """Call run(item) for all items at once; the kernels release the GIL."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, items))
 
 
 def default_max_disparity(left, right) -> int:
@@ -193,26 +229,28 @@ def default_max_disparity(left, right) -> int:
     return guess_max_disparity(*_pair(left, right))
 
 
-def contrast_weights(rgb: np.ndarray, smoothness: float) -> dict:
-    """Return the weights, int32, of the 4-neighbourhood; they are smaller across image edges."""
-    edges = gridcut.contrast_edges(np.float32(255) * rgb, 1.0, 4, dtype=np.float32)
-    return {
-        o: np.int32(np.rint(smoothness * UNIT * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * fall)))
-        for o, fall in edges.items()
-    }
+def neighbour_costs(labels: np.ndarray, left: np.ndarray, right: np.ndarray, max_disparity: int) -> np.ndarray:
+    """Return the `absolute` costs, float32 (3, H, W), of each label and its two neighbours."""
+    three = np.empty((3, *labels.shape), np.float32)
+    for first in range(0, len(labels), COST_ROWS):
+        rows = slice(first, min(first + COST_ROWS, len(labels)))
+        part = labels[rows]
+        near = range(max(0, int(part.min()) - 1), min(max_disparity, int(part.max()) + 1) + 1)
+        costs = region_costs(left, right, True, rows, slice(0, labels.shape[1]), near, "absolute")
+        neighbours = np.clip(part + np.arange(-1, 2)[:, None, None], 0, max_disparity) - near[0]
+        three[:, rows] = np.take_along_axis(costs, neighbours, axis=0)
+    return three
 
 
-def refined(labels: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Shift labels by up to half a pixel, to the minimum of a parabola through the neighbouring labels' costs."""
+def refined(labels: np.ndarray, three: np.ndarray, max_disparity: int) -> np.ndarray:
+    """Shift labels by up to half a pixel, to the minimum of a parabola through the costs of `neighbour_costs`."""
     import cv2
 
-    neighbours = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, len(costs) - 1)
-    three = np.take_along_axis(costs, neighbours, axis=0).astype(np.float32)
     before, here, after = (cv2.blur(plane, (SUPPORT_SIDE, SUPPORT_SIDE)) for plane in three)
     curvature = before + after - 2 * here
     slope = 0.5 * (before - after)
     step = np.where(curvature > 0, np.clip(slope / np.where(curvature > 0, curvature, 1), -0.5, 0.5), 0)
-    step[(labels == 0) | (labels == len(costs) - 1)] = 0
+    step[(labels == 0) | (labels == max_disparity)] = 0
     return cv2.bilateralFilter(
         (labels + step).astype(np.float32), BILATERAL_DIAMETER, BILATERAL_SIGMA, BILATERAL_DIAMETER / 2
     )

@@ -45,12 +45,19 @@ def first_labels(costs: np.ndarray, weights: dict, truncate: int) -> np.ndarray:
 
 def band(labels: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """Return which labels, bool in the shape of the costs, each pixel may take: see above."""
+    allowed = nearby(labels, len(costs), BAND_SIDE, BAND_MARGIN)
+    allowed |= costs == costs.min(axis=0)
+    return allowed
+
+
+def nearby(labels: np.ndarray, count: int, side: int, margin: int) -> np.ndarray:
+    """Return which of `count` labels are up to `margin` steps from one in the window of this side around each pixel."""
     import cv2
 
-    window = np.ones((BAND_SIDE, BAND_SIDE), np.uint8)
-    allowed = costs == costs.min(axis=0)
-    for label, mask in enumerate(allowed):
-        mask |= cv2.dilate(np.uint8(abs(labels - label) <= BAND_MARGIN), window).view(np.bool_)
+    window = np.ones((side, side), np.uint8)
+    allowed = np.empty((count, *labels.shape), np.bool_)
+    for label in range(count):
+        allowed[label] = cv2.dilate(np.uint8(abs(labels - label) <= margin), window).view(np.bool_)
     return allowed
 
 

@@ -3,12 +3,13 @@
 SIFT points of both images are matched along rows, mutually and with the ratio test.  A match is supported if at least
 MIN_SUPPORT of its NEIGHBOURS nearest matches have a similar disparity; wrong matches rarely do.  The range is
 RANGE_FACTOR times the largest supported disparity, since the nearest surfaces often have no points.  With too few
-matches the range is an eighth of the width.
+matches the range is an eighth of the width.  Large images are halved first: SIFT takes 200 bytes per pixel.
 """
 
 import numpy as np
 
 from apps.common.images import InputError, to_bytes
+from apps.stereo.coarse_to_fine import halved
 
 RATIO = 0.8  # Lowe's
 MAX_ROW_OFFSET = 1.5  # pixels between the rows of a match
@@ -17,6 +18,7 @@ NEIGHBOURS, MIN_SUPPORT = 8, 3
 MAX_DEVIATION = 2.0  # pixels between similar disparities
 RANGE_FACTOR = 1.2
 MIN_RANGE = 8  # pixels
+MAX_PIXELS = 3_000_000  # larger images are halved
 
 
 def guess_max_disparity(left: np.ndarray, right: np.ndarray) -> int:
@@ -25,6 +27,8 @@ def guess_max_disparity(left: np.ndarray, right: np.ndarray) -> int:
     Raises InputError if most matches have a negative disparity, i.e. if the images are exchanged.
     """
     width = left.shape[1]
+    if left.shape[0] * width > MAX_PIXELS:
+        return min(width - 1, 2 * guess_max_disparity(halved(left), halved(right)))
     steps = supported(*_row_matches(left, right))
     if len(steps) < MIN_MATCHES:
         return min(width - 1, max(MIN_RANGE, round(width / 8)))

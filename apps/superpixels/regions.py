@@ -12,8 +12,9 @@ regions of a and b pixels with a common boundary of length l,
     cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK_PIXELS)
                a + b                   l
 
-with colours in CIELAB.  Two changes are ours.  Without `regularity`, uniform areas become giant regions and textures
-break into tiny ones.  Without the last factor, single deviating pixels remain regions up to the top of the hierarchy.
+with colours in CIELAB; apps.superpixels.merging computes it.  Two changes are ours.  Without `regularity`, uniform
+areas become giant regions and textures break into tiny ones.  Without the last factor, single deviating pixels remain
+regions up to the top of the hierarchy.
 
 [1] Koepfler, Lopez, Morel. "A multiscale algorithm for image segmentation by variational method." SIAM Journal on
     Numerical Analysis 31, 1994.
@@ -30,11 +31,10 @@ import matching
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.superpixels import REGIONS, REGULARITY
-from gridcut.device import DeviceName, kernel
+from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
-SPECK_PIXELS = 32.0  # pixels; merges of regions below twice this area are cheaper
-DOMINANCE = 0.8  # a merge is postponed if 0.8 of its cost exceeds the minimum of either region
+MEAN_PIXELS = 1 << 20  # pixels whose colours are summed at once, since NumPy converts their labels to 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -77,74 +77,6 @@ class Superpixels(GridResult):
         return self._hierarchy.labels_at(regions).reshape(self.labels.shape)
 
 
-@kernel
-def grid_kernel(height, width, ptr, adj):
-    """Write the 4-neighbour graph of the pixels to `ptr` and `adj`, with sorted rows."""
-    k = 0
-    for y in range(height):
-        for x in range(width):
-            v = y * width + x
-            ptr[v] = k
-            if y > 0:
-                adj[k] = v - width
-                k += 1
-            if x > 0:
-                adj[k] = v - 1
-                k += 1
-            if x < width - 1:
-                adj[k] = v + 1
-                k += 1
-            if y < height - 1:
-                adj[k] = v + width
-                k += 1
-    ptr[height * width] = k
-
-
-@kernel
-def sum_kernel(label, fine, coarse):
-    """Write the colour sums of merged regions to `coarse`."""
-    coarse[:] = 0
-    for v in range(label.size):
-        for i in range(3):
-            coarse[label[v], i] += fine[v, i]
-
-
-@kernel
-def rate_kernel(ptr, adj, length, share, mean, floor, speck, rate):
-    """Write the reciprocal cost of each merge to `rate`, bitwise equal at both ends of an edge.
-
-    share[v]   reciprocal of the number of pixels of v
-    """
-    for v in range(ptr.size - 1):
-        for k in range(ptr[v], ptr[v + 1]):
-            w = adj[k]
-            difference = floor
-            for i in range(3):
-                difference += (mean[v, i] - mean[w, i]) ** 2
-            shares = share[v] + share[w]
-            rate[k] = shares * length[k] * max(1.0, speck * shares) / difference
-
-
-class _Rating:
-    """Ratings of the merges of a level; keeps the colour sums from one level to the next."""
-
-    def __init__(self, lab, floor):
-        self.sums = lab.reshape(-1, 3).astype(np.float64)
-        self.floor = floor
-
-    def __call__(self, level: matching.CoarseGraph) -> np.ndarray:
-        graph, size = level.graph, level.vertex_weight
-        assert graph is not None, "`coarsen` passes every level with its graph"
-        if len(size) < len(self.sums):
-            fine, self.sums = self.sums, np.empty((len(size), 3))
-            sum_kernel(level.labels, fine, self.sums)
-        rate = np.empty(graph.nnz)
-        share = 1.0 / size
-        mean = self.sums * share[:, None]
-        rate_kernel(graph.indptr, graph.indices, graph.data, share, mean, self.floor, SPECK_PIXELS, rate)
-        return rate
-
-
 def superpixels(
     image: ArrayLike,
     regions: int = REGIONS,
@@ -182,7 +114,8 @@ def superpixels(
 
     Notes
     -----
-    One to two microseconds and about 260 bytes per pixel.
+    One to two microseconds per pixel, and about 260 bytes; above 2^20 pixels about 100 bytes, and 40 MB per thread.
+    Such images are merged in strips of rows up to regions of a dozen pixels (apps.superpixels.merging).
 
     Examples
     --------
@@ -196,10 +129,10 @@ def superpixels(
     >>> int(found.labels_at(5).max())
     4
     """
-    import cv2
+    from apps.superpixels.merging import image_hierarchy
 
     clock = Clock()
-    rgb = to_rgb(image)
+    rgb = _colours(image)
     height, width = rgb.shape[:2]
     check_regions(regions, (height, width))
     if isinstance(regularity, bool) or not isinstance(regularity, Real) or not 1e-6 <= regularity < 1e6:
@@ -210,16 +143,19 @@ def superpixels(
             f"image has {n} pixels, but at most {np.iinfo(np.int32).max // 4} are supported; pass a smaller image"
         )
     device = "cpu" if device == "auto" else device  # most levels are too small for the transfer to a GPU to pay off
-    rating = _Rating(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB), float(regularity) ** 2)
-    ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
-    grid_kernel(height, width, ptr, adj)
     clock.charge("colours")
-    found = matching.hierarchy(
-        (ptr, adj, (n, n)), rating=rating, dominance=DOMINANCE, join=True, graphs=False, threads=threads, device=device
-    )
+    found = image_hierarchy(rgb, float(regularity), threads, device)
     clock.charge("hierarchy")
     labels = found.labels_at(regions).reshape(height, width)
     return Superpixels(labels, int(regions), clock.total(), found)
+
+
+def _colours(image) -> np.ndarray:
+    """RGB of an image, as uint8 if it is that already, which takes a quarter of the memory, else float32."""
+    if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] >= 3:
+        if 0 not in image.shape and image.shape[2] <= 4:
+            return image[..., :3]
+    return to_rgb(image)
 
 
 def check_regions(regions, shape) -> None:
@@ -241,7 +177,7 @@ def outlines(labels: np.ndarray) -> np.ndarray:
 
 
 def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] with a line along the boundaries of the regions; uint8 RGB."""
+    """Image (H, W, 3), uint8 or in [0, 1], with a line along the boundaries of the regions; uint8 RGB."""
     import cv2
 
     from apps.common.figures import OUTLINE_COLOUR
@@ -252,15 +188,31 @@ def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     line[1:] |= labels[1:] != labels[:-1]
     width = 1 + max(labels.shape) // 1000
     shown = to_bytes(rgb)
+    shown = shown.copy() if shown is rgb else shown
     shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = to_bytes(OUTLINE_COLOUR)
     return shown
 
 
 def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Image with each region in its mean colour; uint8 RGB."""
+    """Image (H, W, 3), uint8 or in [0, 1], with each region in its mean colour; uint8 RGB."""
     from apps.common.images import to_bytes
+    from apps.common.row_blocks import for_blocks
 
-    flat = labels.ravel()
-    count = np.bincount(flat)
-    means = [np.bincount(flat, rgb[..., i].ravel()) / np.maximum(count, 1) for i in range(3)]
-    return to_bytes(np.stack(means, axis=1))[labels]
+    regions = int(labels.max()) + 1
+
+    height, width = labels.shape
+    sums, count = np.zeros((3, regions)), np.zeros(regions)
+    rows = max(1, max(MEAN_PIXELS, regions) // width)
+    for first in range(0, height, rows):
+        flat, part = labels[first : first + rows].ravel(), rgb[first : first + rows]
+        count += np.bincount(flat, minlength=regions)
+        for i in range(3):
+            sums[i] += np.bincount(flat, part[..., i].ravel(), regions)
+    means = sums / np.maximum(count, 1) / (255.0 if rgb.dtype == np.uint8 else 1.0)
+    colours, shown = to_bytes(means.T), np.empty((height, width, 3), np.uint8)
+
+    def draw(first, last):
+        shown[first:last] = colours[labels[first:last]]
+
+    for_blocks(draw, labels.shape)
+    return shown

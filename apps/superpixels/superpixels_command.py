@@ -127,7 +127,7 @@ def _divide_one(job: Job, chosen) -> dict:
 
     charge("import")
     path = job.image
-    rgb, metadata = read_photograph(path)
+    rgb, metadata = read_photograph(path, keep_bytes=True)
     truth = None if job.truth is None else read_segments(job.truth)
     charge("read")
     # The maximum is checked against the number of pixels before the work starts.

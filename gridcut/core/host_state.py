@@ -121,7 +121,9 @@ class HostState:
     def _run(self, name: str, parameters: dict, callback):
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
         listed = self._touched is not None and not self._everywhere
-        touched = np.concatenate([_NO_CELLS, *self._touched]) if listed else None
+        touched = None
+        if listed:
+            touched = self._touched[0] if len(self._touched) == 1 else np.concatenate([_NO_CELLS, *self._touched])
         self._forget_memory()
         entry = methods.METHODS[name]
         if entry.warm is None:
@@ -178,13 +180,14 @@ class HostState:
 
     def _at(self, key, array, index) -> Change:
         """The change at the pixels with these raster indices."""
-        return self._checked(key, np.broadcast_to(array, index.shape).copy(), index)
+        values = array.copy() if array.shape == index.shape else np.broadcast_to(array, index.shape).copy()
+        return self._checked(key, values, index)
 
     def _checked(self, key, values, pixels) -> Change:
         """A change of one or more pixels; raises ValueError for invalid capacities in use."""
         problem = self._problem
-        bad = ~(values >= 0)
-        if bad.any():
+        if not np.minimum.reduce(values) >= 0:  # of NaN, too
+            bad = ~(values >= 0)
             offset = key if isinstance(key, tuple) else None
             bad_and_used = bad & used_pixels(problem, offset).reshape(-1)[pixels]
             if bad_and_used.any():
@@ -192,8 +195,8 @@ class HostState:
                 where = tuple(int(i) for i in np.unravel_index(pixels[at], problem.shape))
                 raise bad_capacity(key if offset is None else f"edges[{key}]", values[at], where)
             values[bad] = 0  # unused capacities, which must not affect the bounds
-        gone = array_of(problem, key).reshape(-1)[pixels].max().item()
-        return Change(key, values, pixels, pixels.size, values.max().item(), gone)
+        gone = np.maximum.reduce(array_of(problem, key).reshape(-1)[pixels]).item()
+        return Change(key, values, pixels, pixels.size, np.maximum.reduce(values).item(), gone)
 
     def _load_changed(self, arrays: dict) -> None:
         """Replace our copies and load the grid again; raises ValueError for invalid capacities in use."""

@@ -30,7 +30,7 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
     """The labels of a solved grid: True on the source side, in the grid's shape."""
     labels = np.empty(problem.shape, bool)
-    np.equal(grid.layout.interior(sink_side), 0, out=labels)
+    np.logical_not(grid.layout.interior(sink_side), out=labels)
     if problem.mask is not None:
         labels &= problem.mask
     return labels

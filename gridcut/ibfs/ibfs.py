@@ -30,7 +30,7 @@ from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
-from gridcut.ibfs.warm import reroot
+from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
@@ -57,7 +57,7 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
     else:
         run = Run(excess, residual, layout, callback, *memory)
         run.resolve(touched)
-    return run.forest.label < 0, run.stats, (run.forest, run.deepest)
+    return run.forest.label < 0, run.stats, (run.forest, run.deepest, run.work)
 
 
 @lru_cache(maxsize=64)
@@ -70,10 +70,12 @@ def unsigned_steps(step):
 class Run:
     """One solve: the arrays that all steps share, and the steps in order.
 
+    work         lists for `resolve`, kept from one re-solve to the next for a grid of at most STRIP_CELLS cells: new
+                 memory costs as much as small changes
     aggregates   whether excesses and deficits may be aggregated in other cells (prepass.py); False: they stay in place
     """
 
-    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, aggregates=True):
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, work=None, *, aggregates=True):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' accepts at most "
@@ -89,6 +91,7 @@ class Run:
         self.lines = layout.shape[0]
         self.threads = thread_count()
         self.deepest = deepest
+        self.work = work
         self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
         size = layout.size
         self.forest = forest or Forest(
@@ -121,11 +124,12 @@ class Run:
 
     def resolve(self, touched):
         """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
-        work = make_work(self.layout.size, self.index_type)
-        repaired = reroot(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
+        work = self.work or make_work(self.layout.size, self.index_type)
+        if self.layout.size <= STRIP_CELLS:
+            self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
-        self.deepest, augmentations, more = grow_active(
-            budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
+        self.deepest, augmentations, repaired, more = resume(
+            touched, budget, self.excess, self.residual, self.steps, self.deepest, self.forest, work
         )
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired + more

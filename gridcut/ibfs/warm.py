@@ -13,6 +13,18 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair
+from gridcut.ibfs.merge import grow_active
+
+
+@kernel
+def resume(cells, budget, excess, residual, step, deepest, forest, work):
+    """`reroot` and `grow_active` in one call from Python, since passing their arrays takes as long as small changes.
+
+    Returns the new bound of all depths, and the numbers of augmentations and of cells repaired by either.
+    """
+    repaired = reroot(cells, excess, residual, step, deepest, forest, work)
+    deepest, augmentations, more = grow_active(budget, deepest, excess, residual, step, forest, work)
+    return deepest, augmentations, repaired, more
 
 
 @kernel

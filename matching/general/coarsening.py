@@ -38,6 +38,8 @@ from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GeneralGraph, G
 from matching.general.greedy_certificate import weigh
 from matching.general.greedy_matching import GreedyMatching, greedy
 
+LOOKUP_BLOCK = 1 << 16  # indices
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CoarseGraph(Result):
@@ -158,10 +160,7 @@ class Hierarchy(Result):
         """
         count = len(self.levels)
         level = check_count("level", level, -max(count, 1), count - 1)
-        label = np.arange(self.vertex_counts[0], dtype=np.int32)
-        for coarse in self.levels[: level % count + 1] if count else ():
-            label = coarse.labels[label]
-        return label
+        return self._labels_of(level % count + 1 if count else 0)
 
     def labels_at(self, vertices: int) -> np.ndarray:
         """Return labels for exactly `vertices` clusters: a whole level, plus only the heaviest merges of the next one.
@@ -179,16 +178,26 @@ class Hierarchy(Result):
 
         Notes
         -----
-        O(n) time per level.
+        O(n) time.
         """
         vertices = check_count("vertices", vertices, self.vertex_counts[-1], self.vertex_counts[0])
         level = sum(count >= vertices for count in self.vertex_counts) - 1
-        label = self.labels(level - 1) if level else np.arange(self.vertex_counts[0], dtype=np.int32)
         extra = self.vertex_counts[level] - vertices
         if not extra:
-            return label
+            return self._labels_of(level)
         child, into, _ = heaviest_merges(self._merges[level], extra)
-        return cluster(self.vertex_counts[level], child, into)[0][label]
+        return self._labels_of(level, cluster(self.vertex_counts[level], child, into)[0])
+
+    def _labels_of(self, levels: int, label: np.ndarray | None = None) -> np.ndarray:
+        """The label of each of the caller's vertices, given those of the vertices after so many levels (their indices).
+
+        From the coarse levels to the fine ones, so that only the last step visits all vertices.
+        """
+        if label is None:
+            label = np.arange(self.vertex_counts[levels], dtype=np.int32)
+        for coarse in self.levels[:levels][::-1]:
+            label = _looked_up(label, coarse.labels)
+        return label
 
 
 def coarsen(
@@ -398,6 +407,15 @@ def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
             root *= 2.0 ** -np.floor(np.log2(root.min()))
     expansion_kernel(graph.ptr, graph.adj, graph.weights(), root, rated)
     return GeneralGraph(graph.ptr, graph.adj, rated)
+
+
+def _looked_up(values: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """values[index], in blocks: NumPy converts 32-bit indices to 64 bits before it uses them."""
+    found = np.empty(len(index), values.dtype)
+    for first in range(0, len(index), LOOKUP_BLOCK):
+        block = slice(first, first + LOOKUP_BLOCK)
+        found[block] = values[index[block]]
+    return found
 
 
 def _sum_by(label, value, count: int) -> np.ndarray:

@@ -165,7 +165,7 @@ def list_merges(rated: GeneralGraph, partner, join: bool, dominance: float):
     rate = np.empty(rated.n, weight.dtype)
     max_weight = np.empty(rated.n, weight.dtype)
     count = list_merges_kernel(rated.ptr, rated.adj, weight, partner, join, dominance, max_weight, child, into, rate)
-    return child[:count], into[:count], rate[:count]
+    return child[:count].copy(), into[:count].copy(), rate[:count].copy()  # a hierarchy keeps them: no spare memory
 
 
 def heaviest_merges(merges, count: int):

@@ -138,7 +138,7 @@ def test_consistency_and_filling():
 def test_subpixel(pair):
     y, x = np.mgrid[:40, :60]
     parabola = np.stack([np.int32(100 * (d - 2.3) ** 2) + 0 * x for d in range(5)]).astype(np.int32)
-    moved = refined(np.full((40, 60), 2), parabola)
+    moved = refined(np.full((40, 60), 2), parabola[1:4].astype(np.float32), 4)
     np.testing.assert_allclose(moved, 2.3, atol=0.02)
     left, right, truth = pair
     found = compute(left, right, max_disparity=12, subpixel=True)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from skimage.measure import label as components
 from skimage.measure import regionprops
 
 from apps.common.images import InputError
-from apps.superpixels import superpixels
+from apps.superpixels import merging, superpixels
 from apps.superpixels import superpixels_command as command
 from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
 from apps.superpixels.regions import mean_figure, outline_figure, outlines
@@ -75,6 +76,89 @@ def test_labels_do_not_depend_on_threads_or_on_the_number_requested():
     np.testing.assert_array_equal(one.labels, superpixels(image, 900).labels_at(50))
     rgba = np.dstack([image, np.zeros(image.shape[:2], np.uint8)])
     np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
+
+
+@pytest.fixture
+def thin_strips(monkeypatch):
+    """Strips of 8 rows, for all sizes."""
+    monkeypatch.setattr(merging, "ONE_STRIP_PIXELS", 0)
+    monkeypatch.setattr(merging, "STRIP_PIXELS", 1)
+    monkeypatch.setattr(merging, "MIN_STRIP_ROWS", 8)
+
+
+def grid_graph(height, width):
+    n = height * width
+    ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
+    merging.grid_kernel(height, width, ptr, adj)
+    return ptr, adj, (n, n)
+
+
+@pytest.mark.parametrize("name", images())
+def test_strips_give_any_number_of_connected_nested_regions(name, thin_strips):
+    image = images()[name]
+    shape, pixels = image.shape[:2], image.shape[0] * image.shape[1]
+    found = superpixels(image, 1)
+    found._hierarchy.check(grid_graph(*shape))
+    finer = np.arange(pixels)
+    for count in sorted({1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}, reverse=True):
+        labels = found.labels_at(count)
+        assert components(labels, connectivity=1, background=-1).max() == count
+        nested = np.unique(np.stack([finer.ravel(), labels.ravel()]), axis=1)
+        assert nested.shape[1] == np.unique(finer).size
+        finer = labels
+
+
+def test_strips_do_not_depend_on_threads(thin_strips):
+    image = astronaut()
+    np.testing.assert_array_equal(superpixels(image, 50, threads=1).labels, superpixels(image, 50, threads=3).labels)
+
+
+def test_shapes_are_found_across_the_seams(thin_strips):
+    image = np.full((64, 60), 40, np.uint8)
+    image[5:50, 10:30] = 200
+    labels = superpixels(image, 2).labels
+    np.testing.assert_array_equal(labels == labels[20, 20], image == 200)
+
+
+def test_strips_cover_the_image(thin_strips):
+    for height, width in ((1, 9), (7, 9), (8, 9), (9, 1), (31, 5)):
+        strips = merging.strips_of(height, width)
+        assert [first for first, _ in strips] == [0, *(last for _, last in strips[:-1])]
+        assert strips[-1][1] == height
+        assert min(last - first for first, last in strips) >= min(height, 8)
+
+
+def traced_peak(call) -> int:
+    """Bytes of arrays at the peak of a call, beyond those before it."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_strips_bound_the_memory(monkeypatch):
+    """Of the arrays, on noise, whose regions grow the slowest: about 110 bytes per pixel, instead of 280."""
+    image = np.random.default_rng(0).integers(0, 60, (640, 640, 3), np.uint8) + np.uint8(100)
+    superpixels(image[:64], 5, threads=1)  # what is made once
+    whole = traced_peak(lambda: superpixels(image, 100, threads=1))
+    monkeypatch.setattr(merging, "ONE_STRIP_PIXELS", 0)
+    monkeypatch.setattr(merging, "STRIP_PIXELS", 32 * 640)
+    in_strips = traced_peak(lambda: superpixels(image, 100, threads=1))
+    assert in_strips < 125 * image[..., 0].size
+    assert whole > 2 * in_strips
+
+
+def test_bytes_and_floats_give_the_same(thin_strips):
+    image = astronaut()
+    found = superpixels(image, 60)
+    floats = image.astype(np.float32) / np.float32(255)
+    np.testing.assert_array_equal(found.labels, superpixels(floats, 60).labels)
+    before = image.copy()
+    np.testing.assert_array_equal(outline_figure(image, found.labels), outline_figure(floats, found.labels))
+    np.testing.assert_array_equal(image, before)
+    np.testing.assert_allclose(mean_figure(image, found.labels), mean_figure(floats, found.labels), atol=1)
 
 
 def test_uniform_shapes_are_found():

@@ -169,3 +169,29 @@ def test_error_for_too_many_offsets_names_another_method():
     assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"
     with pytest.raises(ValueError, match="'ibfs' accepts at most 32, use method='push_relabel'"):
         gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")
+
+
+@pytest.mark.parametrize("budget", [3.0, 0.0])
+def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
+    """Full lists and a ring that has wrapped around change nothing, nor does a re-solve that was abandoned."""
+    monkeypatch.setattr(ibfs, "MAX_RESOLVE_REPAIR", budget)
+    monkeypatch.setattr(ibfs, "MAX_CHANGED_SHARE", 2)
+    rng = np.random.default_rng(3)
+    source, sink, edges = (rng.integers(0, 60, (9, 11)) for _ in range(3))
+    solver = gridcut.Solver(source, sink, {(0, 1): edges, (1, 0): 40}, method="ibfs", device="cpu")
+    kept = []
+    for _ in range(30):
+        cut = solver.solve()
+        cut.check()
+        assert cut.value == gridcut.max_flow(source, sink, {(0, 1): edges, (1, 0): 40}, device="cpu").value
+        kept.append(solver._state._memory[1][2])
+        source = source.copy()
+        source.flat[rng.choice(source.size, 5, replace=False)] = rng.integers(0, 60, 5)
+        solver.update(source=source)
+    assert kept[1] is not None
+    assert all(work is kept[1] for work in kept[1:])
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
+    solver.solve()
+    source[0, 0] += 1  # in place: the solver has a copy
+    solver.update(source=source)
+    solver.solve().check()
