@@ -81,7 +81,7 @@ def flow(
         How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
         small assignment problem per window (`apps.motion.windows`).
     fast : bool, default False
-        Compute a less accurate flow in about an eighth of the time (`apps.flow.fast_flow`); not with "windows".
+        Compute a less accurate flow in about a seventh of the time (`apps.flow.fast_flow`); not with "windows".
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
 

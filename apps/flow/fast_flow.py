@@ -1,4 +1,4 @@
-"""Dense flow in an eighth of the time: the stages of `apps.flow.dense_flow`, on fewer and smaller levels.
+"""Dense flow in a seventh of the time: the stages of `apps.flow.dense_flow`, on fewer and smaller levels.
 
 rest        OpenCV's dense inverse search [1] from zero motion, at the preset ULTRAFAST
 propagate   follow a grid of seeds at a quarter of the size, from each frame into the other (apps.flow.propagate)

@@ -5,7 +5,7 @@
   cutmatch flow clip.avi                               a video, animation, multi-page TIFF, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and an error figure
   cutmatch flow clip.avi --video flow.mp4              also a video: the frame, and its flow in colours
-  cutmatch flow clip.avi --fast                        a less accurate flow in about an eighth of the time
+  cutmatch flow clip.avi --fast                        a less accurate flow in about a seventh of the time
 
 Points of both frames are matched one-to-one by an exact assignment.  Their motion is interpolated without crossing
 image edges, refined from coarse to fine, and fused with the unrefined motion by an exact minimum cut.  With --linker
@@ -71,7 +71,7 @@ def _add_options(options) -> None:
         "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
     )
     options.add_argument(
-        "--fast", action="store_true", help="less accurate, in about an eighth of the time; not with --linker windows"
+        "--fast", action="store_true", help="less accurate, in about a seventh of the time; not with --linker windows"
     )
     options.add_argument(
         "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"

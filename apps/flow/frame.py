@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from apps.common.images import read_image, to_bytes, to_rgb
-from gridcut.device import run_threads, thread_count
 
 if TYPE_CHECKING:
     from apps.motion.points import Points
@@ -114,12 +113,16 @@ class _Kept:
 
 def for_both(compute: Callable[[Frame], Any], first: Frame, second: Frame) -> list:
     """Return [compute(first), compute(second)], computed in two threads if this thread may use them."""
+    from gridcut.device import run_threads, thread_count
+
     frames = first, second
     return run_threads(lambda number: compute(frames[number]), 2) if thread_count() > 1 else list(map(compute, frames))
 
 
 def while_preparing(work: Callable[[], Any], first: Frame, second: Frame) -> Any:
     """Return work(), while another thread computes the levels and descriptors of two frames, if there is one."""
+    from gridcut.device import run_threads, thread_count
+
     if thread_count() == 1:
         return work()
     # The last worker of run_threads is the calling thread, whose limit of threads `work` observes.

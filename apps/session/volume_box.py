@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.multilabel import BINS
 from apps.segment.plausible_objects import BOX_SPAN
-from apps.segment.segmentation import MAX_CHANGED_SHARE, SEED_SHARE, STARTS
+from apps.segment.segmentation import SEED_SHARE, STARTS
 from apps.segment.terms import blend
 from apps.session.canvas import BACKGROUND, OPEN
 from apps.session.grid_cut import GridCut

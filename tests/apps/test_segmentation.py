@@ -137,7 +137,7 @@ def test_a_diagonal_line_is_one_part_and_separates_the_background():
         ({}, "pass scribbles, a trimap, a box or a start mask, got none"),
         ({"scribbles": 1, "trimap": 1}, "pass scribbles or trimap, got both"),
         ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
-        ({"scribbles": np.ones((3, 3), np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
+        ({"scribbles": np.eye(3, dtype=np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
         ({"box": (40, 0, 50, 5)}, "is outside the image"),
         ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
         ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),

@@ -259,7 +259,7 @@ BAD = [
     (["a.nii.gz", "--labels", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has spacing"),
     (["a.nii.gz", "--scribbles", "short.nii.gz"], r"--scribbles is 5x24x26 voxels, but the image is 12x24x26 voxels"),
     (["a.nii.gz", "--scribbles", "photo.png"], r"--scribbles: .*photo\.png' is not a volume"),
-    (["a.nii.gz", "--scribbles", "one.nii.gz"], r"--scribbles marks no background; add a stroke on it \(blue, or"),
+    (["a.nii.gz", "--scribbles", "one.nii.gz"], r"--scribbles marks no background: .*; add a stroke on it \(blue, or"),
     (["a.nii.gz", "--scribbles", "empty.nii.gz"], r"--scribbles: .*empty\.nii\.gz' is empty: no stroke"),
     (["a.nii.gz", "--scribbles", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
     (["a.nii.gz", "--scribbles", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
