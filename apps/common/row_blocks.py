@@ -27,7 +27,7 @@ def for_blocks(work: Callable[[int, int], object], shape: tuple[int, ...]) -> li
 def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = None) -> list:
     """Call functions on all threads, each on the next free one; their results in order.  The first error is raised.
 
-    threads   at most so many; None: numba's number of threads
+    threads   the largest number of threads; None: numba's
     """
     from gridcut.device import run_threads, thread_count  # not needed to show a help
 

@@ -55,18 +55,24 @@ def test_an_error_of_the_compiler_enables_it_again():
     assert gc.isenabled()
 
 
-def test_the_last_of_several_threads_enables_it():
+def compiling_thread():
+    """A thread in the context, and the event that lets it leave."""
     gc.enable()
     inside, leave = threading.Event(), threading.Event()
 
-    def other():
+    def run():
         with NoCollections():
             inside.set()
             leave.wait(20)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=run)
     thread.start()
     assert inside.wait(20)
+    return leave, thread
+
+
+def test_the_last_of_several_threads_enables_it():
+    leave, thread = compiling_thread()
     with NoCollections():
         pass
     assert not gc.isenabled()
@@ -77,17 +83,7 @@ def test_the_last_of_several_threads_enables_it():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_fork_while_another_thread_compiles():
-    gc.enable()
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with NoCollections():
-            inside.set()
-            leave.wait(20)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    assert inside.wait(20)
+    leave, thread = compiling_thread()
     child = os.fork()
     if child == 0:
         os._exit(0 if gc.isenabled() else 1)
