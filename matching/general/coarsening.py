@@ -189,7 +189,7 @@ class Hierarchy(Result):
         return self._labels_of(level, cluster(self.vertex_counts[level], child, into)[0])
 
     def _labels_of(self, levels: int, label: np.ndarray | None = None) -> np.ndarray:
-        """The label of each of the caller's vertices, given those of the vertices after so many levels (their indices).
+        """The label of each of the caller's vertices, given those of the vertices after `levels` levels.
 
         From the coarse levels to the fine ones, so that only the last step visits all vertices.
         """

@@ -50,7 +50,7 @@ def joined_hierarchies(parts: list[Hierarchy], levels: int, rest: Hierarchy) -> 
 
 
 def _levels(part: Hierarchy, levels: int) -> list[tuple]:
-    """(labels, vertex weights, child, into, rate) of so many levels of a part; those beyond its last merge nothing."""
+    """Labels, vertex weights, child, into and rate of `levels` levels of a part; those past its last merge nothing."""
     found = [
         (level.labels, level.vertex_weight, *merges) for level, merges in zip(part.levels, part._merges, strict=True)
     ]
