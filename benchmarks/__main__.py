@@ -29,7 +29,7 @@ NAMES = (
     "volume",
 )
 # The benchmarks that have a separate module for a GPU.
-ON_CUDA = {"gridcut": "gridcut_cuda", "labels": "labels_cuda", "matching": "matching_cuda"}
+ON_CUDA = {"graphs": "graphs_cuda", "gridcut": "gridcut_cuda", "labels": "labels_cuda", "matching": "matching_cuda"}
 
 
 def main(argv):

@@ -1,5 +1,5 @@
 """Deveci, Kaya, Uçar, Çatalyürek, "GPU accelerated maximum cardinality matching algorithms ..." (Euro-Par 2013): Fig. 2
-and the sequential algorithms on original and permuted graphs.  Times on a GPU are not measured here.
+and the sequential algorithms on original and permuted graphs.  Times on a GPU: deveci_gpu.py.
 """
 
 from functools import partial
@@ -8,6 +8,7 @@ import numpy as np
 
 import matching
 from benchmarks.matching_graphs import permuted
+from benchmarks.papers import deveci_gpu
 from benchmarks.papers.deveci_icpp import cheap_matching
 from benchmarks.papers.gpu_rounds import augment_in_rounds
 from benchmarks.papers.sections import Section, classes, count, data_of, new_figure, number
@@ -23,8 +24,8 @@ VARIANTS = {
 }
 
 ON_GPU = (
-    ("Table 1, the eight variants on original and permuted graphs", "matching --device cuda --orderings --permuted"),
-    ("Fig. 3 to 5 and table 2", "matching --device cuda --paper"),
+    ("Table 1 and Fig. 2 to 5 from the serial cheap matching", "papers deveci_europar --device cuda"),
+    ("Table 2", "matching --device cuda --paper"),
 )
 
 
@@ -90,6 +91,7 @@ def sequential(quick: bool):
 
 
 EXPERIMENTS = (iterations, sequential)
+EXPERIMENTS_ON_GPU = deveci_gpu.EUROPAR
 
 
 def figures(sections) -> dict:
