@@ -27,6 +27,7 @@ from numba.extending import overload
 
 from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, reduce_rows
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
+from gridcut.device.compiled_calls import address_of, call_address
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length
@@ -220,10 +221,10 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
 
 
 @parallel_kernel
-def solve_in_parallel(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Distribute the problems among threads, each with its row of memory and ids."""
+def solve_in_parallel(address, counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
+    """Distribute the problems among threads, each with its row of memory and ids; address: of `solve_shares`."""
     for t in prange(memory.shape[0]):
-        solve_shares(counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status)
+        call_address(address, (counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status))
 
 
 def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
@@ -253,7 +254,8 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     if threads == 1:
         solve_shares(*arguments, memory[0], ids[0], *results)
     else:
-        solve_in_parallel(*arguments, memory, ids, *results)
+        address = address_of(solve_shares, *arguments, memory[0], ids[0], *results)
+        solve_in_parallel(address, *arguments, memory, ids, *results)
     return *results, {"threads": threads}
 
 
