@@ -28,6 +28,7 @@ from numba.extending import overload
 from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, reduce_rows
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
 from gridcut.device.compiled_calls import address_of, call_address
+from gridcut.device.views import unmarked
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length
@@ -241,6 +242,7 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     rows = np.full(items, n, np.int32) if rows is None else rows
     cols = np.full(items, m, np.int32) if cols is None else cols
     limit = np.empty((items, 0), real) if limit is None else limits(limit, (items, n), real)
+    costs, rows, cols, limit = map(unmarked, (costs, rows, cols, limit))
     max_threads = max(1, items * n * m // MIN_COSTS_PER_THREAD)
     threads = max(1, min(threads or thread_count(), items, max_threads))
     # Transposed problems have the longer side as their columns.
