@@ -13,20 +13,27 @@ The kernel must return nothing.  Under NUMBA_DISABLE_JIT=1 the address is the fu
 from collections.abc import Callable
 
 import numba
+import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+_addresses: dict[tuple, int] = {}
 
 
 def address_of(kernel: Callable, *args):
     """The address of the machine code of a kernel for arguments of these types; compiles it if necessary."""
     if not hasattr(kernel, "py_func"):
         return kernel
-    signature = tuple(numba.typeof(arg) for arg in args)
-    if signature not in kernel.overloads:
-        kernel.compile(signature)
-    compiled = kernel.overloads[signature]
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    # numba needs 7 us to find the type of an array.
+    key = (kernel, *((a.dtype, a.ndim, a.flags.num) if isinstance(a, np.ndarray) else type(a) for a in args))
+    if key not in _addresses:
+        signature = tuple(map(numba.typeof, args))
+        if signature not in kernel.overloads:
+            kernel.compile(signature)
+        compiled = kernel.overloads[signature]
+        _addresses[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return _addresses[key]
 
 
 def call_address(address, args) -> None:
