@@ -158,7 +158,7 @@ def test_photograph_without_strokes(tmp_path):
     Image.fromarray(photo).save(tmp_path / "a.png")
     with pytest.raises(InputError, match="has no coloured stroke: it equals the image"):
         read_scribbles(tmp_path / "a.png", image=photo)
-    with pytest.raises(InputError, match="neither on one plain colour"):
+    with pytest.raises(InputError, match="not painted on a plain colour"):
         read_scribbles(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
 
 

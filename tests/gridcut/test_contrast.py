@@ -131,7 +131,7 @@ def test_scaling_the_image_changes_nothing_when_beta_is_automatic():
         (ValueError, "must have 3 axes", dict(channel_axis=0)),
         (ValueError, "connectivity must be one of", dict(connectivity=5)),
         (ValueError, "twice, or its opposite", dict(connectivity=[(0, 1), (0, -1)])),
-        (ValueError, "from a pixel to itself", dict(connectivity=[(0, 0)])),
+        (ValueError, "a pixel to itself", dict(connectivity=[(0, 0)])),
         (ValueError, "tuples of 1, 2 or 3", dict(connectivity=[])),
         (ValueError, "must have 2 entries", dict(connectivity=[(0, 1), (1,)])),
         (TypeError, "weight must be a number, got '3'", dict(weight="3")),
