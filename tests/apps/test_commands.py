@@ -99,7 +99,7 @@ BAD = [
     ),
     bad("spacing of an image", ["--box", "1,1,9,9", "--spacing", "1,1,2"], r"--spacing applies to volumes"),
     bad("neighbours of pixels", ["--box", "1,1,9,9", "--connectivity", "26"], r"--connectivity applies to volumes"),
-    bad("unknown kind", ["--box", "1,1,9,9", "--write", ""], r"--write is empty; pass a value"),
+    bad("no kind", ["--box", "1,1,9,9", "--write", ""], r"--write is empty; pass a value"),
     bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
 ]
 
