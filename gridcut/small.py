@@ -2,8 +2,9 @@
 
 The long way costs about 300 microseconds before the first kernel, more than the solution of a thousand pixels.  Here
 Python looks at types and shapes only, and copies all capacities into one buffer; gridcut/ibfs/small_grid.py does the
-rest; floats and large integers take a call more, since the largest ones decide on the unit or the type.  Whatever is not valid or ordinary is left to the long way, which reports errors and knows all options: masks,
-infinite capacities, floats that need a finer unit, arrays of other libraries.
+rest.  Floats and large integers take a call more, since their largest values decide on the unit or the type.  Whatever
+is not valid or ordinary is left to the long way, which reports errors and knows all options: masks, infinite
+capacities, floats that need a finer unit, arrays of other libraries.
 """
 
 import threading

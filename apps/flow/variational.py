@@ -12,9 +12,9 @@ Arrays are planes of the two colours of a checkerboard, so that a row of one col
 
     plane[colour, 1 + y, 1 + j]   pixel (y, 2 * j + p) with p = (y + colour) % 2; one line of padding around
 
-An iteration is one pass over the rows: the half-sweeps follow one another one row apart, and the linear system is written
-to a ring of rows just ahead of them, so that all of it stays in the cache.  A thread also relaxes the neighbouring rows
-from which half-sweeps reach its own; hence the result does not depend on the number of threads.
+An iteration is one pass over the rows.  The half-sweeps follow one another one row apart, and the linear system is
+written to a ring of rows just ahead of them, so that all of it stays in the cache.  A thread also relaxes the
+neighbouring rows from which half-sweeps reach its own; hence the result does not depend on the number of threads.
 
 [1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
 """
