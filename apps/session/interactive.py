@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,9 @@ from apps.session.stroke_records import (
 from apps.session.volume_answers import VolumeAnswers
 from apps.volumes.voxel_geometry import Volume
 from gridcut.device import DeviceName, cuda_is_available
+
+if TYPE_CHECKING:
+    from apps.app.notebook import SessionWidget
 
 KEEP = ("touching", "all")
 DEVICES = ("auto", "cpu", "cuda")
@@ -408,6 +412,30 @@ class Session:
         if len(self.shape) == 2:
             return export_image(Path(path), kind, self.pixels, labels, Path(image))
         return export_volume(Path(path), kind, labels, self._spacing, self._volume)
+
+    def widget(self, height: int = 640) -> "SessionWidget":
+        """The page of `cutmatch app` for this session, in the output of a notebook's cell.
+
+        Parameters
+        ----------
+        height : int, default 640
+            Height of the page in CSS pixels.
+
+        Returns
+        -------
+        apps.app.notebook.SessionWidget
+            Strokes on the page change the session.
+
+        Raises
+        ------
+        ImportError
+            anywidget is missing; the extra `notebook` installs it.
+        RuntimeError
+            There is no event loop, which a notebook has.
+        """
+        from apps.app.notebook import SessionWidget
+
+        return SessionWidget(self, height)
 
     # Work
 
