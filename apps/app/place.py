@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,18 +11,26 @@ from apps.app.open_picture import OpenPicture, Snapshot
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 
-if TYPE_CHECKING:
-    from apps.app.desk import Desk
-
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
 KEEP_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
 
 
+class Around(Protocol):
+    """What a place uses of the desk it is on."""
+
+    tabs: list[Tab]
+
+    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture: ...
+    async def run(self, call: Callable[[], Any]) -> Any: ...
+    def say_all(self, message: dict, item: int | None = None) -> None: ...
+    def say_item_state(self, item: int) -> None: ...
+
+
 class Place:
     """An open picture on the desk: its edits, and tasks that apply, publish and keep them."""
 
-    def __init__(self, desk: "Desk", item: int):
+    def __init__(self, desk: Around, item: int):
         self._desk, self.item = desk, item
         self.edits: asyncio.Queue = asyncio.Queue()
         self.parked: list = []  # edits of other tabs during a stroke
