@@ -56,7 +56,7 @@ def test_the_same_as_segment_volume(session):
     seeds = session._answers.marks() + 1  # 0 is "no seed" there
     expected = segment_volume(volume, seeds, device="cpu", keep="all").labels - 1
     with Session(volume, device="cpu", keep="all") as other:
-        for stroke in session._records:
+        for stroke in session._history.records:
             other.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         other.wait()
         np.testing.assert_array_equal(other.labels, expected)
@@ -186,7 +186,7 @@ def test_the_format_and_geometry_of_a_volume_file(session, tmp_path, suffix):
     pytest.importorskip("SimpleITK")
     volume, _ = ball()
     with Session(volume, (3.0, 1.5, 0.5), device="cpu") as given:
-        for stroke in session._records:
+        for stroke in session._history.records:
             given.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         given.export(tmp_path / f"mask{suffix}", "mask")
     stored = read_volume(tmp_path / f"mask{suffix}")
