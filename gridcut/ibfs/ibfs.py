@@ -3,9 +3,10 @@
 The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
 pixels that can still reach the sink once no excess can.
 
-1. The grid is split into strips of lines that fit into a core's L2 cache, or of a few slices of a volume.  In each strip separately, excess is pushed
-   to deficits one and two hops away and aggregated in the middle of 8-pixel blocks (prepass.py); two breadth-first
-   forests then find the maximum flow of the strip (search.py).  Strips are independent tasks for the threads.
+1. The grid is split into strips of lines that fit into a core's L2 cache, or of a few slices of a volume.  In each
+   strip separately, excess is pushed to deficits one and two hops away and aggregated in the middle of 8-pixel blocks
+   (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
+   tasks for the threads.
 2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
    restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
 3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
