@@ -45,7 +45,7 @@ def main(argv):
     options = _parser().parse_args(argv)
     if options.latency:
         head, table = interactive_latency.report(options.marks)
-        return command.finish(head, table, options.save and options.save.replace(TABLE, LATENCY_TABLE))
+        return command.finish(head, table, LATENCY_TABLE if options.save == TABLE else options.save)
     data = command.data_folder("interactive", options.data, "CUTMATCH_DATA")
     if data is None:
         return 0
