@@ -44,7 +44,7 @@ def fast_flow(
 
     from apps.flow.fill import fill_flow
     from apps.flow.fusion import fuse
-    from apps.flow.refine import filtered, refined, unweighted_median
+    from apps.flow.refine import filtered, unweighted_median, variational
     from apps.flow.resizing import resized
 
     for_both(lambda frame: frame.coarse_descriptors(SEED_SCALE), first, second)
@@ -68,7 +68,7 @@ def fast_flow(
     for number, size in enumerate(sizes):
         weighted = number in WEIGHTED_LEVELS
         level = _level(first, second, size, weighted or number == checked)
-        motion = refined(level, resized(motion, size), FIXED_POINT_ITERATIONS, SOR_ITERATIONS)
+        motion = variational(level, resized(motion, size), FIXED_POINT_ITERATIONS, SOR_ITERATIONS)
         motion = filtered(level, motion) if weighted else unweighted_median(motion)
         if number == checked:
             clock.charge("refine")

@@ -50,15 +50,10 @@ def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: 
     for number in range(coarsest, finest - 1, -1):
         level = levels[number]
         flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
-        flow = refined(level, flow)
+        flow = variational(level.grey[0], warp(level.grey[1], flow)[0], flow)
         weighted = number < MEDIAN_LEVELS and number % 2 == 0  # on every second level: nearly as accurate, and faster
         flow = filtered(level, flow) if weighted else unweighted_median(flow)
     return flow
-
-
-def refined(level: Level, flow: np.ndarray, *iterations: int) -> np.ndarray:
-    """Return a flow of a level's size after one variational refinement, with its default iterations or the given."""
-    return variational(level.grey[0], warp(level.grey[1], flow)[0], flow, *iterations)
 
 
 def filtered(level: Level, flow: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 from apps.flow import frame as frame_module
 from apps.flow.median import near_edges, weighted_median
-from apps.flow.refine import pyramid, refine, refined, warp
+from apps.flow.refine import pyramid, refine, variational, warp
 from apps.flow.resizing import resized
 
 
@@ -45,7 +45,7 @@ def test_each_step_reduces_the_error(smooth_pair):
     known = smooth_pair.known
     before = smooth_pair.error(start)[known].mean()
     kept = start.copy()
-    after = smooth_pair.error(refined(levels[0], start))[known].mean()
+    after = smooth_pair.error(variational(levels[0], start))[known].mean()
     np.testing.assert_array_equal(start, kept), "the flow passed is not changed"
     assert after < 0.5 * before
     assert smooth_pair.error(refine(levels, start, 2))[known].mean() < 0.35 * before
