@@ -1,9 +1,11 @@
 """Refine a flow from coarse to fine: a variational step and a median filter on each level.
 
-The pyramid has small scale steps.  On each level the variational refinement (`apps.flow.variational`) balances
-constancy of grey values and gradients with smoothness.  It starts from the given flow, so a flow filled from sparse
-matches adds motion that is too large for the pyramid alone.  On the finer levels a colour-weighted median
-(`apps.flow.median`) then determines the location of motion edges.
+The pyramid has small scale steps.  On each level OpenCV's variational refinement [1] balances constancy of grey values
+and gradients with smoothness.  It starts from the given flow, so a flow filled from sparse matches adds motion that is
+too large for the pyramid alone.  On the finer levels a colour-weighted median (`apps.flow.median`) then determines the
+location of motion edges.
+
+[1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
 """
 
 from dataclasses import dataclass
@@ -13,8 +15,12 @@ import numpy as np
 from apps.flow.frame import Frame, FrameLevel
 from apps.flow.median import confidence_of, weighted_median
 from apps.flow.resizing import resized
-from apps.flow.variational import variational
 
+SMOOTHNESS_WEIGHT = 2.0
+BRIGHTNESS_WEIGHT = 0.3  # of grey values
+GRADIENT_WEIGHT = 5 / 3
+FIXED_POINT_ITERATIONS = 6
+SOR_ITERATIONS = 10
 MEDIAN_LEVELS = 12  # finest levels, of which every second has the weighted median; the others have a 5 x 5 median
 
 
@@ -50,10 +56,28 @@ def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: 
     for number in range(coarsest, finest - 1, -1):
         level = levels[number]
         flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
-        flow = variational(level.grey[0], warp(level.grey[1], flow)[0], flow)
+        flow = variational(level, flow)
         weighted = number < MEDIAN_LEVELS and number % 2 == 0  # on every second level: nearly as accurate, and faster
         flow = filtered(level, flow) if weighted else unweighted_median(flow)
     return flow
+
+
+def variational(
+    level: Level,
+    flow: np.ndarray,
+    fixed_point_iterations: int = FIXED_POINT_ITERATIONS,
+    sor_iterations: int = SOR_ITERATIONS,
+) -> np.ndarray:
+    """Return `flow` after one variational refinement."""
+    import cv2
+
+    step = cv2.VariationalRefinement.create()
+    step.setAlpha(SMOOTHNESS_WEIGHT)
+    step.setDelta(BRIGHTNESS_WEIGHT)
+    step.setGamma(GRADIENT_WEIGHT)
+    step.setFixedPointIterations(fixed_point_iterations)
+    step.setSorIterations(sor_iterations)
+    return step.calc(*level.grey, flow.copy())
 
 
 def filtered(level: Level, flow: np.ndarray) -> np.ndarray:
