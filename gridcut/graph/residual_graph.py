@@ -10,9 +10,9 @@ one from v to u, if the graph has an entry at (u, v) or (v, u); entries at the s
 (u, u) are ignored.
 
 Construction, O(nodes + entries).  Most graphs are stored with both directions of every edge and sorted rows.  Then the
-nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds all reverse arcs
-in one pass, and shows whether the graph is so.  If it is not, the entries are grouped by their ends with a counting
-sort (twice if rows are not sorted), and rows and columns are merged.
+nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds the reverse arcs
+in one pass over the pairs, and shows whether the graph is so.  If it is not, the entries are grouped by their ends with
+a counting sort (twice if rows are not sorted), and rows and columns are merged.
 """
 
 import math
@@ -35,6 +35,11 @@ from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
 
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
+ONE = np.uint64(1)
+REVERSE = np.uint64(1)  # positions in an arc
+OUT = np.uint64(2)
+BACK = np.uint64(3)
+ARC = np.uint64(4)
 
 
 class ResidualGraph(NamedTuple):
@@ -95,21 +100,29 @@ def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
     cursor   a copy of the first pointers of all rows
     """
     for u in range(cursor.size):
-        before = -1
-        for i in range(indptr[u], indptr[u + 1]):
-            v = indices[i]
-            if v <= before or v == u:
-                return False
-            before = v
+        # The arcs before the cursor were written together with those of smaller nodes; the others lead to larger nodes.
+        before = np.int64(u)
+        for entry in range(cursor[u], indptr[u + 1]):
+            i = np.uint64(entry)
+            head = np.int64(indices[i])
+            v = np.uint64(head)
             reverse = cursor[v]
-            if reverse >= indptr[v + 1] or indices[reverse] != u:
+            j = np.uint64(reverse)
+            if head <= before or reverse >= indptr[v + ONE] or indices[j] != u:
                 return False
+            before = head
             cursor[v] = reverse + 1
-            value = units(capacity[i], scale)
-            arcs[4 * i] = v
-            arcs[4 * i + 1] = 4 * reverse
-            arcs[4 * i + 2] = value
-            arcs[4 * reverse + 3] = value
+            out = units(capacity[i], scale)
+            back = units(capacity[j], scale)
+            a, b = ARC * i, ARC * j
+            arcs[a] = head
+            arcs[a + REVERSE] = b
+            arcs[a + OUT] = out
+            arcs[a + BACK] = back
+            arcs[b] = u
+            arcs[b + REVERSE] = a
+            arcs[b + OUT] = back
+            arcs[b + BACK] = out
     return True
 
 
