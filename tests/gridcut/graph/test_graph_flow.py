@@ -124,6 +124,24 @@ def test_repeated_entries_are_summed():
     assert cut.residual().toarray().tolist() == [[0, 0], [11, 0]]
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
+def test_every_structure_of_three_nodes(graphs, order):
+    """Symmetric ones, which are read in one pass, and all that differ from them in a few entries or on the diagonal."""
+    rows, columns = np.divmod(np.arange(9), 3)
+    source, sink = np.array([9, 3, 0]), np.array([0, 4, 8])
+    for structure in range(2**9):
+        kept = np.flatnonzero(structure >> np.arange(9) & 1)
+        kept = kept[np.lexsort((order * columns[kept], rows[kept]))]
+        indptr = np.searchsorted(rows[kept], np.arange(4))
+        arrays = indptr, columns[kept], 1 + kept, (3, 3)
+        cut = gridcut.graph_max_flow(arrays, source, sink)
+        cut.check()
+        matrix = scipy.sparse.csr_array((1 + kept, (rows[kept], columns[kept])), shape=(3, 3))
+        value, labels = graphs.oracle(matrix, source, sink)
+        assert cut.value == value, structure
+        np.testing.assert_array_equal(cut.labels, labels)
+
+
 def test_the_type_follows_the_sums():
     for total, dtype in ((INT32_MAX, "int32"), (INT32_MAX + 1, "int64"), (INT64_MAX - 1, "int64")):
         part = total // 4
