@@ -152,6 +152,31 @@ def test_the_type_follows_the_sums():
         assert cut.value == total - 3 * part
 
 
+@pytest.mark.parametrize(
+    ("others", "total", "dtype"),
+    [
+        (1, 10_000, "int32"),  # no sum can be too large
+        (1, INT32_MAX, "int32"),  # a longer row of large capacities would be
+        (1, INT32_MAX + 1, "int64"),
+        (INT32_MAX // 12, INT32_MAX + 1, "int64"),
+    ],
+)
+def test_the_type_follows_the_sums_of_rows_that_are_read_once(others, total, dtype):
+    """A star of both directions, whose first edge is the largest; `total`: the sum at its centre."""
+    leaves = 5
+    large = (total - 2 * (leaves - 1) * others - 3) // 2
+    capacity = np.array([large, *[others] * (leaves - 1)])
+    graph = scipy.sparse.lil_array((leaves + 1, leaves + 1), dtype=np.int64)
+    graph[0, 1:] = graph[1:, 0] = capacity
+    source, sink = np.zeros((2, leaves + 1), np.int64)
+    source[0] = total - 2 * capacity.sum()
+    sink[1] = 2
+    cut = gridcut.graph_max_flow(graph.tocsr(), source, sink)
+    cut.check()
+    assert cut.stats["dtype"] == dtype
+    assert cut.value == 2
+
+
 def test_sums_beyond_64_bits_of_all_nodes():
     """Values are exact beyond 2^63 if only every node's capacities fit."""
     n, high = 10, 2**61
