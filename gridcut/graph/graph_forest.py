@@ -137,7 +137,7 @@ def path_to_root(x, kind, sign, amount, arcs, excess, parent, path):
 def push_along(path, length, root, kind, sign, amount, arcs, excess, parent, orphans):
     """Push an amount along a listed path; lists nodes that lose their parent, and returns their number.
 
-    No step waits for the load of the one before: with paths of a hundred arcs, that took most of the time.
+    With the arcs listed, no step waits for a load of the step before: a tenth of a solve with paths of a hundred arcs.
     """
     count = 0
     for i in range(length):
