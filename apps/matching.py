@@ -107,7 +107,7 @@ def _read(path):
         graph = matching.read_graph(path)
     except MemoryError:
         raise InputError(
-            f"file: {str(path)!r} announces more entries than fit into memory; pass a smaller matrix"
+            f"file: {str(path)!r} declares more entries than fit into memory; pass a smaller matrix"
         ) from None
     except FileNotFoundError:
         raise InputError(f"file: no file {str(path)!r}; check the path") from None

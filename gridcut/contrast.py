@@ -219,7 +219,7 @@ def _half_offsets(connectivity) -> list[tuple[int, ...]]:
     offsets = [check_offset(key, axes, "connectivity") for key in keys]
     for o in offsets:
         if offsets.count(o) > 1 or tuple(-i for i in o) in offsets:
-            raise ValueError(f"connectivity: offset {o} or its opposite came twice; pass only one of the two")
+            raise ValueError(f"connectivity contains the offset {o} twice, or its opposite; pass only one of the two")
     return offsets
 
 

@@ -85,7 +85,7 @@ class BinaryEnergy:
         for key, table in _mapping_items("pairwise", self.pairwise):
             offset = check_offset(key, len(shape), "pairwise")
             if offset in pairwise or tuple(-i for i in offset) in pairwise:
-                raise ValueError(f"pairwise: {offset} or its opposite came twice; pass one table per pair of pixels")
+                raise ValueError(f"pairwise contains {offset} twice, or its opposite; pass one table per pixel pair")
             pairwise[offset] = _table(f"pairwise[{offset}]", table, 2, shape)
         triple = {}
         for key, table in _mapping_items("triple", self.triple):
@@ -331,7 +331,9 @@ def energy_of(
         _check_finite(f"weights[{offset}]", weight, p)
         energy += total_of_products(weight, cost[labels[p], labels[q]])
     if isinstance(energy, float) and not np.isfinite(energy):
-        raise ValueError("unary, weights and label_cost are too large: the energy is more than a float holds")
+        raise ValueError(
+            "unary, weights and label_cost are too large: the energy is more than a float holds; scale them down"
+        )
     return energy
 
 

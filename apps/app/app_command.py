@@ -38,7 +38,7 @@ def _main(argv) -> int:
     options.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
     )
-    options.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: 0, any)")
+    options.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
     options.add_argument("--no-browser", action="store_true", help="print the address only")
     chosen = parsed(options, argv)
     if not 0 <= chosen.port <= 65535:

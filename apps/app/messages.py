@@ -108,7 +108,7 @@ def parse_action(text: str) -> dict:
         raise InputError("message is not JSON") from None
     name = action.get("do") if isinstance(action, dict) else None
     if not isinstance(name, str) or name not in ACTIONS:
-        raise InputError(f"message asks for no action; the actions are {', '.join(ACTIONS)}")
+        raise InputError(f"message contains no action; the actions are {', '.join(ACTIONS)}")
     expected = {"item": int, **ACTIONS[name]}
     if set(action) != {"do", *expected}:
         raise InputError(f"{name} needs {', '.join(expected)}, got {', '.join(sorted(map(str, action)))[:200]}")

@@ -108,7 +108,7 @@ class SessionWidget(anywidget.AnyWidget):
             _, item, *place = path.split("/")
             shown = (await self._desk.picture(int(item))).picture
             if bool(place) != (shown.volume is not None):
-                raise InputError("a volume is shown in slices, and an image is not")
+                raise InputError("a volume requires a slice, and an image has none")
             binary = "application/octet-stream"
             content, kind = (shown.slice_values(*map(int, place)), binary) if place else shown.encoded
             self.send({"kind": "answer", "number": number, "type": kind}, [content])
@@ -140,7 +140,7 @@ class _SessionDesk(Desk):
         """Say nothing: the state is that of files."""
 
     def _save(self, picture: OpenPicture, kinds: list) -> None:
-        raise InputError("a notebook saves by session.export(path, kind) and session.save(path)")
+        raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
 
 
 def _picture_of(session: Session) -> Picture:

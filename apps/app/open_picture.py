@@ -70,7 +70,7 @@ class OpenPicture:
         if stroke.again and self._has(stroke):
             return
         if (stroke.axis is not None) != self.is_volume:
-            raise InputError("stroke names a slice of a picture" if stroke.axis is not None else "stroke has no slice")
+            raise InputError("stroke has no slice" if self.is_volume else "stroke has a slice, but this is an image")
         place = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
         if stroke.label is None:
             self.session.erase(stroke.points, stroke.radius, **place, final=stroke.final)

@@ -101,7 +101,7 @@ def save_results(chosen: Namespace, source: Source, picture: Picture, session: "
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
-        raise InputError(f"there is no kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
+        raise InputError(f"unknown kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
     if not kinds and picture.volume is None:
         raise InputError("choose at least one kind of files to save")
     result = session.result()

@@ -43,7 +43,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     async def picture(request: Request) -> Response:
         shown = (await desk.picture(request.path_params["item"])).picture
         if shown.volume is not None:
-            raise InputError("a volume is shown in slices")
+            raise InputError("this is a volume; request one of its slices")
         content, kind = await asyncio.to_thread(lambda: shown.encoded)
         return Response(content, media_type=kind)
 
@@ -51,7 +51,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         shown = (await desk.picture(request.path_params["item"])).picture
         axis, index = request.path_params["axis"], request.path_params["index"]
         if shown.volume is None or axis > 2 or index >= shown.shape[axis]:
-            raise InputError("there is no such slice")
+            raise InputError("the image has no such slice")
         content = await asyncio.to_thread(shown.slice_values, axis, index)
         return Response(content, media_type="application/octet-stream")
 

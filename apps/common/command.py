@@ -85,7 +85,7 @@ def add_record_option(options: argparse.ArgumentParser, command: str) -> None:
         "--no-record",
         dest="record",
         action="store_false",
-        help=f"write no NAME-{command}.json: versions, options, inputs, energy and seconds of each result",
+        help=f"do not write NAME-{command}.json: versions, options, inputs, energy and seconds of each result",
     )
 
 

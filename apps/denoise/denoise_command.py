@@ -57,7 +57,7 @@ class Job:
 def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument("--mask", metavar="FILE", help="nonzero where a pixel is to be filled, or a folder of masks")
-    options.add_argument("--binary", action="store_true", help="restore black and white")
+    options.add_argument("--binary", action="store_true", help="restore a black-and-white image")
     options.add_argument(
         "--smoothness",
         type=float,

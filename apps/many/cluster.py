@@ -31,7 +31,7 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise InputError("--scheduler needs dask.distributed; install cutmatch's extra dask") from None
+        raise InputError("--scheduler requires dask.distributed; pip install 'cutmatch[dask]'") from None
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:

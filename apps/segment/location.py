@@ -41,7 +41,9 @@ def check_location(chosen) -> str:
     if chosen.labels is not None:
         others = [name for name in (*given, "save_session") if name != "labels" and getattr(chosen, name) is not None]
         if others:
-            raise InputError(f"--labels marks several objects; got also {_options(others)}, which is for a single one")
+            raise InputError(
+                f"--labels marks several objects, but {_options(others)} applies to a single one; omit one of them"
+            )
     if chosen.scribbles is not None and chosen.trimap is not None:
         raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
     return given[0].replace("_", "-")

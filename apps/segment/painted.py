@@ -120,9 +120,9 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
     if found.explained < (MIN_EXPLAINED if ground != "grey" else MIN_EXPLAINED_ON_GREY) * found.painted:
         if ground == "grey":
             raise InputError(
-                f"{name} is painted neither on one plain colour or transparency nor on a copy of the image; {REMEDY}"
+                f"{name} is not painted on a plain colour, on transparency or on a copy of the image; {REMEDY}"
             )
-        raise InputError(f"{name} has strokes of too many colours, as translucent brushes leave them; {REMEDY}")
+        raise InputError(f"{name} has strokes of too many colours, such as those of translucent brushes; {REMEDY}")
     return found
 
 

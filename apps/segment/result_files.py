@@ -26,7 +26,7 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
     kinds = [part.strip() for part in text.split(",")]
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
-        raise InputError(f"--write: there is no kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
+        raise InputError(f"--write: unknown kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
     for kind in kinds:
         if kind in missing:
             reason = "of a single object; pass labels" if several else "of several objects (--labels); pass mask"

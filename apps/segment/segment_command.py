@@ -85,9 +85,9 @@ def _add_options(options) -> None:
     )
     where.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
     sessions = options.add_argument_group("corrections of one image")
-    sessions.add_argument("--save-session", metavar="FILE", help="keep the strokes and the result in FILE.json")
+    sessions.add_argument("--save-session", metavar="FILE", help="store the strokes and the result in FILE.json")
     sessions.add_argument(
-        "--resume-session", metavar="FILE", help="add strokes to those of an earlier run; kept by --save-session"
+        "--resume-session", metavar="FILE", help="add strokes to those of an earlier run, stored by --save-session"
     )
     how = options.add_argument_group("segmentation")
     how.add_argument(
@@ -97,7 +97,7 @@ def _add_options(options) -> None:
         help="encoding of the strokes (default: detected from their values)",
     )
     how.add_argument(
-        "--keep", choices=KEEP, help="parts of the object to keep (default: touching a stroke; all for a box)"
+        "--keep", choices=KEEP, help="parts of the object to keep (default: touching a stroke; all with a box)"
     )
     how.add_argument("--fill-holes", action="store_true", help="assign holes without a background stroke to the object")
     how.add_argument(
@@ -105,7 +105,7 @@ def _add_options(options) -> None:
         type=int,
         default=0,
         metavar="PIXELS",
-        help="drop parts, and fill holes, of fewer pixels (default: 0)",
+        help="drop parts with fewer pixels, and fill such holes (default: 0)",
     )
     how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
     how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")
@@ -198,7 +198,8 @@ def _check_one_per_image(given: str, images, option: str) -> None:
         }[option]
         clip = "; if they are the frames of a clip, pass --clip" if option in ("scribbles", "trimap") else ""
         raise InputError(
-            f"--{option}: one file for {len(images)} images; pass a folder with a {what} per image, named like it{clip}"
+            f"--{option}: one file for {len(images)} images; pass a folder with one {what} per image, with the name "
+            f"of the image{clip}"
         )
 
 

@@ -49,12 +49,15 @@ def plan(chosen, kind: str) -> Work:
     chosen.kinds = _check_kinds(chosen.write)
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
-        raise InputError(f"image: {str(other)!r} is no clip; run clips and images separately, or pass --clip")
+        raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
     check_unique_names([_name(path) for path in clips], "image")
     given = Path(getattr(chosen, kind))
     check_out_is_not_input([*clips, given], chosen.out, "image")
     if len(clips) > 1 and not os.path.isdir(given):
-        raise InputError(f"--{kind}: one file for {len(clips)} clips; pass a folder with a folder per clip, named so")
+        raise InputError(
+            f"--{kind}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with the "
+            "name of the clip"
+        )
 
     def item(clip):
         strokes = given / _name(clip) if len(clips) > 1 else given

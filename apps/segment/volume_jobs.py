@@ -112,7 +112,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     values = volume.values
     if values.min() == values.max():
         raise InputError(
-            f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass one whose objects differ"
+            f"image: {str(job.image)!r} is constant: every voxel is {values.flat[0]}; pass a volume with contrast"
         )
     spacing = _spacing(chosen, volume.geometry)
     options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}

@@ -53,7 +53,7 @@ def _add_options(options) -> None:
         "--smoothness-term",
         choices=SMOOTHNESS_TERMS,
         default=SMOOTHNESS_TERM,
-        help="growth of the cost with the step (default: %(default)s)",
+        help="cost as a function of the disparity step (default: %(default)s)",
     )
     how.add_argument(
         "--truncate",

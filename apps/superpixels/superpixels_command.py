@@ -70,8 +70,8 @@ def _add_options(options) -> None:
         type=float,
         default=REGULARITY,
         metavar="DIFFERENCE",
-        help="colour difference in CIELAB below which sizes decide; larger values give more equal sizes (default: "
-        "%(default)s)",
+        help="colour difference in CIELAB below which region sizes dominate; larger values give more equal sizes "
+        "(default: %(default)s)",
     )
     options.add_argument(
         "--format", choices=FORMATS, default="png", help="format of the labels (default: png, 16 bits)"

@@ -116,7 +116,7 @@ def _check_one_series(slices) -> None:
             for key, found in list(series.items())[:4]
         ]
         more = ", ..." if len(series) > 4 else ""
-        raise Unsuitable(f"holds {len(series)} series: {', '.join(listed)}{more}; pass one file of the series wanted")
+        raise Unsuitable(f"holds {len(series)} series: {', '.join(listed)}{more}; pass one file of the required series")
 
 
 def _ordered(slices) -> tuple[list[Slice], Geometry]:

@@ -67,7 +67,7 @@ def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry, object]:
         if any(side > 1 for side in size[3:]):
             raise Unsuitable(
                 f"has {len(size)} axes of {'x'.join(map(str, size))} voxels; save one volume of three axes, such as "
-                "one point in time, as a file of its own"
+                "one point in time, as a separate file"
             )
         image = reader.Execute()
         while image.GetDimension() > 3:

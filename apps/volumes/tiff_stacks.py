@@ -45,9 +45,7 @@ def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
             raise Unreadable(f"truncated: {warnings[0]}")
         if len(file.series) > 1:
             shapes = ", ".join("x".join(map(str, one.shape)) for one in file.series[:4])
-            raise Unsuitable(
-                f"holds {len(file.series)} images of sizes {shapes}; save one of them as a file of its own"
-            )
+            raise Unsuitable(f"holds {len(file.series)} images of sizes {shapes}; save one of them as a separate file")
         series = file.series[0]
         check_claim(series.nbytes, data)
         order = _slices_first(series.axes, series.shape)
@@ -85,7 +83,7 @@ def _slices_first(axes, shape) -> list[int]:
         hint = "save one of them as a volume" if slices else "if they are slices, save the file with Z slices"
         raise Unsuitable(f"has several {what} (axes {sizes}); {hint} (axes Z, Y, X)")
     if len(slices) > 1:
-        raise Unsuitable(f"has {len(slices) + 2} axes ({sizes}); save one volume of axes Z, Y, X as a file of its own")
+        raise Unsuitable(f"has {len(slices) + 2} axes ({sizes}); save one volume of axes Z, Y, X as a separate file")
     if "Y" not in axes or "X" not in axes or not any(axis in SLICES for axis in axes):
         raise Unsuitable(f"holds a single image (axes {sizes}); a volume has several pages")
     slices = slices or [next(n for n, axis in enumerate(axes) if axis in SLICES)]

@@ -79,13 +79,15 @@ def _check_portable() -> None:
     from gridcut.device import carried_kernels
 
     if platform.machine() not in ("x86_64", "AMD64"):
-        raise InputError(f"--portable compiles for {carried_kernels.CPU}; this is a machine of {platform.machine()}")
+        raise InputError(f"--portable compiles for {carried_kernels.CPU}, but this machine is {platform.machine()}")
     if not carried_kernels.obstacle():
         raise InputError(f"--portable: {carried_kernels.FOLDER} already contains kernels of these sources and versions")
     if missing := carried_kernels.missing_features():
         raise InputError(f"--portable: the processor cannot run its kernels, because it lacks {', '.join(missing)}")
     if not os.access(carried_kernels.FOLDER.parent, os.W_OK):
-        raise InputError(f"--portable: cannot write to {carried_kernels.FOLDER.parent}; install in a folder of yours")
+        raise InputError(
+            f"--portable: cannot write to {carried_kernels.FOLDER.parent}; install it in a writable folder"
+        )
     os.environ |= {"NUMBA_CPU_NAME": carried_kernels.CPU, "NUMBA_CPU_FEATURES": ""}
 
 
@@ -110,7 +112,9 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
                     try:
                         outcomes.append(done.result())
                     except BrokenProcessPool:
-                        raise InputError("a process was ended, perhaps for lack of memory; try --workers 1") from None
+                        raise InputError(
+                            "a worker was terminated, possibly for lack of memory; try --workers 1"
+                        ) from None
                     bar.update()
     return outcomes
 

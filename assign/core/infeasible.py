@@ -25,10 +25,11 @@ class InfeasibleError(ValueError):
         self.cols = np.asarray(cols, np.int64)
         self.side = side
         one, other = ("row", "column") if side == "rows" else ("column", "row")
+        verb = "has" if len(self.rows) == 1 else "have"
+        only, total = ("only ", " in total") if len(self.cols) else ("", "")
         super().__init__(
-            f"no assignment exists: {_counted(self.rows, one)} have {'only ' if len(self.cols) else ''}"
-            f"{_counted(self.cols, 'allowed ' + other)} between them; allow more pairs, or pass max_cost= to "
-            "leave some unmatched"
+            f"no assignment exists: {_counted(self.rows, one)} {verb} {only}{_counted(self.cols, 'allowed ' + other)}"
+            f"{total}; allow more pairs, or pass max_cost to leave some unmatched"
         )
 
     def __reduce__(self):

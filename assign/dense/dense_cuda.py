@@ -124,7 +124,7 @@ def solve_points(
 
 def _solve(form, data, n, m, limit, start, callback, options):
     if n >= MAX_ROWS - 1:
-        raise ValueError(f"at most {MAX_ROWS - 2} rows, got {n}")
+        raise ValueError(f"cost must have at most {MAX_ROWS - 2} rows on a GPU, got {n}; use device='cpu'")
     first_eps, last_eps, alpha, stop_share, timeout, threads = options
     problem = Problem(form, data, n, m)
     stats = {}

@@ -126,7 +126,7 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
     check_number("value", value, problem.is_float)
     if grid is None:
         if value != 0:
-            raise CertificateError(f"value {value}, but a grid without pixels has no cut of other value than 0")
+            raise CertificateError(f"value {value}, but must be 0 for a grid without pixels")
         return
     layout = grid.layout
     side = sides(labels, problem, layout)

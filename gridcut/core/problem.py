@@ -208,7 +208,7 @@ def check_edges(edges, shape: tuple[int, ...], items: int | None = None) -> dict
     for key, value in edges.items():
         offset = check_offset(key, len(shape))
         if offset in checked:
-            raise ValueError(f"edges names the offset {offset} twice")
+            raise ValueError(f"edges contains the offset {offset} twice; omit one of them")
         name = f"edges[{offset}]"
         array = as_array(name, value)
         check_shape(name, array, shape, items)
@@ -226,7 +226,7 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
     if len(offset) != ndim:
         raise ValueError(f"{name}: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}")
     if not any(offset):
-        raise ValueError(f"{name}: the offset {offset} leads from a pixel to itself; leave it out")
+        raise ValueError(f"{name}: the offset {offset} connects a pixel to itself; omit it")
     return offset
 
 

@@ -95,7 +95,7 @@ def add_pairwise(capacities, table, shape, offset):
         raise ValueError(
             f"pairwise[{offset}] at pixel {where}: E00 + E11 = {first[0] + first[3]} exceeds "
             f"E01 + E10 = {first[1] + first[2]} by {first[0] + first[3] - first[1] - first[2]}; "
-            "a cut needs submodular terms, E00 + E11 <= E01 + E10"
+            "a cut requires submodular terms, E00 + E11 <= E01 + E10"
         )
     gain = np.maximum(gain, 0)  # negative by rounding only
     forth = np.clip(c - a, 0, gain)
@@ -155,7 +155,7 @@ def _raise_not_regular(offsets, pair, region, violated, cubic, excess):
     raise ValueError(
         f"triple[{offsets}] at pixel p = {where}: with label {label} at {names[third]}, the pair "
         f"{names[pair[0]]} and {names[pair[1]]} has E00 + E11 above E01 + E10 by {amount}; "
-        "a cut needs every projection submodular"
+        "a cut requires every projection to be submodular"
     )
 
 

@@ -88,7 +88,7 @@ def check_matrix(name: str, matrix) -> None:
         needed, kept = len(matrix.offsets), matrix.data.shape[:1]
     elif form == "lil":
         if any(len(cols) != len(data) for cols, data in zip(matrix.rows, matrix.data, strict=True)):
-            raise ValueError(f"{name}: a row of the LIL matrix has not as many data as columns")
+            raise ValueError(f"{name}: a row of the LIL matrix has different numbers of data and columns")
         for cols in matrix.rows:
             check_range(f"{name}: indices", np.asarray(cols, np.int64), m)
         return

@@ -243,4 +243,4 @@ def _lock(folder: Path):
 
 def _read_into(file, array: np.ndarray) -> None:
     if file.readinto(memoryview(array).cast("B")) != array.nbytes:
-        raise RuntimeError(f"{file.name} is shorter than it was written; delete its folder and solve again")
+        raise RuntimeError(f"{file.name} is truncated; delete its folder and solve again")

@@ -196,7 +196,7 @@ def blocks_of(items: int, threads: int) -> int:
 def check_size(size: int) -> None:
     """Raise ValueError for more cells than int32 can index."""
     if size >= MAX_CELLS:
-        raise ValueError(f"this method accepts less than {MAX_CELLS} cells on a GPU, got {size}; split the grid")
+        raise ValueError(f"this method accepts fewer than {MAX_CELLS} cells on a GPU, got {size}; split the grid")
 
 
 def check_counts(**parameters) -> None:

@@ -67,7 +67,7 @@ def general_lists(graph: NetworkxGraph, weight=None) -> tuple[tuple, np.ndarray 
 def _adjacency(graph: NetworkxGraph):
     """The dict of each node's neighbours; TypeError for directed graphs."""
     if graph.is_directed():
-        raise TypeError("graph is directed, but matchings are of undirected graphs; pass graph.to_undirected()")
+        raise TypeError("graph is directed, but a matching requires an undirected graph; pass graph.to_undirected()")
     return adjacency_of(graph)
 
 
@@ -84,7 +84,7 @@ def _given_sides(graph: NetworkxGraph) -> dict | None:
         if value not in (0, 1):
             raise ValueError(
                 f"node {node!r:.60} of graph has bipartite={value!r:.60}; each node must have bipartite=0 (rows) or "
-                "bipartite=1 (columns), or no node the attribute"
+                "bipartite=1 (columns), or no node may have the attribute"
             )
     return side
 

@@ -158,7 +158,7 @@ def test_photograph_without_strokes(tmp_path):
     Image.fromarray(photo).save(tmp_path / "a.png")
     with pytest.raises(InputError, match="has no coloured stroke: it equals the image"):
         read_scribbles(tmp_path / "a.png", image=photo)
-    with pytest.raises(InputError, match="neither on one plain colour"):
+    with pytest.raises(InputError, match="not painted on a plain colour"):
         read_scribbles(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
 
 
@@ -248,7 +248,7 @@ def test_one_file_for_several_images_is_rejected(tmp_path, painted, capsys, opti
         shutil.copy(tmp_path / "scene.png", tmp_path / "in" / f"{name}.png")
     assert segment(tmp_path, tmp_path / "in", option, painted[0]) == 2
     error = capsys.readouterr().err
-    assert re.search(rf"{option}: one file for 3 images; pass a folder with a .* per image, named like it", error)
+    assert re.search(rf"{option}: one file for 3 images; pass a folder with one .* per image, with the name", error)
     assert not (tmp_path / "out").exists()
 
 

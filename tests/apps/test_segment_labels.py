@@ -224,7 +224,7 @@ def test_figures():
 
 
 BAD = [
-    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"--labels marks several objects; got also --box"),
+    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
     (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
     (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
     (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),

@@ -304,7 +304,7 @@ def test_command_lines_that_are_refused(given, rejects):
     refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--scribbles", strokes)
     refuse("a clip requires --scribbles or --trimap .* got --box", avi, "--box", "1,1,9,9")
     refuse("--fill-holes does not apply to a clip", avi, "--scribbles", strokes, "--fill-holes")
-    refuse("shot10.png' is no clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
+    refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
     refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--scribbles", strokes,
            "--write", "mask,coco")  # fmt: skip
     refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--scribbles", strokes)

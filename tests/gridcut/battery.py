@@ -282,7 +282,7 @@ MALFORMED = [
     ({"source": None}, TypeError, "source must be"),
     ({"edges": [1, 2]}, TypeError, "edges must be a mapping"),
     ({"edges": {(0, 1, 0): 1}}, ValueError, "2 entries"),
-    ({"edges": {(0, 0): 1}}, ValueError, "leads from a pixel to itself"),
+    ({"edges": {(0, 0): 1}}, ValueError, "connects a pixel to itself"),
     ({"edges": {(0, 0.5): 1}}, TypeError, "must be a tuple of 2 integers"),
     ({"edges": {(0, 1): np.zeros((2, 2))}}, ValueError, "scalar or have the grid's shape"),
     ({"mask": np.zeros((3, 4), int)}, TypeError, "mask must be a bool array"),

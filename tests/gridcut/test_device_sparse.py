@@ -107,7 +107,7 @@ def test_data_that_are_missing_are_refused():
         check_matrix("graph", matrix)
     matrix = scipy.sparse.lil_array(np.eye(3))
     matrix.data[1] = [1.0, 2.0]
-    with pytest.raises(ValueError, match="has not as many data as columns"):
+    with pytest.raises(ValueError, match="has different numbers of data and columns"):
         check_matrix("graph", matrix)
 
 

@@ -231,7 +231,7 @@ PAIR = np.zeros((2, 2), int)
         (ValueError, "pairwise: an offset must have 2 entries", (UNARY, {(1,): PAIR})),
         (
             ValueError,
-            "its opposite came twice",
+            "twice, or its opposite",
             (UNARY, {(0, 1): PAIR, (0, -1): PAIR}),
         ),
         (ValueError, r"shape \(2, 2, 3, 4\) or \(2, 2\)", (UNARY, {(0, 1): np.zeros((3, 4))})),

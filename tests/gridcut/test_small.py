@@ -120,7 +120,7 @@ def test_infinite_and_uneven_capacities_go_the_long_way():
         ({"method": "none"}, ValueError, "method must be"),
         ({"order": "fifo"}, TypeError, "unexpected parameter 'order'"),
         ({"sink": np.zeros((2, 3), np.int32)}, ValueError, "sink must have the shape"),
-        ({"edges": {(0, 0): 1}}, ValueError, "leads from a pixel to itself"),
+        ({"edges": {(0, 0): 1}}, ValueError, "connects a pixel to itself"),
         ({"edges": {(1,): 1}}, ValueError, "must have 2 entries"),
         ({"edges": {(0.0, 1.0): 1}}, TypeError, "must be a tuple of 2 integers"),
         ({"edges": {(0, 1): 2**70}}, TypeError, "edges"),

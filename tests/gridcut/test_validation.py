@@ -38,7 +38,7 @@ class OnGpu:
         ({"edges": {"right": 1}}, TypeError, r"edges: an offset must be a tuple of 2 integers, got 'right'"),
         ({"edges": {(0.5, 1): 1}}, TypeError, r"edges: an offset must be a tuple of 2 integers, got \(0.5, 1\)"),
         ({"edges": {(0, 0, 1): 1}}, ValueError, r"edges: an offset must have 2 entries, .*, got \(0, 0, 1\)"),
-        ({"edges": {(0, 0): 1}}, ValueError, r"edges: the offset \(0, 0\) leads from a pixel to itself"),
+        ({"edges": {(0, 0): 1}}, ValueError, r"edges: the offset \(0, 0\) connects a pixel to itself"),
         ({"edges": {(0, 1): np.ones((3, 3), int)}}, ValueError, r"edges\[\(0, 1\)\] must .*shape \(3, 4\), got shape \(3, 3\)"),
         ({"edges": {(0, 1): "x"}}, TypeError, r"edges\[\(0, 1\)\] must be an array"),
         ({"edges": {(0, 1): -1}}, ValueError, r"edges\[\(0, 1\)\] holds -1 at \(0, 0\); capacities must be 0 or more"),

@@ -94,7 +94,7 @@ class _Network:
         try:
             tail, head, forward, back = int(i), int(j), number(capacity), number(rcapacity)
         except (TypeError, ValueError):
-            raise TypeError("add_edge takes two numbers of nodes and two capacities") from None
+            raise TypeError("add_edge requires two node indices and two capacities") from None
         if not (0 <= tail < self._node_count and 0 <= head < self._node_count):
             which = "second" if 0 <= tail < self._node_count else "first"
             raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
@@ -121,7 +121,7 @@ class _Network:
         try:
             node, source, sink = int(i), self._cast(cap_source), self._cast(cap_sink)
         except (TypeError, ValueError):
-            raise TypeError("add_tedge takes the number of a node and two capacities") from None
+            raise TypeError("add_tedge requires a node index and two capacities") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
         self._solution = None
@@ -366,7 +366,7 @@ def _id_array(nodeids) -> np.ndarray:
 def _nodes(numbers) -> np.ndarray:
     array = np.asarray(numbers)
     if array.dtype.kind not in "iuf" and array.size:
-        raise TypeError(f"numbers of nodes must be integers, got dtype {array.dtype}")
+        raise TypeError(f"node indices must be integers, got dtype {array.dtype}")
     return array.astype(np.int64, copy=False)
 
 
