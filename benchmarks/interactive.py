@@ -1,5 +1,7 @@
 """`python -m benchmarks interactive`: clicks that a robot user needs, and the seconds of each.
 
+With --latency instead seconds and memory of strokes by size (benchmarks/interactive_latency.py), without data.
+
 Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment): grabcut/images, grabcut/gt.
 
 The robot marks a disc of RADIUS pixels in the middle of the largest wrong region, as object or as background, until the
@@ -14,6 +16,7 @@ segment    apps.segment on all marks so far, from nothing
 grabCut    cv2.grabCut on all marks so far, five iterations
 """
 
+import argparse
 import time
 
 import cv2
@@ -26,18 +29,23 @@ from apps.segment import segment_marked
 from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN
 from apps.session import Session
-from benchmarks import command
+from benchmarks import command, interactive_latency
 from benchmarks.segment import grabcut
 from benchmarks.table import header, markdown
 
 RADIUS = 5
 MOST = 20
 GOALS = (0.85, 0.9)
+TABLE, LATENCY_TABLE = "interactive-cpu", "interactive-latency"
+MIN_MARKS = 3  # the first later stroke is the third
 OBJECT_OF_TRUTH, UNDECIDED = 255, 128
 
 
 def main(argv):
     options = _parser().parse_args(argv)
+    if options.latency:
+        head, table = interactive_latency.report(options.marks)
+        return command.finish(head, table, LATENCY_TABLE if options.save == TABLE else options.save)
     data = command.data_folder("interactive", options.data, "CUTMATCH_DATA")
     if data is None:
         return 0
@@ -202,10 +210,19 @@ def intersection_over_union(mask, truth):
 
 
 def _parser():
-    parser = command.parser("interactive", __doc__, "interactive-cpu")
+    parser = command.parser("interactive", __doc__, TABLE)
     command.add_data_option(parser, "CUTMATCH_DATA")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--pair", action="store_true", help="start with one mark on the object, one on the background")
     parser.add_argument("--strokes", action="store_true", help="straight strokes instead of discs")
+    parser.add_argument("--latency", action="store_true", help="seconds and memory of strokes by size instead")
+    parser.add_argument("--marks", type=_marks, default=12, metavar="N", help="strokes of --latency (default: 12)")
     parser.add_argument("--limit", type=int, metavar="N", help="images")
     return parser
+
+
+def _marks(text):
+    count = int(text)
+    if count < MIN_MARKS:
+        raise argparse.ArgumentTypeError(f"must be at least {MIN_MARKS}, got {count}")
+    return count

@@ -100,6 +100,12 @@ def flow_figure():
     )
 
 
+def flow_key():
+    from apps.flow.flow_figures import key_figure
+
+    return key_figure()
+
+
 def written(command: str, *arguments: str) -> Path:
     """Folder of the files that a command writes."""
     import tempfile
@@ -224,6 +230,7 @@ FIGURES = {
     "guide-volumes.png": volumes_figure,
     "guide-video.jpg": video_figure,
     "guide-flow.jpg": flow_figure,
+    "flow-key.png": flow_key,
     "guide-match.jpg": match_figure,
     "guide-track.png": track_figure,
     "guide-superpixels.jpg": superpixels_figure,

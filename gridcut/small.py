@@ -1,9 +1,10 @@
-"""The short way from the arrays of one small grid to its cut: two compiled calls, and the rest of a `Cut` on first use.
+"""The short way from the arrays of one small grid to its cut: one compiled call, and the rest of a `Cut` on first use.
 
 The long way costs about 300 microseconds before the first kernel, more than the solution of a thousand pixels.  Here
 Python looks at types and shapes only, and copies all capacities into one buffer; gridcut/ibfs/small_grid.py does the
-rest.  Whatever is not valid or ordinary is left to the long way, which reports errors and knows all options: masks,
-infinite capacities, floats that need a finer unit, arrays of other libraries.
+rest.  Floats and large integers take a call more, since their largest values decide on the unit or the type.  Whatever
+is not valid or ordinary is left to the long way, which reports errors and knows all options: masks, infinite
+capacities, floats that need a finer unit, arrays of other libraries.
 """
 
 import threading
@@ -16,10 +17,10 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import add_up
 from gridcut.core.grid import Grid, Layout, make_layout
-from gridcut.core.load import INT64_MAX, integer_type, reader
+from gridcut.core.load import INT32_MAX, INT64_MAX, reader
 from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
-from gridcut.ibfs.small_grid import largest_in_planes, solve_planes
+from gridcut.ibfs.small_grid import check_and_solve_planes, largest_in_planes, solve_planes
 
 MAX_PIXELS = 1 << 14  # the long way sums the same lines together, and its preparations no longer matter
 MAX_OFFSETS = 8  # arcs in `edges`
@@ -77,14 +78,17 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     if type(shape) is not tuple or not 1 <= len(shape) <= 3 or type(edges) is not dict or len(edges) > MAX_OFFSETS:
         return None
     arrays = (source, sink, *edges.values())
-    is_float = False
+    is_float = is_scalar = False
     for array in arrays:
         if isinstance(array, np.generic) or type(array) is np.ndarray:
             kind = FLOATS.get(array.dtype)
             if kind is None or (array.shape != shape and array.shape):
                 return None
             is_float |= kind
-        elif type(array) is float:
+            is_scalar |= array.shape != shape
+            continue
+        is_scalar = True
+        if type(array) is float:
             is_float = True
         elif type(array) is not int or not 0 <= array <= INT64_MAX:
             return None
@@ -101,27 +105,40 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     size = len(arrays) * pixels
     numbers = buffer.take(size)
     flat = numbers[:size].view(np.float64 if is_float else np.int64)
-    for plane, array in zip(flat.reshape(len(arrays), *shape), arrays, strict=True):
-        plane[...] = array
-    totals = np.empty(2 + layout.arcs, flat.dtype)
-    if not largest_in_planes(flat, geometry, totals):
-        return None
-    largest = totals.tolist()
-    unit, scale = 1, None
-    dtype: Any = np.int64
-    if is_float:
-        unit, bound = choose_unit(largest, None)
-        if bound is not None:
-            return None
-        scale = scale_of(unit, None)
-    elif sum(largest) * layout.size > INT64_MAX:
-        return None
+    if is_scalar:
+        for plane, array in zip(flat.reshape(len(arrays), *shape), arrays, strict=True):
+            plane[...] = array
     else:
-        dtype = integer_type(largest)
-    excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
+        np.concatenate(arrays, out=flat.reshape(len(arrays) * shape[0], *shape[1:]))
+    totals = np.empty(2 + layout.arcs, flat.dtype)
     labels = np.empty(shape, bool)
+    unit: float | int = 1
+    dtype: Any = np.int32
+    augmentations = -1
     loaded = time.perf_counter()
-    augmentations, repaired = solve_planes(flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals)
+    if not is_float:
+        excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
+        augmentations, repaired = check_and_solve_planes(
+            flat, INT32_MAX, geometry, step, excess, residual, labels.reshape(-1), totals
+        )
+    if augmentations < 0:
+        if not largest_in_planes(flat, geometry, totals):
+            return None
+        largest = totals.tolist()
+        scale = None
+        dtype = np.int64
+        if is_float:
+            unit, bound = choose_unit(largest, None)
+            if bound is not None:
+                return None
+            scale = scale_of(unit, None)
+        elif sum(largest) * layout.size > INT64_MAX:
+            return None
+        excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
+        loaded = time.perf_counter()
+        augmentations, repaired = solve_planes(
+            flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals
+        )
     solved = time.perf_counter()
     buffer.give(numbers)
     value = add_up(totals.tolist())

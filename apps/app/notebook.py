@@ -1,4 +1,4 @@
-"""The page of `cutmatch app` in a notebook, as a widget of a session:  SessionWidget(session).
+"""The page of `cutmatch app` in a notebook, as a widget of a session: `Session.widget()`.
 
 The desk and its tabs are those of the server.  The socket and the requests of the page are custom messages:
 

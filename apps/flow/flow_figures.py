@@ -57,6 +57,19 @@ def flow_figure(flow: np.ndarray, valid: np.ndarray | None = None, max_motion: f
     return figure
 
 
+def key_figure(side: int = 121) -> np.ndarray:
+    """Draw the key of `flow_figure`, uint8 RGB (side, side, 3): each motion in its colour, at its end from the centre.
+
+    The rim of the disc stands for `max_motion`; outside the disc the figure is white.
+    """
+    radius = (side - 1) / 2
+    y, x = np.mgrid[:side, :side] - radius
+    motion = np.dstack([x, y])
+    figure = flow_figure(motion, max_motion=radius)
+    figure[np.hypot(x, y) > radius] = 255
+    return figure
+
+
 def arrows(
     rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, spacing: int | None = None
 ) -> np.ndarray:

@@ -68,11 +68,12 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
     from apps.segment.hints import combine
     from apps.segment.session_files import load_session, with_strokes
     from apps.segment.start_mask import read_start
-    from apps.segment.strokes import OPEN, read_scribbles, read_trimap
+    from apps.segment.strokes import OPEN, codes_and_colours, read_scribbles, read_trimap
 
     shape = rgb.shape[:2]
     strokes, name, box, labelling = None, "--scribbles", job.box, None
     if job.scribbles is not None:
+        scribbles = codes_and_colours(job.scribbles, name) if scribbles is None else scribbles
         strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb), scribbles)
     elif job.trimap is not None:
         strokes, name = read_trimap(job.trimap), "--trimap"
@@ -89,7 +90,7 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
         start = session.start if start is None else start
         labelling = session.mask
         options = {option: options[option] or session.options[option] for option in OPTIONS}
-    hints = combine(shape, strokes, box, start, name)
+    hints = combine(shape, strokes, box, start, name, scribbles)
     kept = np.full(shape, OPEN, np.int8) if strokes is None else strokes
     return Location(hints, labelling, options, kept)
 

@@ -31,6 +31,7 @@ from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.segment import CONNECTIVITIES, SPACING
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
+from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
 from apps.segment.surface_measure import direction_factors
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
@@ -39,7 +40,6 @@ from gridcut.device.result import GridResult
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
 ROUNDS = 5
-MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 

@@ -126,6 +126,34 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
     return found
 
 
+def lost_paint(pixels: np.ndarray, marked: np.ndarray) -> str:
+    """What the colours of a stroke image show about strokes that were lost, or an empty string.
+
+    pixels   uint8 (H, W, 3 or 4), or values without colours
+    marked   bool (H, W): the pixels of the strokes that were found
+
+    Black and white alone remain after dithering.  Faint paint is translucent unless it is the rim of a stroke that was
+    found; on a ground that is not plain, it cannot be told from the ground.
+    """
+    if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.shape[2] < 3:
+        return ""
+    colour, visible = pixels[..., :3], np.ones(marked.shape, bool)
+    if pixels.shape[2] == 4:
+        visible = pixels[..., 3] >= OPAQUE
+        faint = ~visible & (pixels[..., 3] > 0)
+    else:
+        plain = _plain_colour(colour, visible)
+        difference = _difference(colour, plain)
+        is_plain = np.count_nonzero(difference <= SAME) >= MIN_GROUND * difference.size
+        faint = (difference > SAME) & ~marked if is_plain else np.zeros(marked.shape, bool)
+    if not _chroma(colour[visible]).any() and np.isin(colour[visible], (0, 255)).all():
+        return "the file is black and white, as dithering leaves it"
+    lost = np.count_nonzero(faint & ~_widened(marked))
+    if lost >= max(MIN_SMALL, MIN_COLOUR * np.count_nonzero(marked)):
+        return f"{lost} pixels are faint, as translucent paint leaves them"
+    return ""
+
+
 def _ground(colour, visible, image):
     """The ground's name, the most frequent colour, and how much each pixel differs from the ground.
 
@@ -298,8 +326,6 @@ def _is_dot(values, centre, is_plain: bool) -> bool:
 
 def _without_rims(colours: list[Colour]) -> list[Colour]:
     """Drop the colours that occur only beside more frequent ones: mixtures with the ground."""
-    import cv2
-
     kept: list[Colour] = []
     beside, total = None, 0
     for colour in colours:
@@ -309,9 +335,16 @@ def _without_rims(colours: list[Colour]) -> list[Colour]:
                 continue
         kept.append(colour)
         total += count
-        wide = cv2.dilate(colour.pixels.view(np.uint8), np.ones((5, 5), np.uint8)).view(bool)
+        wide = _widened(colour.pixels)
         beside = wide if beside is None else beside | wide
     return kept
+
+
+def _widened(pixels) -> np.ndarray:
+    """The pixels, bool (H, W), and those within 2 pixels of them."""
+    import cv2
+
+    return cv2.dilate(pixels.view(np.uint8), np.ones((5, 5), np.uint8)).view(bool)
 
 
 def _is_blend(colour, paper, stroke) -> bool:

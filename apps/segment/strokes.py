@@ -22,7 +22,7 @@ import numpy as np
 
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
-from apps.segment.painted import REMEDY, Painting, hex_code, painted_strokes
+from apps.segment.painted import REMEDY, Painting, hex_code, lost_paint, painted_strokes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
@@ -214,28 +214,27 @@ def marks_of_box(box, shape) -> np.ndarray:
     return marks
 
 
-def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
-    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
+def check_marks(marks: np.ndarray, shape, name: str, file: tuple | None = None) -> np.ndarray:
+    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels.
+
+    `file` is the result of `codes_and_colours` for the file of the marks, whose colours may show why some are missing.
+    """
     check_same_size(marks, shape, name)
-    needed = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
-    for mark, what, how in needed:
-        if not (marks == mark).any():
+    counts = {mark: int(np.count_nonzero(marks == mark)) for mark in (OBJECT, BACKGROUND, OPEN)}
+    kinds = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
+    for (mark, what, how), (other, found, _) in (kinds, kinds[::-1]):
+        if not counts[mark]:
+            seen = f"only {found} marks were found, {counts[other]} pixels" if counts[other] else "no mark was found"
             hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
-            raise InputError(f"{name} marks no {what}: {_seen(marks)}; {hint}")
-    if not (marks == OPEN).any():
+            lost = "" if file is None else lost_paint(file[0] if file[1] is None else file[1], marks != OPEN)
+            raise InputError(f"{name} marks no {what}: {seen}{lost and f', and {lost}'}; {hint}")
+    if not counts[OPEN]:
         raise InputError(
-            f"{name} leaves no pixel open, so nothing is left to find: {_seen(marks)}; mark less, and save strokes in "
-            "colour, because 1 bit per pixel and dithering make all pixels black or white"
+            f"{name} leaves no pixel open, so nothing is left to find: {counts[OBJECT]} pixels are object, "
+            f"{counts[BACKGROUND]} pixels are background; mark less, and save strokes in colour, because 1 bit per "
+            "pixel and dithering make all pixels black or white"
         )
     return marks
-
-
-def _seen(marks: np.ndarray) -> str:
-    """How many pixels have which mark, as text."""
-    names = {OBJECT: "object", BACKGROUND: "background", OPEN: "open"}
-    counts = {name: np.count_nonzero(marks == mark) for mark, name in names.items()}
-    text = ", ".join(f"{count} pixels are {name}" for name, count in counts.items() if count)
-    return text + (", as dithering or translucent paint may leave them" if counts["open"] else "")
 
 
 def parse_box(text: str) -> tuple[int, int, int, int]:

@@ -7,7 +7,7 @@ A pixel belongs to a stroke if its centre is within the radius of the polyline, 
 polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.
 """
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
@@ -20,12 +20,33 @@ MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 Region = tuple[slice, ...]
 
 
-class Change(NamedTuple):
-    """Pixels whose marks changed: a tuple of index arrays, and their marks before and after."""
+class Change:
+    """A region of the grid, and its marks before and after, int16 arrays of the region's shape.
 
-    where: tuple[np.ndarray, ...]
-    before: np.ndarray
-    after: np.ndarray
+    Only what is used is computed: a box changes nearly all pixels of a grid, whose indices take ten times its memory.
+    """
+
+    def __init__(self, region: Region, before: np.ndarray, after: np.ndarray):
+        self.region, self.before, self.after = region, before, after
+
+    @cached_property
+    def _changed(self) -> np.ndarray:
+        return self.before != self.after
+
+    def any(self) -> bool:
+        """Whether a pixel changed."""
+        return bool(self._changed.any())
+
+    @cached_property
+    def where(self) -> tuple[np.ndarray, ...]:
+        """The pixels that changed, a tuple of index arrays of the grid."""
+        places = np.nonzero(self._changed)
+        return tuple(index + part.start for index, part in zip(places, self.region, strict=True))
+
+    @property
+    def marks(self) -> np.ndarray:
+        """The new marks of the pixels that changed, in the order of `where`."""
+        return self.after[self._changed]
 
 
 class Canvas:
@@ -68,18 +89,16 @@ class Canvas:
                 else:
                     self._apply(record, self._region_of(record))
         self.records = list(records)
-        after = self._marks(region)
-        where = np.nonzero(before != after)
-        shifted = tuple(index + part.start for index, part in zip(where, region, strict=True))
-        return Change(shifted, before[where], after[where])
+        return Change(region, before, self._marks(region))
 
     def _marks(self, region: Region) -> np.ndarray:
         marks = self._layer[region].copy()
         if self._box is not None:
-            outside = np.ones(marks.shape, bool)
             common = _both(region, self._box)
-            outside[tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))] = 0
-            marks[outside & (marks == OPEN)] = BACKGROUND
+            inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(common, region, strict=True))
+            kept = marks[inside].copy()
+            np.maximum(marks, BACKGROUND, out=marks)  # OPEN is the only mark below
+            marks[inside] = kept
         return marks
 
     def _rebuild(self, records: list[Record], region: Region) -> None:

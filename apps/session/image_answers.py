@@ -45,7 +45,7 @@ class FullGrid:
         loaded, self._models = self._models, None  # after an error, everything is loaded again
         change = self._canvas.change_to(records)
         if models is loaded and self.cut.is_loaded:
-            self.cut.mark(change.where, change.after)
+            self.cut.mark(change.where, change.marks)
         else:
             start = resized(preview, self._view.shape) if len(models.values) > 2 else None
             self.cut.load(self._view.costs(models), self._canvas.all_marks(), start)
@@ -137,7 +137,7 @@ class ImageAnswers:
         """Answer a change of the records: one warm cut of the answer grid."""
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
-            self._counts += step * np.bincount(marks + 1, minlength=256)[1:]
+            self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
         self._set_start(records)
         marked = np.flatnonzero(self._counts).tolist()
         if not values_of(marked, self._start is not None):
@@ -148,7 +148,7 @@ class ImageAnswers:
         self.is_exact = not self.is_reduced
         models, self._models = self._models, None  # after an error, everything is loaded again
         if models is not None and {*marked} <= {*models.values}:
-            self._cut.mark(change.where, change.after)
+            self._cut.mark(change.where, change.marks)
         else:
             marks = self._canvas.all_marks()
             models = first_models(self._view, marks, self._start)

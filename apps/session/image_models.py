@@ -83,10 +83,10 @@ class ImageView:
         return lab
 
     def edges(self) -> dict:
-        """Contrast weights by offset, int32."""
+        """Contrast weights by offset, uint16: at most the smoothness, as pixels are at least 1 apart."""
         lab = self.lab
         beta = CONTRAST / mean_squared_step(lab)
-        return gridcut.contrast_edges(lab, SMOOTHNESS * UNIT, connectivity=8, beta=beta, dtype=np.int32)
+        return gridcut.contrast_edges(lab, SMOOTHNESS * UNIT, connectivity=8, beta=beta, dtype=np.uint16)
 
     def costs(self, models: Models) -> LabelCosts:
         """The models' costs on this image."""

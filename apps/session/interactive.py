@@ -11,15 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import InputError, check_same_size, to_rgb
-from apps.segment import SPACING
+from apps.common.images import check_same_size, to_rgb
 from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
+from apps.session.record_history import RecordHistory
+from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
     Clear,
@@ -28,17 +30,17 @@ from apps.session.stroke_records import (
     Start,
     as_json,
     effective,
-    is_part,
     make_box,
     make_marks,
     make_stroke,
 )
 from apps.session.volume_answers import VolumeAnswers
 from apps.volumes.voxel_geometry import Volume
-from gridcut.device import DeviceName, cuda_is_available
+from gridcut.device import DeviceName
 
-KEEP = ("touching", "all")
-DEVICES = ("auto", "cpu", "cuda")
+if TYPE_CHECKING:
+    from apps.app.notebook import SessionWidget
+
 MARK_SOMETHING = "mark the object"
 MARK_BACKGROUND = "mark the background"
 MARK_OBJECT = "mark an object"
@@ -99,33 +101,18 @@ class Session:
         device: DeviceName = "auto",
         callback: Callable[[], None] | None = None,
     ):
-        if keep not in KEEP:
-            raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
-        if callback is not None and not callable(callback):
-            raise InputError(f"callback must be callable or None, got {type(callback).__name__}")
-        if device not in DEVICES:
-            raise InputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
-        if device == "cuda" and not cuda_is_available():
-            raise InputError("device is 'cuda', but no CUDA GPU was found; pass 'cpu' or 'auto'")
-        self._volume = image if isinstance(image, Volume) else None
-        if isinstance(image, Volume):
-            spacing = image.geometry.spacing if spacing is None and image.geometry is not None else spacing
-            image = image.values
-        self._image = _array(image)
-        is_volume = (
-            self._volume is not None or spacing is not None or (self._image.ndim == 3 and self._image.shape[2] > 4)
-        )
-        self._spacing = SPACING if spacing is None else spacing
+        check_options(keep, device, callback)
+        self._input = read_input(image, spacing)
         self._lock = threading.RLock()
         self._keep = keep
         self._callbacks = [] if callback is None else [callback]
         self._answers: ImageAnswers | VolumeAnswers
-        if is_volume:
-            self._answers = VolumeAnswers(self._image, self._spacing, keep, device, self._lock)
+        values = self._input.values
+        if self._input.is_volume:
+            self._answers = VolumeAnswers(values, self._input.spacing, keep, device, self._lock)
         else:
-            self._answers = ImageAnswers(lambda: to_rgb(self._image), keep, device, self._lock)
-        self._records: list[Record] = []
-        self._undone: list[Record] = []
+            self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
+        self._history = RecordHistory()
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
         self._worker = LatestWork(self._refine)
@@ -231,11 +218,11 @@ class Session:
 
     def undo(self) -> bool:
         """Remove the last record; False if there is none."""
-        return self._step(self._records, self._undone, self._records)
+        return self._step(self._history.undo)
 
     def redo(self) -> bool:
         """Repeat the record that was undone last; False if there is none."""
-        return self._step(self._undone, self._records, self._records)
+        return self._step(self._history.redo)
 
     # Results
 
@@ -247,12 +234,12 @@ class Session:
     @property
     def pixels(self) -> np.ndarray:
         """The image as float32 RGB (H, W, 3) in [0, 1], computed again each time, or the volume."""
-        return to_rgb(self._image) if len(self.shape) == 2 else self._image
+        return to_rgb(self._input.values) if len(self.shape) == 2 else self._input.values
 
     @property
     def spacing(self) -> tuple[float, ...]:
         """Size of a voxel along z, y and x; 1, 1, 1 for an image."""
-        return tuple(map(float, self._spacing))
+        return tuple(map(float, self._input.spacing))
 
     @property
     def labels(self) -> np.ndarray:
@@ -275,7 +262,7 @@ class Session:
     def strokes(self) -> list[dict]:
         """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
         with self._lock:
-            return [as_json(record) for record in effective(self._records)]
+            return [as_json(record) for record in effective(self._history.records)]
 
     @property
     def state(self) -> dict:
@@ -302,8 +289,8 @@ class Session:
                 "pending": self._worker.is_pending,
                 "message": _message(values),
                 "labels": list(values),
-                "undo": bool(self._records),
-                "redo": bool(self._undone),
+                "undo": bool(self._history.records),
+                "redo": bool(self._history.undone),
             }
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -356,7 +343,7 @@ class Session:
         from apps.session.session_store import save
 
         with self._lock:
-            records, labels = list(effective(self._records)), self._answers.labels()
+            records, labels = list(effective(self._history.records)), self._answers.labels()
         save(path, self.pixels, labels, records, self._keep, name)
 
     @classmethod
@@ -374,7 +361,7 @@ class Session:
         session = cls(image, spacing, **{"keep": keep, **options})
         records = records_of(path, content, session.pixels, session.shape)
         with session._lock:
-            session._records = records
+            session._history.records = records
             session._answer()
         session._worker.request()
         return session
@@ -407,45 +394,60 @@ class Session:
         labels = self.result().labels
         if len(self.shape) == 2:
             return export_image(Path(path), kind, self.pixels, labels, Path(image))
-        return export_volume(Path(path), kind, labels, self._spacing, self._volume)
+        return export_volume(Path(path), kind, labels, self._input.spacing, self._input.volume)
+
+    def widget(self, height: int = 640) -> "SessionWidget":
+        """The page of `cutmatch app` for this session, in the output of a notebook's cell.
+
+        Parameters
+        ----------
+        height : int, default 640
+            Height of the page in CSS pixels.
+
+        Returns
+        -------
+        apps.app.notebook.SessionWidget
+            Strokes on the page change the session.
+
+        Raises
+        ------
+        ImportError
+            anywidget is missing; the extra `notebook` installs it.
+        RuntimeError
+            There is no event loop, which a notebook has.
+        """
+        from apps.app.notebook import SessionWidget
+
+        return SessionWidget(self, height)
 
     # Work
 
     def _add(self, record: Record, final: bool, *before: Record) -> None:
         """Add a record, after others that are its parts, and answer."""
         with self._lock:
-            count = len(self._records)
-            self._records += (*before, record)
-            try:
+            with self._history.adding(*before, record):
                 self._answer()
-            except BaseException:
-                del self._records[count:]
-                raise
-            self._undone.clear()
         if final:
             self._worker.request()
 
-    def _step(self, source: list[Record], target: list[Record], last: list[Record]) -> bool:
-        """Move a record with its parts between the lists; `last` is the list whose end must not be a part."""
+    def _step(self, move: Callable[[], bool]) -> bool:
+        """Undo or repeat a record, and answer; False if there is none."""
         with self._lock:
-            if not source:
+            if not move():
                 return False
-            target.append(source.pop())
-            while source and is_part(last[-1]):
-                target.append(source.pop())
             self._answer()
         self._worker.request()
         return True
 
     def _answer(self) -> None:
         start = time.perf_counter()
-        self._answers.change_to(self._records)
+        self._answers.change_to(self._history.records)
         self._version += 1
         self._seconds = time.perf_counter() - start
 
     def _refine(self, check: Callable[..., None]) -> None:
         with self._lock:
-            records = list(self._records)
+            records = list(self._history.records)
         self._answers.refine(records, check, self._publish)
 
     def _publish(self) -> None:
@@ -461,10 +463,3 @@ def _message(values: tuple[int, ...]) -> str:
     if len(values) > 1:
         return ""
     return MARK_OBJECT if values == (0,) else MARK_BACKGROUND
-
-
-def _array(image) -> np.ndarray:
-    try:
-        return np.asarray(image)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"image must be an array, got {type(image).__name__} ({error})") from None

@@ -23,7 +23,7 @@ from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, 
 from apps.session.volume_box import object_in_box
 from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
 from apps.session.volume_view import Histograms, VolumeView
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, kernel
 
 FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
 
@@ -104,10 +104,7 @@ class VolumeAnswers:
     def change_to(self, records: list[Record]) -> None:
         """Answer a change of the records: one cut of the slice, if they differ in one slice."""
         change = self._canvas.change_to(records)
-        levels = self._view.grey[change.where].astype(np.intp)
-        for marks, step in ((change.before, -1), (change.after, 1)):
-            places = (marks.astype(np.intp) % 256) * BINS + levels  # OPEN, -1, is the last row
-            self._histograms += step * np.bincount(places, minlength=256 * BINS).reshape(256, BINS)
+        recount_kernel(change.before, change.after, self._view.grey[change.region], self._histograms)
         self._set_source(records)
         values = self.present()
         if self._source is not None and self._hints is None:
@@ -121,7 +118,7 @@ class VolumeAnswers:
             return
         if self._models is None or not set(values) <= set(self._models.values):
             self._models, self._slice = self._fitted(values), None
-        self.is_exact = self.is_exact and not change.after.size
+        self.is_exact = self.is_exact and not change.any()
         place = _slice_of(change, records)
         if place is not None:
             self._answer(place, change)
@@ -163,7 +160,7 @@ class VolumeAnswers:
     def _answer(self, place: tuple[int, int], change: Change) -> None:
         axis, index = place
         if self._slice is not None and self._slice.place == place:
-            self._slice.mark(change.where, change.after)
+            self._slice.mark(change.where, change.marks)
         else:
             assert self._models is not None
             known = self._labels if self._is_known else None
@@ -216,9 +213,21 @@ class VolumeAnswers:
         return self._found[source].values() > 0
 
 
+@kernel
+def recount_kernel(before, after, grey, histograms):
+    """Move voxels whose mark changed to the histogram of their new mark; OPEN, -1, is the last row."""
+    for z in range(grey.shape[0]):
+        for y in range(grey.shape[1]):
+            for x in range(grey.shape[2]):
+                old, new = before[z, y, x], after[z, y, x]
+                if old != new:
+                    histograms[old, grey[z, y, x]] -= 1
+                    histograms[new, grey[z, y, x]] += 1
+
+
 def _slice_of(change: Change, records: list[Record]) -> tuple[int, int] | None:
     """Axis and index of the slice that contains all changes; the last stroke decides between several."""
-    if not change.after.size:
+    if not change.any():
         return None
     last = records[-1] if records else None
     axes = [last.axis] if isinstance(last, Stroke) and last.axis is not None else []

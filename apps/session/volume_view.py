@@ -34,7 +34,7 @@ class VolumeView:
         self._beta = 1 / (2 * mean) if mean else 0.0
 
     def edges(self) -> dict:
-        """Contrast weights by offset, int32."""
+        """Contrast weights by offset, uint16: at most the smoothness, as pixels are at least 1 apart."""
         return self.edges_of(self.grey)
 
     def costs(self, models: Histograms, grey: np.ndarray | None = None) -> LabelCosts:
@@ -77,7 +77,7 @@ class VolumeView:
     def edges_of(self, grey: np.ndarray) -> dict:
         """Contrast weights of a part of the volume."""
         return gridcut.contrast_edges(
-            grey, VOLUME_SMOOTHNESS * UNIT, CONNECTIVITY, spacing=self.spacing, beta=self._beta, dtype=np.int32
+            grey, VOLUME_SMOOTHNESS * UNIT, CONNECTIVITY, spacing=self.spacing, beta=self._beta, dtype=np.uint16
         )
 
 

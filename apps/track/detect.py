@@ -8,6 +8,7 @@ Positions are (x, y) in pixels; (0, 0) is the centre of the first pixel.
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 [2] Shi, Tomasi. "Good features to track." CVPR 1994.
+[3] Adler. "The geometry of random fields." Wiley, 1981.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from apps.track.centroids import windowed_centroids
 
 CANDIDATE_SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # pixels, tried if the particle size is not given
 MAX_NOISE_SIDE = 400  # pixels: the noise of larger frames is measured on a regular grid of about this side
+MAX_FALSE_PEAKS = 0.1  # per frame of noise alone, expected above the default threshold
 MIN_COLOUR_SPREAD = 0.02  # mean range of the channels above which a frame is a photograph
 MAX_STRONGEST = 50  # particles from which the size is estimated
 MAX_CORNERS = 1000  # per frame
@@ -56,30 +58,51 @@ class Finder:
 
 
 def choose_finder(
-    frame: np.ndarray, kind: str = DETECTORS[0], size: int | None = None, threshold: float = THRESHOLD
+    frame: np.ndarray, kind: str = DETECTORS[0], size: int | None = None, threshold: float | None = None
 ) -> Finder:
     """Choose a detector for a frame, for the parameters left open.
 
     Colour frames use corners.  Grey frames use particles, bright or dark by the skewness of the band-passed frame, and
-    the size at which the strongest particles stand out most.  Raises InputError for invalid values.
+    the size at which the strongest particles stand out most, and the threshold that noise hardly ever exceeds
+    (`noise_threshold`).  Raises InputError for invalid values.
     """
     if kind not in DETECTORS:
         raise InputError(f"kind must be one of {', '.join(DETECTORS)}; got {kind!r}")
     if size is not None and not 1 <= size <= 999:
         raise InputError(f"size must be 1 to 999 pixels, got {size}")
-    if not 0 < threshold < np.inf:
+    if threshold is not None and not 0 < threshold < np.inf:
         raise InputError(f"threshold must be above 0, got {threshold}")
     if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > MIN_COLOUR_SPREAD:
         kind = "corners"
     if kind == "corners":
-        return Finder(kind, size or 7, threshold)
+        return Finder(kind, size or 7, THRESHOLD if threshold is None else threshold)
     grey = to_grey(frame)
     if kind == "auto":
         band = band_pass(grey, size or 7)
         kind = "dark" if (band**3).sum() < 0 else "bright"
     if size is None:
         size = _best_size(grey if kind == "bright" else -grey)
-    return Finder(kind, size + (size + 1) % 2, threshold)
+    size += (size + 1) % 2
+    return Finder(kind, size, noise_threshold(grey.size, size) if threshold is None else threshold)
+
+
+def noise_threshold(pixels: int, size: int) -> float:
+    """Return the default threshold of a frame: at least THRESHOLD, more for a frame of many pixels.
+
+    The expected number of peaks of Gaussian noise above t times its standard deviation is, for large t,
+    (2 pi)^(-3/2) t exp(-t^2 / 2) times the number of pixels over twice the variance of the fine filter in `band_pass`
+    [3].  The threshold makes it at most MAX_FALSE_PEAKS.
+    """
+    density = pixels / (2 * fine_sigma(size) ** 2) / (2 * np.pi) ** 1.5
+    threshold = THRESHOLD
+    while density * threshold * np.exp(-(threshold**2) / 2) > MAX_FALSE_PEAKS:
+        threshold += 0.1
+    return round(threshold, 1)
+
+
+def fine_sigma(size: int) -> float:
+    """Return the standard deviation of the filter that smooths the noise, in pixels."""
+    return max(0.7, size / 7)
 
 
 def particles(grey: np.ndarray, size: int, threshold: float = THRESHOLD):
@@ -138,7 +161,7 @@ def band_pass(grey: np.ndarray, size: int) -> np.ndarray:
     """Band-pass filter a frame (H, W) to keep structures of about `size` pixels."""
     import cv2
 
-    fine = cv2.GaussianBlur(grey, (0, 0), max(0.7, size / 7), borderType=cv2.BORDER_REFLECT)
+    fine = cv2.GaussianBlur(grey, (0, 0), fine_sigma(size), borderType=cv2.BORDER_REFLECT)
     return fine - cv2.GaussianBlur(grey, (0, 0), max(1.0, size / 2), borderType=cv2.BORDER_REFLECT)
 
 

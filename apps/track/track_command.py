@@ -63,9 +63,9 @@ def _add_options(options) -> None:
     found.add_argument(
         "--threshold",
         type=float,
-        default=THRESHOLD,
         metavar="T",
-        help="minimum brightness in multiples of the noise (default: %(default)g)",
+        help=f"minimum brightness in multiples of the noise (default: {THRESHOLD:g}; on large frames up to 6, so that "
+        "noise alone has hardly any peak)",
     )
     linked = options.add_argument_group("linking")
     linked.add_argument(
@@ -219,7 +219,7 @@ def _check(chosen) -> None:
             raise InputError(f"--{option.replace('_', '-')} must be 1 or more, got {getattr(chosen, option)}")
     if chosen.size is not None and not 1 <= chosen.size <= 999:
         raise InputError(f"--size must be 1 to 999 pixels, got {chosen.size}")
-    if not 0 < chosen.threshold < float("inf"):
+    if chosen.threshold is not None and not 0 < chosen.threshold < float("inf"):
         raise InputError(f"--threshold must be above 0, got {chosen.threshold}")
 
 

@@ -157,7 +157,9 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
                     a += ARC
                     continue
                 augmentations += 1
-                from_source, to_sink = augment_path(u, a, side, arcs, excess, parent, source_orphans, sink_orphans)
+                from_source, to_sink = augment_path(
+                    u, a, side, arcs, excess, parent, source_orphans, sink_orphans, queue, detached
+                )
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = repair_forest(

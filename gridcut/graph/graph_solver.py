@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike
 
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import as_capacity
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
+from gridcut.device.networkx_graph import is_networkx
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_ibfs import GraphMemory
 from gridcut.graph.graph_problem import (
@@ -22,6 +22,7 @@ from gridcut.graph.graph_problem import (
 )
 from gridcut.graph.graph_value import value_and_bound
 from gridcut.graph.graph_warm import change_capacities, change_terminals
+from gridcut.graph.networkx_problem import Network, problem_between, read_network
 from gridcut.graph.residual_graph import ResidualGraph, largest_incident_sum, largest_value, load_graph
 
 
@@ -64,10 +65,31 @@ class GraphSolver:
     >>> solver.update(sink=np.array([0, 1]))
     >>> solver.solve().value
     1
+
+    A networkx graph:
+
+    >>> import networkx
+    >>> network = networkx.DiGraph()
+    >>> network.add_edge("dam", "mill", capacity=3)
+    >>> network.add_edge("mill", "town", capacity=5)
+    >>> solver = GraphSolver(network, "dam", "town")
+    >>> solver.solve().value
+    3
+    >>> network["dam"]["mill"]["capacity"] = 7
+    >>> solver.update(capacity=network)
+    >>> cut = solver.solve()
+    >>> cut.value, cut.partition()[1]
+    (5, {'town'})
     """
 
-    def __init__(self, graph: Any, source: ArrayLike, sink: ArrayLike):
-        given = check_graph_problem(graph, source, sink)
+    def __init__(self, graph: Any, source: Any, sink: Any):
+        self._network: Network | None = None  # of a networkx graph
+        self._ends: tuple[Any, Any] = source, sink  # its nodes that are the source and the sink
+        if is_networkx(graph):
+            self._network = read_network(graph)
+            given = problem_between(self._network, source, sink)
+        else:
+            given = check_graph_problem(graph, source, sink)
         self.epoch = 0
         self._problem = given._replace(
             indptr=given.indptr.copy(),
@@ -82,8 +104,8 @@ class GraphSolver:
     def update(
         self,
         *,
-        source: ArrayLike | None = None,
-        sink: ArrayLike | None = None,
+        source: Any = None,
+        sink: Any = None,
         capacity: Any = None,
     ) -> None:
         """Change some capacities; the others keep their values.  If an error is raised, no capacity has changed.
@@ -91,31 +113,39 @@ class GraphSolver:
         Parameters
         ----------
         source, sink : array_like of shape (n,), or scalar, optional
-            New capacities from the source and to the sink.
+            New capacities from the source and to the sink.  Of a networkx graph, other nodes that are the source and
+            the sink.
         capacity : array_like, scalar, or sparse matrix, optional
             New capacities of the graph's entries, in the order of the entries (for a SciPy matrix, those of its
-            ``tocsr()``); or a graph as the solver was created with, with the same entries.
+            ``tocsr()``); or a graph as the solver was created with, with the same entries.  If that was a networkx
+            graph, only such a graph, with the same nodes and edges in the same order.
 
         Raises
         ------
         TypeError, ValueError
             As `graph_max_flow`; also if the entries are others, and for float capacities if all were integers before.
         """
-        problem = self._problem
+        problem, network, ends = self._problem, self._network, self._ends
         new = problem
-        if capacity is not None:
-            new = new._replace(capacity=self._entries(capacity).copy())
-        if source is not None:
-            new = new._replace(source=check_terminal("source", source, problem.nodes).copy())
-        if sink is not None:
-            new = new._replace(sink=check_terminal("sink", sink, problem.nodes).copy())
+        if network is None:
+            if capacity is not None:
+                new = new._replace(capacity=self._entries(capacity).copy())
+            if source is not None:
+                new = new._replace(source=check_terminal("source", source, problem.nodes).copy())
+            if sink is not None:
+                new = new._replace(sink=check_terminal("sink", sink, problem.nodes).copy())
+        elif not (capacity is source is sink is None):
+            network = network if capacity is None else self._same_network(network, capacity)
+            ends = ends[0] if source is None else source, ends[1] if sink is None else sink
+            found = problem_between(network, *ends)
+            new = new._replace(capacity=found.capacity, source=found.source, sink=found.sink)
         for name in ("capacity", "source", "sink"):
             if getattr(new, name).dtype.kind == "f" and not problem.is_float:
                 raise TypeError(f"{name} must hold integers like the capacities so far, got {getattr(new, name).dtype}")
         _check_values(new)
         if new is not problem:
             self.epoch += 1
-            self._problem = new
+            self._problem, self._network, self._ends = new, network, ends
 
     def solve(self) -> GraphCut:
         """Compute the minimum cut for the current capacities.
@@ -162,7 +192,8 @@ class GraphSolver:
         self._solved = problem
         graph = self._graph
         stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
-        return GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self))
+        nodes = None if self._network is None else self._network.nodes
+        return GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self), nodes)
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""
@@ -183,6 +214,23 @@ class GraphSolver:
                 f"got shape {values.shape}"
             )
         return values
+
+    def _same_network(self, network: Network, capacity) -> Network:
+        """The network of a networkx graph that has the nodes and edges of `network`."""
+        if not is_networkx(capacity):
+            raise TypeError(
+                "capacity must be a networkx graph, as the graph of the solver is; got "
+                f"{type(capacity).__name__}; change the edges' attribute 'capacity' and pass the graph"
+            )
+        new = read_network(capacity)
+        if not new.has_entries_of(network):
+            raise ValueError(
+                "capacity must have the nodes and edges of the solver's graph, in the same order; create a new "
+                "GraphSolver for another graph"
+            )
+        if self._problem.is_float:
+            new = new._replace(capacity=new.capacity.astype(np.float64))
+        return new
 
     def _fits(self, lists) -> bool:
         """Whether the current capacities can be changed to these in the state: same type, same unit, not clamped."""

@@ -188,7 +188,9 @@ def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
                 a += ARC
                 continue
             augmentations += 1
-            from_source, to_sink = augment_path(u, a, side, arcs, excess, parent, source_orphans, sink_orphans)
+            from_source, to_sink = augment_path(
+                u, a, side, arcs, excess, parent, source_orphans, sink_orphans, queue, detached
+            )
             if from_source > 0:
                 _, moved = repair_forest(
                     1, limit, True, first, arcs, label, parent, link, queued,

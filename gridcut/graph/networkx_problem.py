@@ -7,7 +7,7 @@ one more than the capacity of some finite cut.  That changes no minimum cut, and
 
 from itertools import chain
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -19,29 +19,67 @@ from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_pro
 CAPACITY = "capacity"  # networkx's name of the edge attribute
 
 
+class Network(NamedTuple):
+    """The edges of a networkx graph as entries of a matrix.
+
+    nodes, index      the nodes in the order of their numbers; the number of each node
+    indptr, indices   as in GraphProblem
+    capacity          int64 if all finite capacities are integers, else float64; 0 where `infinite`
+    infinite          whether the capacity of an entry is infinite
+    """
+
+    nodes: list
+    index: dict
+    indptr: np.ndarray
+    indices: np.ndarray
+    capacity: np.ndarray
+    infinite: np.ndarray
+
+    def has_entries_of(self, other: "Network") -> bool:
+        """Whether nodes and entries are the same, in the same order."""
+        pairs = (self.indptr, other.indptr), (self.indices, other.indices)
+        return self.nodes == other.nodes and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+
 def networkx_problem(graph: NetworkxGraph, source: Any, sink: Any) -> tuple[GraphProblem, list]:
     """The checked problem of a graph with an edge attribute "capacity", and the nodes in the order of their numbers.
 
     Edges without the attribute have infinite capacity.  Raises TypeError and ValueError, see `graph_max_flow`.
     """
+    network = read_network(graph)
+    return problem_between(network, source, sink), network.nodes
+
+
+def read_network(graph: NetworkxGraph) -> Network:
+    """The entries of a graph; TypeError or ValueError for capacities that are not numbers of 0 or more."""
     adjacency = adjacency_of(graph)
     nodes = list(adjacency)
     if len(nodes) > MAX_NODES:
         raise ValueError(f"graph must have at most {MAX_NODES} nodes, got {len(nodes)}")
     index = dict(zip(nodes, range(len(nodes)), strict=True))
-    s, t = (_number_of(name, node, index) for name, node in (("source", source), ("sink", sink)))
-    if s == t:
-        raise ValueError(f"source and sink must be different nodes of graph, both are {source!r:.60}")
     indptr, ends, given = _entries(graph, adjacency)
     indices = np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
     infinite = np.array([isinstance(value, float | np.floating) and value == inf for value in given], bool)
     capacity = _capacities(given, infinite, lambda i: _edge(nodes, indptr, indices, i))
+    return Network(nodes, index, indptr, indices, capacity, infinite)
+
+
+def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
+    """The checked problem between two nodes; its capacities are a copy.
+
+    Raises ValueError if they are not nodes of the network, or the same one, and if the flow is unbounded.
+    """
+    nodes, index, indptr, indices, capacity, infinite = network
+    s, t = (_number_of(name, node, index) for name, node in (("source", source), ("sink", sink)))
+    if s == t:
+        raise ValueError(f"source and sink must be different nodes of graph, both are {source!r:.60}")
     _check_bounded(indptr, indices, infinite, s, t, nodes)
+    capacity = capacity.copy()
     terminals = np.zeros((2, len(nodes)), capacity.dtype)
     terminals[0, s] = terminals[1, t] = _unlimited(capacity, indptr, indices, infinite, s, t)
     capacity[infinite] = terminals[0, s]
     lists = indptr, indices, capacity, (len(nodes), len(nodes))
-    return check_graph_problem(lists, *terminals), nodes
+    return check_graph_problem(lists, *terminals)
 
 
 def _number_of(name: str, node, index: dict) -> int:

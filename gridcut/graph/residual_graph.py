@@ -10,9 +10,9 @@ one from v to u, if the graph has an entry at (u, v) or (v, u); entries at the s
 (u, u) are ignored.
 
 Construction, O(nodes + entries).  Most graphs are stored with both directions of every edge and sorted rows.  Then the
-nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds all reverse arcs
-in one pass, and shows whether the graph is so.  If it is not, the entries are grouped by their ends with a counting
-sort (twice if rows are not sorted), and rows and columns are merged.
+nodes v that refer to u come in ascending order, which is the order of row u: one cursor per node finds the reverse arcs
+in one pass over the pairs, and shows whether the graph is so.  If it is not, the entries are grouped by their ends with
+a counting sort (twice if rows are not sorted), and rows and columns are merged.
 """
 
 import math
@@ -35,6 +35,11 @@ from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
 
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
+ONE = np.uint64(1)
+REVERSE = np.uint64(1)  # positions in an arc
+OUT = np.uint64(2)
+BACK = np.uint64(3)
+ARC = np.uint64(4)
 
 
 class ResidualGraph(NamedTuple):
@@ -90,27 +95,39 @@ def saturated_sum(a, b):
 
 @kernel
 def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
-    """Write the arcs of a graph that holds both directions of every edge once, in ascending rows; False if it does not.
+    """Write the arcs of a graph that holds both directions of every edge once, in ascending rows.
+
+    Returns the length of the longest row, or -1 if the graph is not so.
 
     cursor   a copy of the first pointers of all rows
     """
+    longest = np.int64(0)
     for u in range(cursor.size):
-        before = -1
-        for i in range(indptr[u], indptr[u + 1]):
-            v = indices[i]
-            if v <= before or v == u:
-                return False
-            before = v
+        # The arcs before the cursor were written together with those of smaller nodes; the others lead to larger nodes.
+        before = np.int64(u)
+        for entry in range(cursor[u], indptr[u + 1]):
+            i = np.uint64(entry)
+            head = np.int64(indices[i])
+            v = np.uint64(head)
             reverse = cursor[v]
-            if reverse >= indptr[v + 1] or indices[reverse] != u:
-                return False
+            j = np.uint64(reverse)
+            if head <= before or reverse >= indptr[v + ONE] or indices[j] != u:
+                return np.int64(-1)
+            before = head
             cursor[v] = reverse + 1
-            value = units(capacity[i], scale)
-            arcs[4 * i] = v
-            arcs[4 * i + 1] = 4 * reverse
-            arcs[4 * i + 2] = value
-            arcs[4 * reverse + 3] = value
-    return True
+            out = units(capacity[i], scale)
+            back = units(capacity[j], scale)
+            a, b = ARC * i, ARC * j
+            arcs[a] = head
+            arcs[a + REVERSE] = b
+            arcs[a + OUT] = out
+            arcs[a + BACK] = back
+            arcs[b] = u
+            arcs[b + REVERSE] = a
+            arcs[b + OUT] = back
+            arcs[b + BACK] = out
+        longest = max(longest, indptr[u + 1] - indptr[u])
+    return longest
 
 
 @kernel
@@ -188,18 +205,20 @@ def link_reverse(first, cursor, arcs):
 
 
 @kernel
-def load_excess(first, arcs, source, sink, scale, is_clamped, excess):
+def load_excess(first, arcs, source, sink, scale, is_clamped, reads_arcs, excess):
     """Write the excess of every node, and return the largest sum of the capacities incident to one.
 
     is_clamped   the terminals are clamped by the arcs, see gridcut/core/units.py
+    reads_arcs   False: the sums are those of the terminals alone
     """
     largest = np.int64(0)
     for u in range(excess.size):
         out = np.int64(0)
         into = np.int64(0)
-        for a in range(first[u], first[u + 1], 4):
-            out = saturated_sum(out, np.int64(arcs[a + 2]))
-            into = saturated_sum(into, np.int64(arcs[a + 3]))
+        if reads_arcs:
+            for a in range(first[u], first[u + 1], 4):
+                out = saturated_sum(out, np.int64(arcs[a + 2]))
+                into = saturated_sum(into, np.int64(arcs[a + 3]))
         s = units(source[u], scale)
         t = units(sink[u], scale)
         excess[u] = s - t
@@ -227,7 +246,7 @@ def load_graph(problem: GraphProblem, lists: Lists) -> tuple[ResidualGraph, Grap
         problem = problem._replace(bound=bound)
         return fill_graph(problem, lists, np.int64, unit)[0], problem
     if sum(largest) <= INT32_MAX:
-        graph, total = fill_graph(problem, lists, np.int32, 1)
+        graph, total = fill_graph(problem, lists, np.int32, 1, largest)
         if total <= INT32_MAX:
             return graph, problem
         del graph
@@ -260,24 +279,36 @@ def float_unit(problem: GraphProblem, lists: Lists) -> tuple[float, float | None
     return math.ldexp(1.0, -min(FLOAT_BITS - exponent_of_sum(counted) - shift, MAX_UNIT_EXPONENT)), bound
 
 
-def fill_graph(problem: GraphProblem, lists: Lists, flow_type, unit) -> tuple[ResidualGraph, int]:
-    """The residual graph in this unit, and the largest sum of the capacities incident to a node."""
+def fill_graph(
+    problem: GraphProblem, lists: Lists, flow_type, unit, largest: list[int] | None = None
+) -> tuple[ResidualGraph, int]:
+    """The residual graph in this unit, and the largest sum of the capacities incident to a node, or a bound of it.
+
+    largest   of integers, the largest capacity of source, sink and graph: if the rows are so short that no sum of these
+              exceeds 32 bits, the arcs are not read again
+    """
     scale = scale_of(unit, problem.bound)
-    first, arcs = _arcs_of(lists, flow_type, scale)
+    first, arcs, longest = _arcs_of(lists, flow_type, scale)
     excess = np.empty(problem.nodes, flow_type)
-    total = load_excess(first, arcs, lists.source, lists.sink, scale, problem.bound is not None, excess)
-    return ResidualGraph(first, arcs, excess, unit), int(total)
+    bound = None
+    if largest is not None and longest >= 0:
+        bound = int(largest[0]) + int(largest[1]) + 2 * longest * int(largest[2])
+    reads_arcs = bound is None or bound > INT32_MAX
+    is_clamped = problem.bound is not None
+    total = int(load_excess(first, arcs, lists.source, lists.sink, scale, is_clamped, reads_arcs, excess))
+    return ResidualGraph(first, arcs, excess, unit), total if bound is None or reads_arcs else bound
 
 
-def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray]:
-    """The arcs with their capacities: first and arcs of a ResidualGraph."""
+def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray, int]:
+    """The arcs with their capacities: first and arcs of a ResidualGraph, and the result of `load_symmetric`."""
     indptr, indices, capacity = lists.indptr, lists.indices, lists.capacity
     entries = indices.size
     index_type = np.int32 if 8 * entries <= INT32_MAX else np.int64
     arc_type = np.promote_types(index_type, flow_type)
     arcs = np.empty(4 * entries, arc_type)
-    if load_symmetric(indptr, indices, capacity, scale, indptr[:-1].copy(), arcs):
-        return (4 * indptr).astype(index_type), arcs
+    longest = int(load_symmetric(indptr, indices, capacity, scale, indptr[:-1].copy(), arcs))
+    if longest >= 0:
+        return (4 * indptr).astype(index_type), arcs, longest
     entry = np.arange(entries, dtype=index_type)
     columns, tails, column_entry = _transposed(indptr, indices, entry, index_type)
     heads = indices
@@ -288,7 +319,7 @@ def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray]:
     count = merge_rows_and_columns(indptr, heads, entry, columns, tails, column_entry, capacity, scale, first, arcs)
     arcs = arcs[:count]
     link_reverse(first, first[:-1].copy(), arcs)
-    return first, arcs
+    return first, arcs, -1
 
 
 def _transposed(indptr, ends, entry, index_type):

@@ -3,9 +3,10 @@
 The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
 pixels that can still reach the sink once no excess can.
 
-1. The grid is split into strips of lines that fit into a core's L2 cache.  In each strip separately, excess is pushed
-   to deficits one and two hops away and aggregated in the middle of 8-pixel blocks (prepass.py); two breadth-first
-   forests then find the maximum flow of the strip (search.py).  Strips are independent tasks for the threads.
+1. The grid is split into strips of lines that fit into a core's L2 cache, or of a few slices of a volume.  In each
+   strip separately, excess is pushed to deficits one and two hops away and aggregated in the middle of 8-pixel blocks
+   (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
+   tasks for the threads.
 2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
    restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
 3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
@@ -33,6 +34,7 @@ from gridcut.ibfs.search import BOTH, EITHER, SINK, search
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
+MIN_STRIP_LINES = 8  # of slices, most arcs of a thinner strip would cross its seams
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
 MAX_MERGE_REPAIR = 0.3  # repaired cells per grid cell in one level of merges above which merging stops
@@ -104,7 +106,7 @@ class Run:
     def solve(self, until):
         """Run all steps; `until`: the forests that must be complete at the end, SINK or BOTH."""
         max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
-        height = max(1, max_rise, STRIP_CELLS // self.layout.stride[0])
+        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])

@@ -1,4 +1,4 @@
-"""Method "ibfs" on one small grid in two compiled calls: the largest capacities, then everything else.
+"""Method "ibfs" on one small grid in one compiled call, or two: the largest capacities, then everything else.
 
 The grid is one strip (ibfs.py): loaded, pushed one and two hops, searched, and read.  Excess is not aggregated.
 
@@ -142,3 +142,16 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     _, augmentations, repaired = search(first, last, SINK, excess, residual, step, jump, forest, work)
     read_cut(planes, geometry, label, labels, totals)
     return augmentations, repaired
+
+
+@kernel
+def check_and_solve_planes(planes, limit, geometry, step, excess, residual, labels, totals):
+    """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else (-1, 0)."""
+    if not largest_in_planes(planes, geometry, totals):
+        return -1, 0
+    rest = limit
+    for largest in totals:
+        if largest > rest:
+            return -1, 0
+        rest -= largest
+    return solve_planes(planes, None, geometry, step, excess, residual, labels, totals)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import interactive
+from benchmarks import command, interactive, interactive_latency
 
 
 @pytest.fixture
@@ -47,3 +47,41 @@ def test_skips_without_data(capsys, monkeypatch):
     monkeypatch.delenv("CUTMATCH_DATA", raising=False)
     assert interactive.main(["--pair", "--strokes"]) == 0
     assert "skipped, no folder given" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(60, 80), (12, 12, 12)], ids=["image", "volume"])
+def test_latencies_of_strokes(shape):
+    found = interactive_latency.measure(shape, 4)
+    assert found["full cut"] is None
+    assert 0 < found["answer"] <= found["complete"]
+    assert found["answer"] <= found["re-fit"] <= found["complete"]
+    assert found["memory"] > 0
+    cells = interactive_latency.row("tiny", found)
+    assert len(cells) == len(interactive_latency.COLUMNS)
+    assert cells[:2] == ["tiny", "✓"]
+
+
+def test_a_large_image_has_a_full_cut(monkeypatch):
+    from apps.session import image_answers
+
+    monkeypatch.setattr(image_answers, "LARGE_PIXELS", 3000)
+    monkeypatch.setattr(image_answers, "REDUCED_PIXELS", 1500)
+    found = interactive_latency.measure((60, 80), 4)
+    assert 0 < found["full cut"] <= found["re-fit"] <= found["complete"]
+
+
+def test_latencies_without_a_certificate_are_not_reported():
+    """Marks of one kind have no cut."""
+    strokes = [{"points": [(5, 5)], "radius": 2, "label": 0}] * 3
+    with pytest.raises(RuntimeError, match="nothing is certified"):
+        interactive_latency.run(np.zeros((20, 30), np.uint8), None, strokes)
+
+
+def test_the_table_of_latencies_is_saved(monkeypatch):
+    monkeypatch.setattr(interactive_latency, "report", lambda marks: ("head", f"{marks} marks"))
+    saved = []
+    monkeypatch.setattr(command, "save", lambda name, text: saved.append((name, text)))
+    assert interactive.main(["--latency", "--marks", "5", "--save"]) == 0
+    assert saved == [("interactive-latency", "head\n5 marks")]
+    with pytest.raises(SystemExit):
+        interactive.main(["--latency", "--marks", "2"])

@@ -12,7 +12,15 @@ from apps import cli
 from apps.common.images import InputError
 from apps.segment.label_figures import colour_of
 from apps.segment.painted import hue_name
-from apps.segment.strokes import BACKGROUND, OBJECT, check_marks, read_labels, read_scribbles, read_trimap
+from apps.segment.strokes import (
+    BACKGROUND,
+    OBJECT,
+    check_marks,
+    codes_and_colours,
+    read_labels,
+    read_scribbles,
+    read_trimap,
+)
 
 PALETTES = {
     "pure": ((255, 0, 0), (0, 0, 255)),
@@ -312,14 +320,58 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
         (CLEAR.convert("LA"), r"is blank: every pixel is transparent \(alpha 0\); paint"),
         (drawn(CLEAR, 100), "its paint is translucent, with an alpha of at most 100, and strokes need 128 of 255"),
         (drawn(WHITE).convert("1"), "no pixel open.*: [0-9]+ pixels are object, .* in colour, because 1 bit per pixel"),
-        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "no background: .* are open, as dithering or translucent"),
+        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "no background: only object .* black and white, as dithering"),
     ],
     ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],
 )
 def test_messages_name_what_was_seen_and_the_remedy(tmp_path, picture, message):
     picture.save(tmp_path / "strokes.png")
     with pytest.raises(InputError, match=message):
-        check_marks(read_scribbles(tmp_path / "strokes.png"), (96, 128), "--scribbles")
+        read_and_check(tmp_path / "strokes.png")
+
+
+def read_and_check(path):
+    file = codes_and_colours(path, "--scribbles")
+    marks = read_scribbles(path, values=file)
+    check_marks(marks, marks.shape, "--scribbles", file)
+
+
+def one_kind(ground, faint=None):
+    """A red stroke, and a blue one of an alpha, on a ground; colours instead of alpha where the ground is opaque."""
+    image = ground.copy()
+    pen = ImageDraw.Draw(image)
+    pen.line([(10, 12), (40, 20), (60, 50)], (255, 0, 0), WIDTH)
+    if faint is not None:
+        layer = Image.new("RGBA", ground.size, (0, 0, 0, 0))
+        ImageDraw.Draw(layer).line([(70, 60), (115, 70), (105, 88)], (0, 0, 255, faint), WIDTH)
+        image = layer if ground.mode == "RGBA" else Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")
+        if ground.mode == "RGBA":
+            ImageDraw.Draw(image).line([(10, 12), (40, 20), (60, 50)], (255, 0, 0, 255), WIDTH)
+    return image
+
+
+INDICES = Image.fromarray(np.pad(np.ones((9, 30), np.uint8), 30))
+
+
+@pytest.mark.parametrize(
+    ("picture", "lost"),
+    [
+        (one_kind(WHITE), ""),
+        (one_kind(CLEAR), ""),
+        (one_kind(WHITE).quantize(8), ""),
+        (one_kind(WHITE.resize((256, 192))).resize(WHITE.size, Image.Resampling.BILINEAR), ""),
+        (INDICES, ""),
+        (one_kind(WHITE, 35), ", and [0-9]+ pixels are faint, as translucent paint leaves them"),
+        (one_kind(CLEAR, 100), ", and [0-9]+ pixels are faint, as translucent paint leaves them"),
+        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), ", and the file is black and white, as dithering leaves it"),
+    ],
+    ids=["white", "clear", "palette", "smooth rims", "indices", "faint", "translucent", "dithered palette"],
+)
+def test_paint_is_called_lost_only_where_the_colours_show_it(tmp_path, picture, lost):
+    picture.save(tmp_path / "strokes.png")
+    message = f"no background: only object marks were found, [0-9]+ pixels{lost}; add a stroke on it"
+    with pytest.raises(InputError, match=message):
+        read_and_check(tmp_path / "strokes.png")
 
 
 def test_a_translucent_stroke_that_is_lost_is_counted(tmp_path):

@@ -8,15 +8,21 @@ import pytest
 import gridcut
 from gridcut.ibfs import ibfs, prepass
 
+THIN = {"STRIP_CELLS": 20, "MIN_STRIP_LINES": 1}
 LIMITS = {
     "one strip": {},
-    "merged": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9},
-    "merged at first": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 0.05},
-    "never merged": {"STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
-    "warm to the end": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
-    "warm from scratch": {"STRIP_CELLS": 20, "MAX_CHANGED_SHARE": 0},
-    "warm abandoned": {"STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
+    "merged": {**THIN, "MAX_MERGE_REPAIR": 1e9},
+    "merged at first": {**THIN, "MAX_MERGE_REPAIR": 0.05},
+    "never merged": {**THIN, "STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "warm to the end": {**THIN, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
+    "warm from scratch": {**THIN, "MAX_CHANGED_SHARE": 0},
+    "warm abandoned": {**THIN, "STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
 }
+
+
+def set_thin_strips(monkeypatch):
+    for name, value in (THIN | {"STRIP_CELLS": 50}).items():
+        monkeypatch.setattr(ibfs, name, value)
 
 
 @pytest.fixture(params=LIMITS)
@@ -122,7 +128,7 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
 
 
 def test_interruption_between_strips_restores_all_seams(monkeypatch):
-    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
+    set_thin_strips(monkeypatch)
     rng = np.random.default_rng(5)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     edges = {(0, 1): 40, (1, 0): 40}
@@ -140,7 +146,7 @@ def test_interruption_between_strips_restores_all_seams(monkeypatch):
 
 
 def test_callback_is_called_in_every_phase(monkeypatch):
-    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
+    set_thin_strips(monkeypatch)
     rng = np.random.default_rng(6)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     reported = []
@@ -190,8 +196,17 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
         solver.update(source=source)
     assert kept[1] is not None
     assert all(work is kept[1] for work in kept[1:])
-    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
+    set_thin_strips(monkeypatch)
     solver.solve()
     source[0, 0] += 1  # in place: the solver has a copy
     solver.update(source=source)
     solver.solve().check()
+
+
+@pytest.mark.parametrize(("shape", "strips"), [((40, 300, 300), 5), ((20, 30, 40), 1), ((400, 400), 2)])
+def test_strips_of_volumes_have_several_slices(shape, strips):
+    """A slice of 300 x 300 exceeds a strip's cells, but a strip of one slice would have most arcs across its seams."""
+    source, sink = np.random.default_rng(7).integers(0, 100, (2, *shape))
+    cut = gridcut.max_flow(source, sink, dict.fromkeys(gridcut.neighbourhood(2 * len(shape)), 20), method="ibfs")
+    cut.check()
+    assert cut.stats["strips"] == strips

@@ -1,4 +1,4 @@
-"""Small grids: the short way through two compiled calls equals the long way, label for label."""
+"""Small grids: the short way through one or two compiled calls equals the long way, label for label."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -7,13 +7,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import assign, greedy, gridcut, gridcut_cuda, instances, matching, matching_cuda, papers
+from benchmarks import (
+    assign,
+    graph_instances,
+    graphs,
+    graphs_cuda,
+    greedy,
+    gridcut,
+    gridcut_cuda,
+    harness,
+    instances,
+    matching,
+    matching_cuda,
+    matching_graphs,
+    matching_instances,
+    papers,
+)
 from benchmarks.__main__ import NAMES, main
-from benchmarks.papers import azad, deveci_icpp, lupinska_gpu
+from benchmarks.graph_baselines import GraphBaseline
+from benchmarks.papers import azad, deveci_gpu, deveci_icpp, lupinska_gpu
 from benchmarks.papers.fagginger_auer import share_of_first_round
 from benchmarks.papers.push_orders import ORDERS, pushes_and_edges
 from benchmarks.papers.sections import text_of
 from benchmarks.papers.tree_grafting import Rules, grow_and_augment
+from gridcut import graph_max_flow
 from matching import bipartite_graph
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/papers.md"
@@ -24,6 +41,7 @@ PARSERS = {
     "matching": lambda cuda: matching_cuda.parser() if cuda else matching.parser(),
     "greedy": lambda cuda: greedy._parser("cuda" if cuda else "cpu"),
     "assign": lambda cuda: assign.parser(),
+    "graphs": lambda cuda: graphs_cuda._parser() if cuda else graphs._parser(),
 }
 OWN_DEVICE = ("papers", "assign")  # their parsers know --device
 CLAIM = re.compile(r"^\| (?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*\|$", re.MULTILINE)
@@ -156,3 +174,60 @@ def test_the_assignments_of_the_gpu_on_a_cpu(monkeypatch):
     monkeypatch.setattr(lupinska_gpu, "REPEATS", 1)
     (section,) = lupinska_gpu.assignments(quick=True)
     assert "'alpha': 10" in text_of(section)
+
+
+@pytest.fixture
+def tiny_matchings(monkeypatch):
+    """One small graph and its permutation, and of the variants of each kind of program the papers' choice."""
+    plain = {"uniform": lambda: matching_graphs.uniform(12, 2)}
+    monkeypatch.setattr(matching_instances, "known", lambda: matching_instances.with_permuted(plain))
+    for name, value in (("QUICK", ("uniform",)), ("LIMIT", None), ("ROUNDS", 1)):
+        monkeypatch.setattr(deveci_gpu, name, value)
+    monkeypatch.setattr(deveci_gpu, "AUGMENTING", (deveci_gpu.BEST_AUGMENTING,))
+    monkeypatch.setattr(deveci_gpu, "PUSHING", (deveci_gpu.BEST_PUSHING,))
+    deveci_gpu.measured.cache_clear()
+    yield
+    deveci_gpu.measured.cache_clear()
+
+
+@pytest.mark.sim
+def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings):
+    programs = [program.name for program in deveci_gpu.programs()]
+    assert {deveci_gpu.BEST_AUGMENTING, deveci_gpu.BEST_PUSHING} < set(programs)
+    for one in deveci_gpu.measured(True):
+        assert one.state == dict.fromkeys(programs, harness.CERTIFIED)
+    sections = [section for make in (*deveci_gpu.ICPP, *deveci_gpu.EUROPAR) for section in make(True)]
+    texts = [text_of(section) for section in sections]
+    assert "| uniform permuted" in texts[0]
+    for text, name in zip(texts[1:3], [deveci_gpu.BEST_PUSHING] * 2, strict=True):
+        assert name in text
+
+
+def measured_path(monkeypatch, module: str, surplus: int):
+    """What graphs_cuda measures on the CPU of a path; PyMaxflow's place is taken by a program of another value."""
+    problem = graph_instances.path(40)
+
+    def run(arrays):
+        cut = graph_max_flow(*arrays)
+        return cut.value + surplus, cut.labels
+
+    stand_in = GraphBaseline(module, module, lambda *arrays: arrays, run)
+    monkeypatch.setitem(graphs_cuda.BASELINES, "PyMaxflow", stand_in)
+    monkeypatch.setitem(graphs_cuda.INSTANCES, "path", lambda: problem)
+    monkeypatch.setattr(graphs_cuda, "DEVICE", "cpu")
+    found = {"CPU": [], "PyMaxflow": []}
+    return graphs_cuda.measure("path", 1, found), found
+
+
+@pytest.mark.parametrize(("module", "runs"), [("numpy", 1), ("not_installed", 0)])
+def test_cuts_of_graphs_of_the_gpu_on_a_cpu(module, runs, monkeypatch):
+    cells, found = measured_path(monkeypatch, module, surplus=0)
+    assert len(cells) == 12
+    assert cells[:4] == ["path", "40", "78", harness.CERTIFIED]
+    assert [len(found["CPU"]), len(found["PyMaxflow"])] == [1, runs]
+    assert (cells[-1] == "-") == (runs == 0)
+
+
+def test_another_cut_of_a_baseline_stops_the_benchmark(monkeypatch):
+    with pytest.raises(AssertionError, match="PyMaxflow's cut is another"):
+        measured_path(monkeypatch, "numpy", surplus=1)

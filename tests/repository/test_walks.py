@@ -57,7 +57,7 @@ def segment_command():
 
 sim = pytest.mark.sim
 WALKS = [  # row of the table, call, first kernel, most frames, most files
-    ("`gridcut.max_flow`, small grid", lambda: max_flow("cpu"), "gridcut.small:largest_in_planes", 2, 2),
+    ("`gridcut.max_flow`, small grid", lambda: max_flow("cpu"), "gridcut.small:check_and_solve_planes", 2, 2),
     ("`gridcut.max_flow`, CPU", lambda: max_flow("cpu", 130), "gridcut.ibfs.ibfs:push_one_hop", 9, 4),
     pytest.param(
         *("`gridcut.max_flow`, CUDA", lambda: max_flow("cuda"), "gridcut.cuda.device_load:bounds_kernel", 8, 4),

@@ -119,7 +119,10 @@ def test_strokes_of_the_notebook_are_shown(sent):
 
     async def run():
         with Session(disc_scene()[0], device="cpu") as session:
-            page = Page(SessionWidget(session), sent)
+            widget = session.widget(height=300)
+            assert isinstance(widget, SessionWidget)
+            assert widget.height == 300
+            page = Page(widget, sent)
             await page.open()
             session.stroke([(24, 20), (32, 20)], 2)
             session.stroke([(3, 3), (52, 3)], 2, 0)
@@ -181,7 +184,7 @@ def test_what_is_no_session_or_no_notebook():
     with pytest.raises(InputError, match="must be an apps.Session, got int"):
         SessionWidget(3)
     with Session(disc_scene()[0], device="cpu") as session, pytest.raises(RuntimeError, match="no running event loop"):
-        SessionWidget(session)
+        session.widget()
 
 
 HARNESS = """<!doctype html><title>model</title><body><script type="module">

@@ -67,6 +67,16 @@ def test_noise_holds_no_particles():
     assert len(more) > 100
 
 
+@pytest.mark.parametrize("size", [3, 9, 15])
+def test_noise_of_a_large_frame_hardly_passes_the_default_threshold(size):
+    noise = np.random.default_rng(size).normal(0.5, 0.05, (1000, 1200)).astype(np.float32)
+    finder = choose_finder(noise, "bright", size)
+    assert 4.0 < finder.threshold < 6.0
+    assert len(finder(noise)[0]) <= 2
+    assert choose_finder(noise, "bright", size, 4.0).threshold == 4.0
+    assert choose_finder(noise[:5, :5], "bright", 9).threshold == 4.0
+
+
 @pytest.mark.parametrize("kind", ["bright", "dark", "corners"])
 def test_a_flat_frame_holds_nothing(kind):
     found, weight = Finder(kind, 7)(np.full((64, 64, 3), 0.5, np.float32))

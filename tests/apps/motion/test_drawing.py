@@ -107,3 +107,15 @@ def test_error_figure_has_a_scale_bar():
     assert figure[10, 50].tolist() == figure[21, 0].tolist(), "no error has the colour of the scale's left end"
     assert figure[10, 150].tolist() == figure[21, 199].tolist()
     assert (figure[-12:] == 0).any(), "numbers are written under the scale"
+
+
+def test_the_key_has_the_colours_of_the_flow():
+    from apps.flow.flow_figures import flow_figure, key_figure
+
+    key = key_figure(41)
+    assert key.shape == (41, 41, 3)
+    for x, y in ((20, 0), (0, 20), (-12, 5), (3, -17), (0, 0)):
+        flow = np.full((1, 1, 2), (x, y), np.float32)
+        np.testing.assert_array_equal(key[20 + y, 20 + x], flow_figure(flow, max_motion=20)[0, 0])
+    assert (key[0, 0] == 255).all()
+    assert (key[20, 20] == 255).all()

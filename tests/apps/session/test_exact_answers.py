@@ -53,7 +53,7 @@ def random_marks(shape, rng, objects):
 def check_answer(session, image):
     """The labels on the answer grid, and their certificate; the worker must not change them meanwhile."""
     with session._lock:
-        answers, records = session._answers, session._records
+        answers, records = session._answers, session._history.records
         marks = painted(records, answers.preview.shape, session.shape)
         np.testing.assert_array_equal(answers.marks(), marks)
         models = answers._models
@@ -116,7 +116,7 @@ def check_full_cut(session, image):
     if answers._models is None or len(answers._models.values) > 2:
         return
     view = ImageView(lambda: np.float32(image) / np.float32(255), keep_lab=True)
-    marks = painted(session._records, session.shape, session.shape)
+    marks = painted(session._history.records, session.shape, session.shape)
     keep = "all" if answers._start is not None else "touching"
     np.testing.assert_array_equal(session.labels, cold_labels(view, answers._models, marks, keep))
 
@@ -124,7 +124,7 @@ def check_full_cut(session, image):
 def fresh_labels(session, image, **options):
     """Labels of a session that gets all records at once."""
     with Session(image, device="cpu", **options) as other:
-        other._records = list(session._records)
+        other._history.records = list(session._history.records)
         other._answer()
         other._worker.request()
         other.wait()
@@ -187,7 +187,7 @@ def test_the_result_depends_on_the_records_alone(session, disc):
     """However they came: parts, erased strokes and waiting have no influence."""
     image, _ = disc
     with Session(image, device="cpu") as other:
-        for record in session._records:
+        for record in session._history.records:
             other.stroke(record.points, record.radius, record.label)
         other.wait()
         np.testing.assert_array_equal(other.labels, session.labels)

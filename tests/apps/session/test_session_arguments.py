@@ -1,5 +1,7 @@
 """Arguments of a session: images of every kind, strokes anywhere, and what is rejected."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,11 @@ def test_the_image_of_a_session(disc):
         assert session.spacing == (1.0, 1.0, 1.0)
     with Session(np.arange(210).reshape(5, 6, 7), (2, 1, 1), device="cpu") as session:
         assert (session.pixels.shape, session.spacing) == ((5, 6, 7), (2.0, 1.0, 1.0))
+
+
+def test_a_widget_without_its_extra_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    monkeypatch.delitem(sys.modules, "apps.app.notebook", raising=False)
+    with Session(np.zeros((20, 30)), device="cpu") as session:
+        with pytest.raises(ImportError, match=r"anywidget; run  pip install 'cutmatch\[notebook\]'"):
+            session.widget()

@@ -56,7 +56,7 @@ def test_the_same_as_segment_volume(session):
     seeds = session._answers.marks() + 1  # 0 is "no seed" there
     expected = segment_volume(volume, seeds, device="cpu", keep="all").labels - 1
     with Session(volume, device="cpu", keep="all") as other:
-        for stroke in session._records:
+        for stroke in session._history.records:
             other.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         other.wait()
         np.testing.assert_array_equal(other.labels, expected)
@@ -103,6 +103,39 @@ def test_a_brush_is_round_in_the_unit_of_spacing():
     assert (canvas.all_marks() == 1).sum() == marks.sum()
     y, x = np.mgrid[:14, :24] + 0.5
     np.testing.assert_array_equal(marks, near_polyline(x, 4 * y, np.array([(12, 28)]), 4))
+
+
+def test_histograms_of_marks_follow_every_record(session):
+    """A box, which marks all voxels outside of it, moves as many voxels between the histograms as it marks."""
+    answers = session._answers
+    steps = (
+        lambda: session.box((3, 2, 1, 20, 17, 12)),
+        lambda: session.stroke([(12, 10)], 2, 2, slice=4),
+        lambda: session.erase([(2, 2)], 3, slice=7),
+        session.undo,
+        session.clear,
+        session.undo,
+        session.undo,
+    )
+    for step in steps:
+        step()
+        marks, grey = answers.marks(), answers._view.grey
+        for label in range(-1, 3):
+            counts = np.bincount(grey[marks == label], minlength=answers._histograms.shape[1])
+            counts = counts - np.bincount(grey.ravel(), minlength=len(counts)) * (label == -1)  # open at first
+            np.testing.assert_array_equal(answers._histograms[label], counts)
+
+
+def test_a_change_lists_the_pixels_whose_marks_differ():
+    canvas = Canvas((9, 12), (9, 12))
+    canvas.change_to([one := make_stroke([(4, 4)], 2, 1, (9, 12), None, None)])
+    change = canvas.change_to([one, make_stroke([(6, 4)], 2, 3, (9, 12), None, None)])
+    assert change.any()
+    marks = canvas.all_marks()
+    np.testing.assert_array_equal(change.marks, marks[change.where])
+    assert (change.marks == 3).all()
+    assert len(change.marks) == (marks == 3).sum()
+    assert not canvas.change_to(canvas.records).any()
 
 
 def test_several_objects_and_undo(session):
@@ -153,7 +186,7 @@ def test_the_format_and_geometry_of_a_volume_file(session, tmp_path, suffix):
     pytest.importorskip("SimpleITK")
     volume, _ = ball()
     with Session(volume, (3.0, 1.5, 0.5), device="cpu") as given:
-        for stroke in session._records:
+        for stroke in session._history.records:
             given.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         given.export(tmp_path / f"mask{suffix}", "mask")
     stored = read_volume(tmp_path / f"mask{suffix}")

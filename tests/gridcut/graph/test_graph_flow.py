@@ -124,6 +124,24 @@ def test_repeated_entries_are_summed():
     assert cut.residual().toarray().tolist() == [[0, 0], [11, 0]]
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
+def test_every_structure_of_three_nodes(graphs, order):
+    """Symmetric ones, which are read in one pass, and all that differ from them in a few entries or on the diagonal."""
+    rows, columns = np.divmod(np.arange(9), 3)
+    source, sink = np.array([9, 3, 0]), np.array([0, 4, 8])
+    for structure in range(2**9):
+        kept = np.flatnonzero(structure >> np.arange(9) & 1)
+        kept = kept[np.lexsort((order * columns[kept], rows[kept]))]
+        indptr = np.searchsorted(rows[kept], np.arange(4))
+        arrays = indptr, columns[kept], 1 + kept, (3, 3)
+        cut = gridcut.graph_max_flow(arrays, source, sink)
+        cut.check()
+        matrix = scipy.sparse.csr_array((1 + kept, (rows[kept], columns[kept])), shape=(3, 3))
+        value, labels = graphs.oracle(matrix, source, sink)
+        assert cut.value == value, structure
+        np.testing.assert_array_equal(cut.labels, labels)
+
+
 def test_the_type_follows_the_sums():
     for total, dtype in ((INT32_MAX, "int32"), (INT32_MAX + 1, "int64"), (INT64_MAX - 1, "int64")):
         part = total // 4
@@ -132,6 +150,31 @@ def test_the_type_follows_the_sums():
         cut.check()
         assert cut.stats["dtype"] == dtype
         assert cut.value == total - 3 * part
+
+
+@pytest.mark.parametrize(
+    ("others", "total", "dtype"),
+    [
+        (1, 10_000, "int32"),  # no sum can be too large
+        (1, INT32_MAX, "int32"),  # a longer row of large capacities would be
+        (1, INT32_MAX + 1, "int64"),
+        (INT32_MAX // 12, INT32_MAX + 1, "int64"),
+    ],
+)
+def test_the_type_follows_the_sums_of_rows_that_are_read_once(others, total, dtype):
+    """A star of both directions, whose first edge is the largest; `total`: the sum at its centre."""
+    leaves = 5
+    large = (total - 2 * (leaves - 1) * others - 3) // 2
+    capacity = np.array([large, *[others] * (leaves - 1)])
+    graph = scipy.sparse.lil_array((leaves + 1, leaves + 1), dtype=np.int64)
+    graph[0, 1:] = graph[1:, 0] = capacity
+    source, sink = np.zeros((2, leaves + 1), np.int64)
+    source[0] = total - 2 * capacity.sum()
+    sink[1] = 2
+    cut = gridcut.graph_max_flow(graph.tocsr(), source, sink)
+    cut.check()
+    assert cut.stats["dtype"] == dtype
+    assert cut.value == 2
 
 
 def test_sums_beyond_64_bits_of_all_nodes():

@@ -1,0 +1,165 @@
+"""Latency and memory of a session by size: `python -m benchmarks interactive --latency`.
+
+A row is a separate process, which opens a session (data/astronaut.jpg enlarged with noise, or balls in noise) and draws
+--marks strokes, alternately on the object and on the background, each after the work for the one before has ended.
+Imports and compilation are not timed: the first two strokes are drawn in another session before.
+
+open       the constructor
+first      the second stroke, with which there are both labels, until nothing is pending
+answer     of a later stroke: `stroke` returns, with the labels of the image, the reduced image or the slice
+full cut   until the full image is cut for the models so far; above a megapixel
+re-fit     until the models are fitted again, with the labels of the image or the reduced image
+complete   until nothing is pending: the full image, or the volume, for the new models
+processor  seconds of all threads, of a whole later stroke
+memory     of the process after the last stroke
+
+Later strokes: medians.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from statistics import median
+
+import numpy as np
+
+from benchmarks.probe import resident
+from benchmarks.table import ROOT, header, markdown
+from benchmarks.volume import balls
+
+CASES = {
+    "image, 0.26 MP": (512, 512),
+    "image, 2 MP": (1414, 1414),
+    "image, 12 MP": (3464, 3464),
+    "volume, 128³": (128,) * 3,
+    "volume, 256³": (256,) * 3,
+}
+COLUMNS = (
+    "session",
+    "certified",
+    "open s",
+    "first s",
+    "answer s",
+    "full cut s",
+    "re-fit s",
+    "complete s",
+    "processor s",
+    "memory GiB",
+)
+NOISE = 6.0  # grey levels
+# Ends of strokes in shares of the width and height, alternately on the astronaut and beside her.
+STROKES = (
+    ((0.40, 0.75), (0.50, 0.85)),
+    ((0.05, 0.05), (0.25, 0.10)),
+    ((0.42, 0.20), (0.45, 0.28)),
+    ((0.80, 0.10), (0.90, 0.30)),
+    ((0.60, 0.80), (0.75, 0.95)),
+    ((0.05, 0.40), (0.10, 0.60)),
+)
+
+
+def photograph(shape):
+    """The astronaut at a size (height, width), with noise, uint8 RGB."""
+    import cv2
+
+    from apps.common.images import read_image, to_bytes
+
+    image = to_bytes(read_image(ROOT / "data" / "astronaut.jpg"))
+    large = cv2.resize(image, shape[::-1], interpolation=cv2.INTER_CUBIC).astype(np.float32)
+    large += np.random.default_rng(0).normal(0, NOISE, large.shape).astype(np.float32)
+    return np.uint8(np.clip(np.rint(large), 0, 255))
+
+
+def image_strokes(shape, count):
+    """Arguments of `Session.stroke` for an image."""
+    height, width = shape
+    for k in range(count):
+        shift = 0.01 * (k // len(STROKES))
+        points = (np.array(STROKES[k % len(STROKES)]) + shift) * (width, height)
+        yield {"points": points, "radius": 0.01 * width, "label": (k + 1) % 2}
+
+
+def volume_strokes(seeds, count):
+    """Arguments of `Session.stroke` for a volume: in the middle of balls, and along a side of their slices."""
+    size = len(seeds)
+    slices = [k for k in range(size) if (seeds[k] == 2).any()]
+    for k in range(count):
+        index = slices[k // 2 * 2 * len(slices) // count]
+        y, x = np.argwhere(seeds[index] == 2)[0]
+        points = [(x, y), (x + 2, y)] if k % 2 == 0 else [(1, 1), (size - 2, 1)]
+        yield {"points": points, "radius": 1.5, "label": (k + 1) % 2, "slice": index}
+
+
+def measure(shape, marks: int) -> dict:
+    """Seconds and bytes of a session on a grid of this shape."""
+    if len(shape) == 2:
+        grid, spacing = photograph(shape), None
+        strokes = list(image_strokes(shape, marks))
+    else:
+        grid, seeds = balls(shape[0])
+        strokes, spacing = list(volume_strokes(seeds, marks)), (1, 1, 1)
+        del seeds
+    run(grid, spacing, strokes[:3])
+    return run(grid, spacing, strokes)
+
+
+def run(grid, spacing, strokes) -> dict:
+    """Draw strokes in a session; the last labels are certified."""
+    from apps import Session
+
+    published = []
+    start = time.perf_counter()
+    with Session(grid, spacing, device="cpu", callback=lambda: published.append(time.perf_counter())) as session:
+        opened = time.perf_counter() - start
+        later, first = [], 0.0
+        for k, stroke in enumerate(strokes):
+            published.clear()
+            start, used = time.perf_counter(), time.process_time()
+            session.stroke(**stroke)
+            answered = time.perf_counter()
+            session.wait()
+            complete = time.perf_counter() - start
+            if k < 2:
+                first = complete
+                continue
+            after = [one - start for one in published]
+            full, refit = (after[0], after[1]) if len(after) == 3 else (None, after[0])
+            times = {"answer": answered - start, "full cut": full, "re-fit": refit, "complete": complete}
+            later.append(times | {"processor": time.process_time() - used})
+        memory = resident("VmRSS")
+        if not session.result().certified:  # raises if the cut is not minimal
+            raise RuntimeError("the session has no cut, so nothing is certified")
+    found = {"open": opened, "first": first, "memory": memory}
+    for name in later[0]:
+        times = [one[name] for one in later]
+        found[name] = None if None in times else median(times)
+    return found
+
+
+def row(name: str, found: dict) -> list[str]:
+    names = ("open", "first", "answer", "full cut", "re-fit", "complete", "processor")
+    seconds = ["" if found[key] is None else f"{found[key]:.3f}" for key in names]
+    return [name, "✓", *seconds, f"{found['memory'] / 2**30:.2f}"]
+
+
+def report(marks: int, cases=tuple(CASES)) -> tuple[str, str]:
+    """The head and the table."""
+    head = header(f"Latency of sessions, {marks} strokes", ["opencv-python-headless", "numba", "numpy", "scipy"])
+    print(head)
+    rows = []
+    for name in cases:
+        command = [sys.executable, "-m", "benchmarks.interactive_latency", name, "--marks", str(marks)]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        rows.append(row(name, json.loads(done.stdout.splitlines()[-1])))
+        print(" ".join(rows[-1]), flush=True)
+    return head, "\n" + markdown(COLUMNS, rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--marks", type=int, required=True)
+    chosen = parser.parse_args()
+    print(json.dumps(measure(CASES[chosen.case], chosen.marks)))
