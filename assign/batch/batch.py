@@ -27,6 +27,8 @@ from numba.extending import overload
 
 from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, reduce_rows
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
+from gridcut.device.compiled_calls import address_of, call_address
+from gridcut.device.views import unmarked
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length
@@ -220,10 +222,10 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
 
 
 @parallel_kernel
-def solve_in_parallel(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Distribute the problems among threads, each with its row of memory and ids."""
+def solve_in_parallel(address, counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
+    """Distribute the problems among threads, each with its row of memory and ids; address: of `solve_shares`."""
     for t in prange(memory.shape[0]):
-        solve_shares(counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status)
+        call_address(address, (counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status))
 
 
 def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
@@ -240,6 +242,7 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     rows = np.full(items, n, np.int32) if rows is None else rows
     cols = np.full(items, m, np.int32) if cols is None else cols
     limit = np.empty((items, 0), real) if limit is None else limits(limit, (items, n), real)
+    costs, rows, cols, limit = map(unmarked, (costs, rows, cols, limit))
     max_threads = max(1, items * n * m // MIN_COSTS_PER_THREAD)
     threads = max(1, min(threads or thread_count(), items, max_threads))
     # Transposed problems have the longer side as their columns.
@@ -253,7 +256,8 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     if threads == 1:
         solve_shares(*arguments, memory[0], ids[0], *results)
     else:
-        solve_in_parallel(*arguments, memory, ids, *results)
+        address = address_of(solve_shares, *arguments, memory[0], ids[0], *results)
+        solve_in_parallel(address, *arguments, memory, ids, *results)
     return *results, {"threads": threads}
 
 

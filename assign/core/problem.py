@@ -13,6 +13,7 @@ from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
 from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
+from gridcut.device.views import unmarked
 
 MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
 MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
@@ -131,6 +132,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
         costs = _transpose(costs)
     elif isinstance(costs, Dense):
         costs = Dense(np.ascontiguousarray(costs.cost))
+    costs = _unmarked(costs)
     return Problem(
         costs, limit, largest, largest_cost, transposed, bool(maximize), integral, shift, level, None, given
     )  # fmt: skip
@@ -168,6 +170,13 @@ def _shifted(costs: Dense | Sparse, limit: np.ndarray):
     wide = np.int64 if cost.dtype.kind == "i" else np.float64
     by_pair = limit[:, None] if isinstance(costs, Dense) else np.repeat(limit, np.diff(costs.indptr))
     return costs._replace(cost=np.subtract(cost, by_pair, dtype=wide)), limit, np.zeros(1, limit.dtype)
+
+
+def _unmarked(costs: Dense | Sparse) -> Dense | Sparse:
+    """The same costs for kernels, not marked read-only."""
+    if isinstance(costs, Dense):
+        return Dense(unmarked(costs.cost))
+    return Sparse(*map(unmarked, costs[:3]), costs.shape)
 
 
 def _transpose(costs: Dense | Sparse) -> Dense | Sparse:

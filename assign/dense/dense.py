@@ -125,7 +125,7 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
         left = bid_all(work, stats, report)
     elif coarse_start:
         chosen = np.arange(0, n, COARSE_STRIDE)
-        part = cost[chosen][:, chosen]
+        part = np.ascontiguousarray(cost[::COARSE_STRIDE, ::COARSE_STRIDE])
         try:
             v = prices_from_rows(cost, chosen, square(part, None, list_length, auction, True, stats, report).u)
         except InfeasibleError:  # does not imply that the whole problem is infeasible

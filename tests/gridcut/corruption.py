@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 import gridcut
@@ -155,6 +156,12 @@ def binary(seed, device, **changes):
 def roof(seed, device, **changes):
     given = energy(seed, **changes)
     return gridcut.roof_duality(given, device=device), arrays_of(given)
+
+
+def named(results):
+    """Their names as parameters; two with numbers of arcs for which kernels are rarely compiled are marked slow."""
+    rare = ("convex, float", "roof, float")
+    return [pytest.param(name, marks=pytest.mark.slow) if name in rare else name for name in results]
 
 
 # name -> make(seed, device): a result, and those of the caller's arrays any entry of which counts

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from tests.gridcut.corruption import NEAR, ON_CPU_ONLY, PROVED, RESULTS, capacities, host
+from tests.gridcut.corruption import NEAR, ON_CPU_ONLY, PROVED, RESULTS, capacities, host, named
 
 COPIES = {
     "pickle": lambda result: pickle.loads(pickle.dumps(result)),
@@ -35,7 +35,7 @@ def values(result):
     return found
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", named(ALL))
 @pytest.mark.parametrize("how", COPIES)
 def test_copies_are_equal_and_prove_themselves(name, how):
     result, _ = ALL[name](1, "cpu")

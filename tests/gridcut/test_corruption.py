@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from tests.gridcut.corruption import ON_CPU_ONLY, PROVED, RESULTS, survey
+from tests.gridcut.corruption import ON_CPU_ONLY, PROVED, RESULTS, named, survey
 
 ROOT = pathlib.Path(__file__).parents[2]
 LEAST = 12  # falsifications of each field, or more
 
 
-@pytest.mark.parametrize("name", [*RESULTS, *ON_CPU_ONLY])
+@pytest.mark.parametrize("name", named(RESULTS | ON_CPU_ONLY))
 def test_no_falsified_field_passes(name):
     tried, passed = survey(name)
     assert not passed, "\n".join(passed)
@@ -29,6 +29,7 @@ def test_no_falsified_field_passes_on_a_gpu(name):
     assert not passed, "\n".join(passed)
 
 
+@pytest.mark.slow
 def test_every_result_and_every_field_is_tried_without_assertions(capsys):
     """The whole survey where `assert` says nothing, and its counts."""
     command = [sys.executable, "-O", "-m", "tests.gridcut.corruption"]
