@@ -25,11 +25,11 @@ def test_long(): pass
     ("options", "demanded", "collected"),
     [
         ((), None, {"test_short"}),
-        (("-m", "not slow"), None, {"test_short"}),
+        pytest.param(("-m", "not slow"), None, {"test_short"}, marks=pytest.mark.slow),
         (("-m", "gpu"), None, set()),
         (("-m", "thorough"), None, {"test_long_gpu", "test_long"}),
         (("-m", "thorough and gpu"), None, {"test_long_gpu"}),
-        (("-m", "not thorough"), None, {"test_short"}),
+        pytest.param(("-m", "not thorough"), None, {"test_short"}, marks=pytest.mark.slow),
         ((), "1", {"test_short", "test_long_gpu", "test_long"}),
     ],
 )

@@ -43,6 +43,7 @@ def test_an_error_in_any_worker_ends_the_others():
     assert {f"{site} {i}" for site in WAITING for i in range(3)} <= sites
 
 
+@pytest.mark.slow
 def test_a_thread_that_cannot_be_started_ends_the_others():
     hits = run("starts")
     assert len(hits) == SOLVERS
@@ -50,7 +51,7 @@ def test_a_thread_that_cannot_be_started_ends_the_others():
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that interrupts")
-@pytest.mark.parametrize("mode", ["interrupts", "large"])
+@pytest.mark.parametrize("mode", ["interrupts", pytest.param("large", marks=pytest.mark.slow)])
 def test_an_interrupt_ends_all_threads(mode):
     hits = run(mode)
     assert len(hits) == (SOLVERS if mode == "interrupts" else 1)

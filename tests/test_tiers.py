@@ -82,14 +82,14 @@ def pytest_in(folder, *options, **environment):
     ("options", "environment", "expected"),
     [
         ((), {}, QUICK),
-        (("tests",), {}, QUICK),
+        pytest.param(("tests",), {}, QUICK, marks=pytest.mark.slow),
         (("--all",), {}, EVERYTHING),
         (("tests/test_some.py",), {}, EVERYTHING),
         (("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}),
         (("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}),
-        (("-m", "not slow"), {}, {name for name in EVERYTHING if "slow" not in name}),
-        ((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING),
-        ((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING),
+        pytest.param(("-m", "not slow"), {}, {n for n in EVERYTHING if "slow" not in n}, marks=pytest.mark.slow),
+        pytest.param((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING, marks=pytest.mark.slow),
+        pytest.param((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_run(suite, options, environment, expected):
@@ -99,7 +99,7 @@ def test_what_is_run(suite, options, environment, expected):
     assert (f"{left} further combinations: ./run tests --all" in printed) == (expected is QUICK)
 
 
-@pytest.mark.parametrize("processes", [(), ("-n", "2")])
+@pytest.mark.parametrize("processes", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
 def test_the_summary_says_how_many_are_left(suite, processes):
     if processes:
         pytest.importorskip("xdist")

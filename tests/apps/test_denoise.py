@@ -347,6 +347,7 @@ def test_command_warns_of_erased_letters(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
 def test_memory_per_pixel(tmp_path):
     """Bytes of the process per pixel beyond those of a small image, whose kernels and libraries are the same."""

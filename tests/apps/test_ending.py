@@ -158,7 +158,9 @@ def test_a_reader_that_has_exited(photos, line, status):
         assert (photos / "r.json").read_text("utf-8").startswith("{")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ("utf-8", "latin-1"))]
+)
 def test_file_names_that_terminals_cannot_show(photos, encoding):
     odd = os.fsdecode(b"p/\xff\xe9.png"), "p/\u732b.png"
     for name in odd:

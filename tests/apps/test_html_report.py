@@ -181,6 +181,7 @@ def test_thumbnails_are_small_and_of_pictures_only(tmp_path):
     assert len(page.links) == 5
 
 
+@pytest.mark.slow
 def test_a_thousand_results_stay_usable(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 255, (480, 640, 3), np.uint8)).save(tmp_path / "a-mask.png")  # compresses badly

@@ -151,7 +151,7 @@ def traced_peak(call) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("max_disparity", [49, 99, 299])
+@pytest.mark.parametrize("max_disparity", [49, *(pytest.param(d, marks=pytest.mark.slow) for d in (99, 299))])
 def test_memory_is_bounded_for_any_number_of_disparities(small_tiles, monkeypatch, max_disparity):
     """Of the arrays: at most 32 bytes per cost of the reduced pair and some per pixel, not 32 per pixel and disparity.
 

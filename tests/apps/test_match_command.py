@@ -107,6 +107,7 @@ def test_the_matrix_is_a_truth_and_the_table_a_start(files):
         Matches.read(files / "t.csv")
 
 
+@pytest.mark.slow
 def test_inliers_are_counted_in_pixels_of_the_given_images(files):
     """Large images are reduced for matching, so that matches accepted there may be farther off than the threshold."""
     photo = np.array(Image.open(files / "photo.png"))

@@ -255,7 +255,10 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# One program of images and one of pairs; all programs share the processes.
+@pytest.mark.parametrize(
+    "name", [name if name in ("segment", "match") else pytest.param(name, marks=pytest.mark.slow) for name in PROGRAMS]
+)
 def test_results_equal_those_of_one_process_byte_for_byte(name, inputs, tmp_path, monkeypatch, capsys):
     program, arguments = PROGRAMS[name]
     monkeypatch.chdir(inputs)

@@ -47,7 +47,7 @@ def test_values(tools, name, kind, shape):
         assert transposed.cost == (tools.best_cost(cost, True) if cost.size else 0)
 
 
-@pytest.mark.parametrize("alpha", [2, 5, 10, 1000])
+@pytest.mark.parametrize("alpha", [2, 5, 10, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("price_updates", "arc_fixing"), SWITCHES)
 def test_every_alpha_and_switch(tools, name, alpha, price_updates, arc_fixing):
     rng = np.random.default_rng(alpha)

@@ -14,7 +14,7 @@ from gridcut.device import kernel, run_threads, thread_count
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("threads", [1, 2, 3, pytest.param(7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cycle", [1, 50, 500_000])
 def test_any_number_of_threads_and_any_cycle(tools, threads, cycle):
     rng = np.random.default_rng(threads)

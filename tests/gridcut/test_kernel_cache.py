@@ -74,6 +74,7 @@ def test_an_edited_callee_is_never_run_from_the_cache(box):
     assert box() == WARM, "the code of the earlier version is still there"
 
 
+@pytest.mark.slow
 def test_files_of_outdated_versions_are_deleted(box):
     for i in range(8):
         (box.folder / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", f"+ {i + 2}"))
@@ -83,6 +84,7 @@ def test_files_of_outdated_versions_are_deleted(box):
     assert len([path for path in box.files() if path.name.startswith("box.other-")]) == 1
 
 
+@pytest.mark.slow
 def test_other_packages_in_the_same_folder_are_not_read(box):
     """In site-packages, numba is a neighbour of the package; its relative imports do not disable the cache."""
     neighbour = box.folder / "neighbour"
@@ -95,6 +97,7 @@ def test_other_packages_in_the_same_folder_are_not_read(box):
     assert box() == WARM
 
 
+@pytest.mark.slow
 def test_relative_imports_are_not_kept(box):
     (box.folder / "box" / "use.py").write_text(PACKAGE["use.py"].replace("from box.rule", "from .rule"))
     assert box() == COLD
@@ -199,7 +202,7 @@ def test_an_unsigned_file_is_not_unpickled(box):
     assert not evidence.exists()
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o772])
+@pytest.mark.parametrize("mode", [0o777, pytest.param(0o772, marks=pytest.mark.slow)])
 def test_a_folder_that_others_may_write_is_not_used(box, mode):
     box()
     evidence = write_payload(box, sign=True)
@@ -210,6 +213,7 @@ def test_a_folder_that_others_may_write_is_not_used(box, mode):
     assert not evidence.exists()
 
 
+@pytest.mark.slow
 def test_a_folder_below_one_that_others_may_write_is_not_used(box):
     box()
     evidence = write_payload(box, sign=True)

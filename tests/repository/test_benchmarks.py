@@ -39,6 +39,7 @@ def test_quick_table(tiny, capsys):
     assert "9x7" in row
 
 
+@pytest.mark.slow
 def test_full_row_with_fresh_processes(tiny, capsys):
     assert main(["gridcut", "tiny", "--repeats", "1", "--threads", "1"]) == 0
     (row,) = rows_of(capsys.readouterr().out)
