@@ -17,7 +17,6 @@ UNSEALED = {
     "assign-cuda",
     "assign-cuda-20000",
     "assign-cuda-two-cost",
-    "flow-cpu",
     "greedy-cpu",
     "greedy-cuda",
     "gridcut-cpu",
