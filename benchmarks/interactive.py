@@ -51,7 +51,9 @@ def main(argv):
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
-    report = header("Clicks of a robot user", ["opencv-python-headless", "numba", "numpy"])
+    mark = "strokes" if options.strokes else "clicks"
+    pair = ", the first two given" if options.pair else ""
+    report = header(f"{mark.capitalize()} of a robot user{pair}", ["opencv-python-headless", "numba", "numpy"])
     print(report)
     paths = sorted((data / "grabcut" / "images").glob("*"))[: options.limit]
     if not paths:
@@ -63,7 +65,15 @@ def main(argv):
         histories = [clicks(users, *_case(data, path), options.pair, options.strokes) for path in paths]
         rows.append(row(name, histories))
         print(" ".join(rows[-1]), flush=True)
-    columns = ["method", "pictures", "clicks to 85 %", "clicks to 90 %", "not reached", "median s", "median s complete"]
+    columns = [
+        "method",
+        "pictures",
+        f"{mark} to 85 %",
+        f"{mark} to 90 %",
+        "not reached",
+        "median s",
+        "median s complete",
+    ]
     return command.finish(report, "\n" + markdown(columns, rows), options.save)
 
 
