@@ -112,7 +112,7 @@ def relinked(text: str, source: Path, page: Path) -> str:
             return f"{mark}[{name}]({os.path.relpath(target, page.parent)}{anchor or ''})"
         return name if name.startswith("`") or " " in name else f"`{name}`"
 
-    return re.sub(r"(!?)\[([^\]\n]*)\]\(([^)\s#]*)(#[^)\s]*)?\)", replace, text)
+    return re.sub(r"(!?)\[([^\]\n]*(?:\n[^\]\n]+)?)\]\(([^)\s#]*)(#[^)\s]*)?\)", replace, text)
 
 
 def relink(app, docname, content) -> None:
