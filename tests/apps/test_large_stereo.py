@@ -1,7 +1,5 @@
 """Stereo of large pairs: costs of parts, labels of halved images, refinement in tiles, memory."""
 
-import tracemalloc
-
 import cv2
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from apps.stereo.coarse_to_fine import beta_of, contrast_weights, enlarged, halv
 from apps.stereo.costs import disparity_costs, mirrored_costs, region_costs
 from apps.stereo.disparities import neighbour_costs
 from apps.stereo.disparity_range import guess_max_disparity
+from tests.apps.traced_memory import traced_peak
 
 NEAR, FAR = 18, 6
 
@@ -139,16 +138,6 @@ def test_range_of_large_images(monkeypatch):
     left = texture((240, 400), 3)
     monkeypatch.setattr(disparity_range, "MAX_PIXELS", 50_000)
     assert 24 <= guess_max_disparity(left, np.roll(left, -24, axis=1)) <= 40
-
-
-def traced_peak(call) -> int:
-    """Bytes of arrays at the peak of a call, beyond those before it."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("max_disparity", [49, *(pytest.param(d, marks=pytest.mark.slow) for d in (99, 299))])

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from apps.superpixels import superpixels_command as command
 from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
 from apps.superpixels.regions import mean_figure, outline_figure, outlines
 from benchmarks import superpixels as benchmark
+from tests.apps.traced_memory import traced_peak
 
 
 def astronaut(step=4):
@@ -126,16 +126,6 @@ def test_strips_cover_the_image(thin_strips):
         assert [first for first, _ in strips] == [0, *(last for _, last in strips[:-1])]
         assert strips[-1][1] == height
         assert min(last - first for first, last in strips) >= min(height, 8)
-
-
-def traced_peak(call) -> int:
-    """Bytes of arrays at the peak of a call, beyond those before it."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_strips_bound_the_memory(monkeypatch):
