@@ -192,7 +192,7 @@ def tiny_matchings(monkeypatch):
 
 @pytest.mark.sim
 def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_path, monkeypatch):
-    monkeypatch.setattr(deveci_gpu, "ROWS", tmp_path / "rows")
+    monkeypatch.setattr(deveci_gpu, "ROWS", tmp_path / "rows.json")
     programs = [program.name for program in deveci_gpu.programs()]
     assert {deveci_gpu.BEST_AUGMENTING, deveci_gpu.BEST_PUSHING} < set(programs)
     for one in deveci_gpu.measured(True):
@@ -206,10 +206,10 @@ def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_pa
     measured = deveci_gpu.measured(True)
     monkeypatch.setattr(deveci_gpu.harness, "measure", None)
     deveci_gpu.measured.cache_clear()
-    assert deveci_gpu.measured(True) == measured, "read from the folder"
-    monkeypatch.setattr(deveci_gpu, "commit", lambda: "another commit")
+    assert deveci_gpu.measured(True) == measured, "read from the file"
+    monkeypatch.setattr(deveci_gpu, "sources", lambda: "others")
     deveci_gpu.measured.cache_clear()
-    with pytest.raises(ValueError, match="name another folder"):
+    with pytest.raises(ValueError, match="name another file"):
         deveci_gpu.measured(True)
 
 
