@@ -51,6 +51,12 @@ def _lock_free_cuda(graph, **parameters):
     return solve(graph, **parameters)
 
 
+def _waves_cuda(graph):
+    from gridcut.graph.graph_waves_cuda import solve
+
+    return solve(graph)
+
+
 METHODS = {
     "ibfs": GraphMethod(cpu=_ibfs),
     "push_relabel": GraphMethod(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
@@ -60,6 +66,7 @@ METHODS = {
         cpu_parameters=("threads", "global_every"),
         cuda_parameters=("steps", "global_every", "block"),
     ),
+    "waves": GraphMethod(cuda=_waves_cuda),
 }
 
 
