@@ -64,7 +64,8 @@ REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
 NARROW = 4 if SIMULATED else 1024  # nodes of a level that one block processes
 # Slots of tally after the rotating counters.  FRONT to FOUND: where one block has ended, in the search (the first node
 # of the level that it did not expand, its number of nodes, its height, and all nodes with excess that were found) and
-# in the wave (HEIGHT).  WITH_EXCESS: all nodes with excess.  TOP: the highest level with excess.  LEVELS: of the search.
+# in the wave (HEIGHT).  WITH_EXCESS: all nodes with excess.  TOP: the highest level with excess.  LEVELS: number of
+# levels of the search.
 EXCESS_COUNTS, FRONT, WAITING, HEIGHT, FOUND, WITH_EXCESS, TOP, LEVELS, TALLY_SIZE = 3, 6, 7, 8, 9, 10, 11, 12, 13
 
 
