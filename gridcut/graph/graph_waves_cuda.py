@@ -30,7 +30,7 @@ nodes increase, and no distance ever decreases.  A phase takes O(n + m) work and
 layered networks are those of Dinic; the order of the pushes is that of Tarjan's wave method.  Memory on the GPU: 20
 bytes per node and 12 per direction of an edge, 24 and 16 for int64.
 
-The graph is built and certified on the host.  One thread scans a row.
+One thread scans a row.  `solve_on_device` solves a graph that was built on the GPU (graph_load_cuda.py).
 
 [1] Dinic. "Algorithm for solution of a problem of maximum flow in networks with power estimation." 1970.
 [2] Tarjan. "A simple version of Karzanov's blocking flow algorithm." Operations Research Letters 2, 1984.
@@ -55,7 +55,7 @@ from gridcut.device.cuda import (
 from gridcut.device.launch import launch, most_blocks
 from gridcut.graph.residual_graph import ResidualGraph
 from gridcut.papers.global_relabel_cuda import append, blocks_of
-from gridcut.papers.graph_global_relabel_cuda import graph_types, upload_graph
+from gridcut.papers.graph_global_relabel_cuda import GraphOnDevice, graph_types, upload_graph
 from gridcut.papers.graph_lock_free import copy_reverse_residuals
 from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
 
@@ -289,31 +289,36 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
 
 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
-    """Solve in place; the mask of the sink side, and stats: phases, which are launches, and levels of all searches."""
-    stats = {"launches": 0, "levels": 0}
+    """Solve in place; the mask of the sink side, and stats."""
     if graph.arcs.size == 0:
-        return graph.excess < 0, stats
+        return graph.excess < 0, {"launches": 0, "levels": 0}
     on_device = upload_graph(graph)
-    (start,) = allocate((graph.nodes + 2, np.int32))
-    zeros = np.zeros(TALLY_SIZE, np.int32)
-    on_device = on_device._replace(tally=upload(zeros))
-    stuck = 0
-    arguments = *on_device, start, np.int32(stuck)
-    blocks = min(most_blocks(wave_kernel, arguments, THREADS), blocks_of(graph.nodes, THREADS))
-    while True:
-        overwrite(on_device.tally, zeros)
-        launch(wave_kernel, blocks, THREADS, *on_device, start, np.int32(stuck))
-        tally = download(on_device.tally)
-        stats["launches"] += 1
-        stats["levels"] += int(tally[LEVELS])
-        if tally[FOUND] == 0:
-            break
-        if tally[FOUND] < tally[WITH_EXCESS] - stuck:
-            stuck = int(tally[WITH_EXCESS] - tally[FOUND])
+    stats = solve_on_device(on_device)
     graph.excess[:] = download(on_device.excess)
     graph.arcs[2::4] = download(on_device.residual)
     copy_reverse_residuals(graph.arcs)
     return download(on_device.height) < on_device.ceiling, stats
+
+
+def solve_on_device(graph: GraphOnDevice) -> dict:
+    """Solve in place, ending with a complete search; stats: launches, which are phases, and levels of all searches."""
+    stats = {"launches": 0, "levels": 0}
+    (start,) = allocate((graph.excess.size + 2, np.int32))
+    zeros = np.zeros(TALLY_SIZE, np.int32)
+    graph = graph._replace(tally=upload(zeros))
+    stuck = 0
+    blocks = most_blocks(wave_kernel, (*graph, start, np.int32(stuck)), THREADS)
+    blocks = min(blocks, blocks_of(graph.excess.size, THREADS))
+    while True:
+        overwrite(graph.tally, zeros)
+        launch(wave_kernel, blocks, THREADS, *graph, start, np.int32(stuck))
+        tally = download(graph.tally)
+        stats["launches"] += 1
+        stats["levels"] += int(tally[LEVELS])
+        if tally[FOUND] == 0:
+            return stats
+        if tally[FOUND] < tally[WITH_EXCESS] - stuck:
+            stuck = int(tally[WITH_EXCESS] - tally[FOUND])
 
 
 def kernels():
