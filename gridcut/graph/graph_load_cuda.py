@@ -250,6 +250,8 @@ def load_on_device(problem: GraphProblem, lists: Lists) -> LoadedGraph:
     (mate,) = allocate((entries, np.int32))
     _launch(pair_kernel, WARP * nodes, row, indices, mate, found)
     flags = download(found)
+    if flags[BAD_VALUE]:
+        load_graph(problem, lists)  # raises the error
     is_paired = not flags[UNPAIRED]
     if is_paired:
         arcs = row, indices, mate, capacity
@@ -259,7 +261,7 @@ def load_on_device(problem: GraphProblem, lists: Lists) -> LoadedGraph:
     (excess,) = allocate((nodes, np.int64))
     _launch(excess_kernel, nodes, arcs[0], arcs[2], arcs[3], source, sink, excess, largest)
     total = int(download(largest)[0])
-    if flags[BAD_VALUE] or total >= INT64_MAX:
+    if total >= INT64_MAX:
         load_graph(problem, lists)  # raises the error
     flow_type = np.int32 if total <= INT32_MAX else np.int64
     residual = arcs[3]
