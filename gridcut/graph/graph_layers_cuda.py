@@ -22,11 +22,13 @@ from gridcut.device.cuda import (
     device_function,
     popcount,
     relaxed_load,
+    shuffle,
 )
 from gridcut.papers.global_relabel_cuda import append
 
 THREADS = WARP if SIMULATED else 512  # per block
 NARROW = 4 if SIMULATED else 512  # nodes of a level that one block processes
+LAST_BIT = 1 << 30  # a lane scans up to 30 arcs before the warp reserves space for what it has found
 MAX_SHIFT = 3  # up to 2^3 threads scan the row of one node in a search
 # Slots of tally: the three rotating counters of each kind, then the state in which one block has ended.  FRONT and
 # WAITING: position and number of the nodes of the next level in `queue`.  HEIGHT: that level.  FOUND: nodes with excess
@@ -40,6 +42,36 @@ FRONT, WAITING, HEIGHT, FOUND, TOP, WITH_EXCESS, LEVELS, TALLY_SIZE = 9, 10, 11,
 def next_slot(slot):
     """The slot after this one of three that rotate."""
     return int32(slot + 1) if slot < 2 else int32(0)
+
+
+@device_function
+def reserve(tally, slot, count):
+    """Add the counts of all lanes of the warp to tally[slot]; the lane's share starts at the returned position.
+
+    All lanes of the warp must call this.  One atomic addition per warp.
+    """
+    lane = int32(cuda.laneid)
+    upto = int32(count)
+    distance = int32(1)
+    while distance < WARP:
+        before = int32(shuffle(upto, (lane - distance) & (WARP - 1)))
+        if lane >= distance:
+            upto = int32(upto + before)
+        distance = int32(2 * distance)
+    total = int32(shuffle(upto, WARP - 1))
+    at = int32(0)
+    if lane == 0 and total > 0:
+        at = int32(cuda.atomic.add(tally, slot, total))
+    return int32(int32(shuffle(at, 0)) + upto - count)
+
+
+@device_function
+def write_heads(target, at, head, first, step, bits):
+    """Write the heads of the arcs first + k * step, for all bits k that are set, to `target` from `at` on."""
+    while bits != 0:
+        target[at] = head[first + count_trailing_zeros(bits) * step]
+        bits = int32(bits & (bits - 1))
+        at = int32(at + 1)
 
 
 @device_function
@@ -105,15 +137,23 @@ def expand_by_grid(
             a = int32(row[x] + (i & (step - 1)))
             last = row[x + 1]
         while ballot(a < last) != 0:
-            is_found = False
-            y = int32(0)
-            has_excess = False
-            if a < last:
+            begin = a
+            bits = int32(0)
+            excess_bits = int32(0)
+            bit = int32(1)
+            while a < last and bit < LAST_BIT:
                 y, is_found = reaches(head, mate, residual, height, a, level, ceiling)
-                has_excess = is_found and excess[y] > 0
+                if is_found:
+                    bits = int32(bits | bit)
+                    if excess[y] > 0:
+                        excess_bits = int32(excess_bits | bit)
+                bit = int32(bit << 1)
                 a = int32(a + step)
-            append(queue, tally, int32(NODE_COUNTS + coming), end, is_found, y)
-            append(active, tally, int32(EXCESS_COUNTS + coming), found, has_excess, y)
+            at = reserve(tally, int32(NODE_COUNTS + coming), popcount(bits))
+            write_heads(queue, int32(end + at), head, begin, step, bits)
+            if ballot(excess_bits != 0) != 0:
+                at = reserve(tally, int32(EXCESS_COUNTS + coming), popcount(excess_bits))
+                write_heads(active, int32(found + at), head, begin, step, excess_bits)
         base = int32(base + threads)
 
 

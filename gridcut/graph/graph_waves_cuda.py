@@ -35,13 +35,14 @@ import numpy as np
 from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download, overwrite, upload
-from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, popcount, relaxed_load
 from gridcut.device.launch import launch, most_blocks
 from gridcut.graph.graph_layers_cuda import (
     EXCESS_COUNTS,
     FOUND,
     FRONT,
     HEIGHT,
+    LAST_BIT,
     LEVELS,
     NARROW,
     NODE_COUNTS,
@@ -54,10 +55,12 @@ from gridcut.graph.graph_layers_cuda import (
     expand_by_grid,
     expand_narrow_levels,
     next_slot,
+    reserve,
     reset_heights,
+    write_heads,
 )
 from gridcut.graph.residual_graph import ResidualGraph
-from gridcut.papers.global_relabel_cuda import append, blocks_of
+from gridcut.papers.global_relabel_cuda import blocks_of
 from gridcut.papers.graph_global_relabel_cuda import GraphOnDevice, graph_types, upload_graph
 from gridcut.papers.graph_lock_free import copy_reverse_residuals
 from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
@@ -108,13 +111,18 @@ def push_by_grid(
             last = row[x + 1]
             left = int64(relaxed_load(excess, x))
         while ballot(a < last and left > 0) != 0:
-            has_received = False
-            y = int32(0)
-            if a < last and left > 0:
-                y, amount, has_received = push_along(head, mate, residual, excess, height, a, level, left)
+            begin = a
+            bits = int32(0)
+            bit = int32(1)
+            while a < last and left > 0 and bit < LAST_BIT:
+                _, amount, has_received = push_along(head, mate, residual, excess, height, a, level, left)
                 left -= amount
+                if has_received:
+                    bits = int32(bits | bit)
+                bit = int32(bit << 1)
                 a = int32(a + 1)
-            append(queue, tally, int32(RECEIVED_COUNTS + slot), end, has_received, y)
+            at = reserve(tally, int32(RECEIVED_COUNTS + slot), popcount(bits))
+            write_heads(queue, int32(end + at), head, begin, int32(1), bits)
         if i < count:
             excess[x] = left
         base = int32(base + threads)

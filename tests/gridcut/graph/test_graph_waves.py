@@ -97,6 +97,19 @@ def test_layers_in_which_flow_changes_its_path(graphs):
 
 
 @pytest.mark.sim
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_rows_longer_than_a_lane_scans_at_a_time(is_reversed, graphs):
+    """17 hubs with 70 leaves each, in levels that all blocks process."""
+    rng = np.random.default_rng(8)
+    hubs, leaves = (part.ravel() for part in np.meshgrid(np.arange(17), np.arange(17, 87)))
+    graph = scipy.sparse.coo_array((rng.integers(0, 3, hubs.size), (hubs, leaves)), shape=(87, 87))
+    graph = graph + graph.T
+    ends = rng.integers(20, 60, 87) * (np.arange(87) < 17), rng.integers(1, 20, 87) * (np.arange(87) >= 17)
+    source, sink = ends[::-1] if is_reversed else ends
+    assert check(graph, source, sink).value == graphs.oracle(graph, source, sink)[0]
+
+
+@pytest.mark.sim
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_nothing_to_do(n):
     empty = scipy.sparse.csr_array((n, n), dtype=np.int64)
