@@ -110,7 +110,7 @@ def reaches(head, mate, residual, height, a, level, ceiling):
 
 @device_function
 def shift_of(nodes, threads):
-    """So many threads scan one row, as a power of two: as many as there are for every node."""
+    """Logarithm of the number of threads that scan one row: as many as there are per node, up to 2^MAX_SHIFT."""
     shift = int32(0)
     while shift < MAX_SHIFT and int64(nodes) << (shift + 1) <= threads:
         shift = int32(shift + 1)

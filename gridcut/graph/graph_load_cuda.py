@@ -11,8 +11,8 @@ There are two forms:
 
              An entry on the diagonal becomes an arc without capacity that is its own reverse arc.
 
-Repeated and antiparallel entries are not merged, other than in gridcut/graph/residual_graph.py.  Neither the value of a
-maximum flow nor the nodes that can reach a deficit depend on that.  `fetch_graph` converts the result to that form.
+Repeated and antiparallel entries are not merged, in contrast to gridcut/graph/residual_graph.py.  Neither the value of
+a maximum flow nor the nodes that can reach a deficit depend on that.  `fetch_graph` converts the result to that form.
 
 O(n + m log(degree)) work if paired, else O(n + m).  Memory on the GPU in addition to that of the solver: 24 bytes per
 node and 16 per entry; 40 if unpaired.
