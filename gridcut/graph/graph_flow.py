@@ -41,7 +41,7 @@ def graph_max_flow(
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
     device : {"auto", "cpu", "cuda"}
         "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
-        is impossible; "lock_free" is the only method that runs there.
+        is impossible; "lock_free", the default there, and "waves" (experimental) run on it.
     **parameters
         Parameters of the named method; `ibfs` has none.
 
@@ -115,6 +115,11 @@ def cut_of_graph(
     nodes   the nodes of a networkx graph, in the order of the labels
     start   the perf_counter() from which time is measured
     """
+    if device == "cuda" and graph_methods.METHODS[name].on_device is not None:
+        from gridcut.graph import graph_device_cut
+
+        if graph_device_cut.fits_device(problem):
+            return graph_device_cut.cut_on_device(problem, nodes, name, start)
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         lists = lists_of(problem)
