@@ -10,6 +10,7 @@ solve.  Kernels: graph_search.py, graph_forest.py, graph_warm.py.
 import numpy as np
 
 from gridcut.graph.graph_forest import make_graph_forest, make_graph_work
+from gridcut.graph.graph_reduction import reduce_graph, restore_graph
 from gridcut.graph.graph_search import BOTH, SINK, search_nodes
 from gridcut.graph.graph_warm import grow_active_nodes, reroot_nodes
 from gridcut.graph.residual_graph import ResidualGraph
@@ -21,8 +22,12 @@ MAX_REPAIR = 3.0  # repaired nodes per node above which a re-solve discards the 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     """Find a maximum flow; see the module."""
     forest, work = make_graph_forest(graph.nodes, graph.first.dtype), make_graph_work(graph.nodes, graph.first.dtype)
+    reduction = reduce_graph(graph)
     _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, graph.first, graph.arcs, graph.excess, forest, work)
-    return forest.label < 0, {"augmentations": augmentations, "repaired": repaired}
+    is_sink = forest.label < 0
+    if reduction is not None:
+        restore_graph(graph, reduction, is_sink)
+    return is_sink, {"augmentations": augmentations, "repaired": repaired}
 
 
 class GraphMemory:
