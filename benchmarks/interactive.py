@@ -44,8 +44,11 @@ OBJECT_OF_TRUTH, UNDECIDED = 255, 128
 def main(argv):
     options = _parser().parse_args(argv)
     if options.latency:
-        head, table = interactive_latency.report(options.marks)
-        return command.finish(head, table, LATENCY_TABLE if options.save == TABLE else options.save)
+        found = interactive_latency.report(options.marks, options.device)
+        if found is None:
+            return 2
+        table = LATENCY_TABLE + ("-cuda" if options.device == "cuda" else "")
+        return command.finish(*found, table if options.save == TABLE else options.save)
     data = command.data_folder("interactive", options.data, "CUTMATCH_DATA")
     if data is None:
         return 0
@@ -227,6 +230,7 @@ def _parser():
     parser.add_argument("--strokes", action="store_true", help="straight strokes instead of discs")
     parser.add_argument("--latency", action="store_true", help="seconds and memory of strokes by size instead")
     parser.add_argument("--marks", type=_marks, default=12, metavar="N", help="strokes of --latency (default: 12)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of --latency (default: cpu)")
     parser.add_argument("--limit", type=int, metavar="N", help="images")
     return parser
 

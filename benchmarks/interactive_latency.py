@@ -25,6 +25,7 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks import command
 from benchmarks.probe import resident
 from benchmarks.table import ROOT, header, markdown
 from benchmarks.volume import balls
@@ -92,7 +93,7 @@ def volume_strokes(seeds, count):
         yield {"points": points, "radius": 1.5, "label": (k + 1) % 2, "slice": index}
 
 
-def measure(shape, marks: int) -> dict:
+def measure(shape, marks: int, device="cpu") -> dict:
     """Seconds and bytes of a session on a grid of this shape."""
     if len(shape) == 2:
         grid, spacing = photograph(shape), None
@@ -101,17 +102,17 @@ def measure(shape, marks: int) -> dict:
         grid, seeds = balls(shape[0])
         strokes, spacing = list(volume_strokes(seeds, marks)), (1, 1, 1)
         del seeds
-    run(grid, spacing, strokes[:3])
-    return run(grid, spacing, strokes)
+    run(grid, spacing, strokes[:3], device)
+    return run(grid, spacing, strokes, device)
 
 
-def run(grid, spacing, strokes) -> dict:
+def run(grid, spacing, strokes, device="cpu") -> dict:
     """Draw strokes in a session; the last labels are certified."""
     from apps import Session
 
     published = []
     start = time.perf_counter()
-    with Session(grid, spacing, device="cpu", callback=lambda: published.append(time.perf_counter())) as session:
+    with Session(grid, spacing, device=device, callback=lambda: published.append(time.perf_counter())) as session:
         opened = time.perf_counter() - start
         later, first = [], 0.0
         for k, stroke in enumerate(strokes):
@@ -144,14 +145,32 @@ def row(name: str, found: dict) -> list[str]:
     return [name, "✓", *seconds, f"{found['memory'] / 2**30:.2f}"]
 
 
-def report(marks: int, cases=tuple(CASES)) -> tuple[str, str]:
-    """The head and the table."""
-    head = header(f"Latency of sessions, {marks} strokes", ["opencv-python-headless", "numba", "numpy", "scipy"])
-    print(head)
+def report(marks: int, device="cpu") -> tuple[str, str] | None:
+    """The head and the table; None without the GPU that is asked for."""
+    title = f"Latency of sessions, {marks} strokes"
+    programs = ["opencv-python-headless", "numba", "numpy", "scipy"]
+    if device == "cuda":
+        head = command.gpu_header(
+            "interactive --latency --device cuda", f"{title}, on a GPU", ["numba-cuda", *programs]
+        )
+    else:
+        head = header(title, programs)
+        print(head)
+    if head is None:
+        return None
     rows = []
-    for name in cases:
-        command = [sys.executable, "-m", "benchmarks.interactive_latency", name, "--marks", str(marks)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    for name in CASES:
+        words = [
+            sys.executable,
+            "-m",
+            "benchmarks.interactive_latency",
+            name,
+            "--marks",
+            str(marks),
+            "--device",
+            device,
+        ]
+        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         rows.append(row(name, json.loads(done.stdout.splitlines()[-1])))
         print(" ".join(rows[-1]), flush=True)
     return head, "\n" + markdown(COLUMNS, rows)
@@ -161,5 +180,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--marks", type=int, required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     chosen = parser.parse_args()
-    print(json.dumps(measure(CASES[chosen.case], chosen.marks)))
+    print(json.dumps(measure(CASES[chosen.case], chosen.marks, chosen.device)))

@@ -45,7 +45,7 @@ def header(title, distributions):
     return (
         f"# {title}\n\n"
         f"{_processor()}, {os.cpu_count()} logical cores{load}; {platform.system()}; {', '.join(versions)}; "
-        f"{_commit()}{date.today().isoformat()}.\n"
+        f"{commit()}; {date.today().isoformat()}.\n"
     )
 
 
@@ -79,17 +79,17 @@ def _processor():
         return platform.processor()
 
 
-def _commit():
+def commit() -> str:
     """The commit that runs; if files differ from it, which of them, and a digest of the sources as they are."""
-    commit = _git("describe", "--always")
-    if commit is None:
-        return f"sources {_sources()}; "
+    found = _git("describe", "--always")
+    if found is None:
+        return f"sources {_sources()}"
     changed = _git("status", "--porcelain", "--", "*.py", "*.toml")  # what can change a time
     names = [line[3:] for line in changed.splitlines()]
     if not names:
-        return f"commit {commit}; "
+        return f"commit {found}"
     listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"commit {commit} with changes to {listed} (sources {_sources()}); "
+    return f"commit {found} with changes to {listed} (sources {_sources()})"
 
 
 def _git(*arguments) -> str | None:

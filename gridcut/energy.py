@@ -332,7 +332,7 @@ def energy_of(
         energy += total_of_products(weight, cost[labels[p], labels[q]])
     if isinstance(energy, float) and not np.isfinite(energy):
         raise ValueError(
-            "unary, weights and label_cost are too large: the energy is more than a float holds; scale them down"
+            "unary, weights and label_cost are too large: the energy is larger than the largest float; scale them down"
         )
     return energy
 

@@ -83,7 +83,7 @@ def max_flow(
     ValueError
         If shapes do not match, if a capacity is negative or NaN, or if integer capacities incident to a pixel sum to
         2^63 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if float
-        capacities differ too much in size to be represented together.
+        capacities differ too much in magnitude to be represented together.
     RuntimeError
         If the requested device is not available.
     MemoryError

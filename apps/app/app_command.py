@@ -1,8 +1,8 @@
-"""Draw strokes on pictures in the browser, and see the exact cut after each.
+"""Draw strokes on images in the browser, and see the exact cut after each.
 
-  cutmatch app                       an empty page; drop pictures on it
-  cutmatch app photo.jpg             a picture
-  cutmatch app photos/               all pictures of a folder, with next and previous
+  cutmatch app                       an empty page; drop images on it
+  cutmatch app photo.jpg             an image
+  cutmatch app photos/               all images of a folder, with next and previous
   cutmatch app scan.nii.gz           a volume: NIfTI, NRRD, MetaImage, DICOM, OME-Zarr, .npy, TIFF with several pages
   cutmatch app photo.jpg --start mask.png     refine a rough mask, or one of a network
 

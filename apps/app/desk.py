@@ -124,7 +124,7 @@ class Desk:
         """The place of the picture that a tab shows; InputError for another one."""
         place = self._places.get(item)
         if place is None or tab.item != item or not place.opened.done():
-            raise InputError("this picture is not open; open it first")
+            raise InputError("this image is not open; open it first")
         return place
 
     def _look(self, tab: Tab, picture: OpenPicture, axis: int, index: int) -> None:
@@ -164,7 +164,7 @@ class Desk:
 
     async def _open(self, tab: Tab, item: int) -> None:
         if not 0 <= item < len(self.sources):
-            raise InputError(f"there is no picture {item}; the pictures are 0 to {len(self.sources) - 1}")
+            raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
         tab.forget(item)
         place = await self.place(item)
         picture = await place.open()
@@ -196,7 +196,7 @@ class Desk:
     async def picture(self, item: int) -> OpenPicture:
         """An open picture; InputError if it is not open."""
         if item not in self._places:
-            raise InputError("this picture is not open; open it first")
+            raise InputError("this image is not open; open it first")
         return await self._places[item].open()
 
     # Uploads

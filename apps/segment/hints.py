@@ -58,7 +58,7 @@ def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", 
         check_same_size(strokes, shape, name)
         marks = np.where(strokes == OPEN, marks, strokes)
     if not (marks == OPEN).any():
-        raise InputError(f"{name} leaves no pixel open, so nothing is left to find; mark less")
+        raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
     return Hints(marks, start, box, "all", tuple(notes))
 
 

@@ -213,7 +213,7 @@ def check_seeds(seeds: np.ndarray, shape, keep: str) -> tuple[tuple, np.ndarray]
     if len(values) > 255:
         raise InputError(f"--labels holds {len(values)} different values, one label each; at most 255 are possible")
     if seeds.all():
-        raise InputError("--labels leaves no pixel open, so nothing is left to find; mark less")
+        raise InputError("--labels marks every pixel, so there is nothing to segment; mark fewer pixels")
     place = np.full(seeds.shape, -1, np.int16)
     for label, value in enumerate(values):
         place[seeds == value] = label

@@ -230,8 +230,8 @@ def check_marks(marks: np.ndarray, shape, name: str, file: tuple | None = None) 
             raise InputError(f"{name} marks no {what}: {seen}{lost and f', and {lost}'}; {hint}")
     if not counts[OPEN]:
         raise InputError(
-            f"{name} leaves no pixel open, so nothing is left to find: {counts[OBJECT]} pixels are object, "
-            f"{counts[BACKGROUND]} pixels are background; mark less, and save strokes in colour, because 1 bit per "
+            f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "
+            f"{counts[BACKGROUND]} pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit per "
             "pixel and dithering make all pixels black or white"
         )
     return marks

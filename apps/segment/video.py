@@ -138,7 +138,7 @@ def segment_marked_video(
         raise InputError(f"{named(min(marks))}: frames are numbered from 0; use 0 or more")
     for number, codes in marks.items():
         if not (codes == OPEN).any():
-            raise InputError(f"{named(number)} leaves no pixel open, so nothing is left to find; mark less")
+            raise InputError(f"{named(number)} marks every pixel, so there is nothing to segment; mark fewer pixels")
     _check_kinds(marks[min(marks)], named(min(marks)), "the first key frame needs both kinds")
     return _segmented(frames, marks, uses_flow, device, named)
 

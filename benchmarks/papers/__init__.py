@@ -16,8 +16,10 @@ docs/benchmarks/papers.md lists every figure, table and claim of the papers, wit
 import argparse
 import importlib
 import shlex
+from pathlib import Path
 
 from benchmarks import command, matching_images
+from benchmarks.papers import deveci_gpu
 from benchmarks.papers.sections import Section, text_of
 from benchmarks.table import ROOT, header, save
 
@@ -33,7 +35,9 @@ def main(argv) -> int:
         return 2
     names = options.names or list(NAMES)
     if options.device == "cuda":
-        return max(run_on_gpu(name, options.quick, options.save) for name in names)
+        deveci_gpu.ROWS = options.rows
+        status = max(run_on_gpu(name, options.quick, options.save) for name in names)
+        return max(status, *map(run_others_on_gpu, names)) if status == 0 else status
     for name in names:
         run(name, options.quick, options.save)
     return 0
@@ -59,9 +63,7 @@ def run(name: str, quick: bool, keep: bool) -> None:
 
 
 def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
-    """Run the experiments of a paper that need a GPU, and the benchmarks that measure the rest; the highest status."""
-    from benchmarks.__main__ import main as benchmark
-
+    """Run the experiments of a paper that need a GPU; 2 without a GPU."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
     report = command.gpu_header(
         f"papers {name} --device cuda", f"{paper.TITLE} on a GPU", ["numba-cuda", *DISTRIBUTIONS]
@@ -74,9 +76,16 @@ def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
             texts.append(text_of(section))
             print(texts[-1], flush=True)
     if keep and texts:
-        print("saved to", save(f"{stem_of(name)}-cuda", "\n\n".join([report, *texts])))
+        print("saved to", save(f"{stem_of(name)}-cuda", "\n\n".join([report, *texts])), flush=True)
+    return 0
+
+
+def run_others_on_gpu(name: str) -> int:
+    """Run the other benchmarks that measure experiments of a paper on a GPU; the highest status."""
+    from benchmarks.__main__ import main as benchmark
+
     status = 0
-    for what, line in paper.ON_GPU:
+    for what, line in importlib.import_module(f"benchmarks.papers.{name}").ON_GPU:
         if not line.startswith("papers "):
             print(f"== {what}: python -m benchmarks {line}", flush=True)
             status = max(status, benchmark(shlex.split(line)))
@@ -95,4 +104,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--quick", action="store_true", help="tiny instances")
     options.add_argument("--save", action="store_true", help="write the tables and the figures")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
+    options.add_argument(
+        "--rows",
+        metavar="FOLDER",
+        type=Path,
+        help="with --device cuda, of both papers by Deveci and others: keep the measurements of each graph here, and "
+        "read those that are there",
+    )
     return options

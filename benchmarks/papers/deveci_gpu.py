@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 import matching
+from apps.info import gpu_facts
 from benchmarks import harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import timed
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_programs import VARIANTS, GpuBench, Program, program_of
 from benchmarks.papers.sections import Section, number
-from benchmarks.table import geometric_mean
+from benchmarks.table import commit, geometric_mean
 from matching.methods import METHODS, initialiser
 
 SEQUENTIAL = ("push_relabel", "hkdw", "hopcroft_karp", "pothen_fan")
@@ -31,7 +32,8 @@ GRAPHS = instances.MEDIUM
 QUICK = ("uniform 3",)
 ROUNDS = 3
 ONCE_ABOVE = 1.0  # seconds
-LIMIT: float | None = 10.0  # seconds of a run; None: in this process
+LIMIT: float | None = 5.0  # seconds of a run; None: in this process
+ROWS: Path | None = None  # folder of measurements
 FAR, CLOSE = 5.0, 1.5  # ratios at which the papers read their profiles
 
 
@@ -102,13 +104,37 @@ def programs() -> list[Program]:
 def measured(quick: bool) -> list[harness.Measured]:
     """Every program on every graph, in its own order and permuted."""
     names = [one for name in (QUICK if quick else GRAPHS) for one in (name, name + instances.PERMUTED)]
-    found = []
-    for name, path in instances.prepared(names, None).items():
+    found = {} if ROWS is None else {one.name: one for one in kept(ROWS)}
+    for name, path in instances.prepared([name for name in names if name not in found], None).items():
         worker = harness.Worker(path, LIMIT, SameStartBench)
-        found.append(harness.measure(name, worker, programs(), ROUNDS, ONCE_ABOVE, say=print))
+        found[name] = harness.measure(name, worker, programs(), ROUNDS, ONCE_ABOVE, say=say)
         worker.stop()
         Path(path).unlink()
+        if ROWS is not None:
+            ROWS.mkdir(parents=True, exist_ok=True)
+            harness.write(ROWS / f"{instances.path_of(name, ROWS).stem}.json", machine(), [found[name]])
+    return [found[name] for name in names]
+
+
+def kept(folder: Path) -> list[harness.Measured]:
+    """Measurements that were written before, on the same machine; raises ValueError for another one."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        where, measured = harness.read([path], Run)
+        if where != machine():
+            raise ValueError(f"{path} was measured on {where!r}, this is {machine()!r}; name another folder")
+        found += measured
     return found
+
+
+def machine() -> str:
+    """What measurements depend on: GPU, processors and commit."""
+    gpu = gpu_facts()
+    return f"{gpu and gpu['name']}, {cpu_count()} processors, {commit()}"
+
+
+def say(*words) -> None:
+    print(*words, flush=True)
 
 
 def groups(quick: bool) -> dict[str, list[harness.Measured]]:

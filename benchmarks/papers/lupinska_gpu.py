@@ -18,7 +18,7 @@ RECTANGLES = ((32, 8), (32, 4), (32, 16), (16, 16), (64, 4), (8, 32))  # of Cuda
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 ALPHAS = (2, 4, 7, 10, 16, 32, 64, 100)
 GRIDS = ("astronaut", "ising camera", "grey camera x4")
-REPEATS = 5
+REPEATS = 3
 KEPT: dict[str, dict] = {}  # by method, parameters of all its sweeps
 
 
@@ -31,7 +31,7 @@ def cut_sweep(method: str, parameter: str, values, problem) -> list[list[str]]:
 
     for value in values:
         solve(value).check()
-    seconds, cuts = rounds({value: lambda value=value: solve(value) for value in values}, REPEATS, 5.0)
+    seconds, cuts = rounds({value: lambda value=value: solve(value) for value in values}, REPEATS, 1.0)
     if len({cut.value for cut in cuts.values()}) != 1:
         raise AssertionError(f"{method}: values differ")
     return [
@@ -75,7 +75,7 @@ def assignments(quick: bool):
             found.check()
             if found.cost != best:
                 raise AssertionError("another cost than jonker_volgenant")
-        seconds, results = rounds(runs, REPEATS, 2.0)
+        seconds, results = rounds(runs, REPEATS, 1.0)
         for key, found in results.items():
             counts = [count(found.stats[of]) for of in ("refines", "pushes", "relabels")]
             rows.append([str(n), key, number(1e3 * seconds[key], 1), *counts])

@@ -59,7 +59,7 @@ def graph_max_flow(
     ValueError
         If indices or shapes do not fit, if a capacity is negative or NaN, or if integer capacities incident to a node
         sum to 2^63 - 1 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if
-        float capacities differ too much in size to be represented together.  If `source` or `sink` is not a node of a
+        float capacities differ too much in magnitude to be represented together.  If `source` or `sink` is not a node of a
         networkx graph.
 
     See Also

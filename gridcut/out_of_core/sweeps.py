@@ -44,7 +44,7 @@ from gridcut.out_of_core.store import Store
 FALLBACK_ROUND = 64  # sweep from which on blocks consist of the same strips, which guarantees termination
 NOT_FINITE = (
     "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
-    "more than a float holds; make them finite, or scale them down"
+    "larger than the largest float; make them finite, or scale them down"
 )
 
 

@@ -78,10 +78,13 @@ def test_latencies_without_a_certificate_are_not_reported():
 
 
 def test_the_table_of_latencies_is_saved(monkeypatch):
-    monkeypatch.setattr(interactive_latency, "report", lambda marks: ("head", f"{marks} marks"))
+    monkeypatch.setattr(interactive_latency, "report", lambda marks, device: (device, f"{marks} marks"))
     saved = []
     monkeypatch.setattr(command, "save", lambda name, text: saved.append((name, text)))
     assert interactive.main(["--latency", "--marks", "5", "--save"]) == 0
-    assert saved == [("interactive-latency", "head\n5 marks")]
+    assert interactive.main(["--latency", "--marks", "5", "--device", "cuda", "--save"]) == 0
+    assert saved == [("interactive-latency", "cpu\n5 marks"), ("interactive-latency-cuda", "cuda\n5 marks")]
+    monkeypatch.setattr(interactive_latency, "report", lambda marks, device: None)
+    assert interactive.main(["--latency", "--device", "cuda"]) == 2, "without a GPU"
     with pytest.raises(SystemExit):
         interactive.main(["--latency", "--marks", "2"])

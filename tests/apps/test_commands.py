@@ -84,7 +84,7 @@ BAD = [
     bad("unknown values", ["--scribbles", "odd.png"], r"--scribbles: .* holds unknown values 77"),
     bad("object only", ["--scribbles", "object.png"], r"--scribbles marks no background"),
     bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
-    bad("full trimap", ["--trimap", "truth.png"], r"--trimap leaves no pixel open"),
+    bad("full trimap", ["--trimap", "truth.png"], r"--trimap marks every pixel"),
     bad("box outside", ["--box", "40,1,50,20"], r"--box 40,1,50,20 is outside the image, which is 32 wide"),
     bad("box empty", ["--box", "5,5,5,9"], r"--box 5,5,5,9 is empty"),
     bad("box of words", ["--box", "a,b,c,d"], r"--box needs four integers"),

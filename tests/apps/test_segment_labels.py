@@ -229,7 +229,7 @@ BAD = [
     (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
     (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),
     (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark at least two objects"),
-    (["photo.png", "--labels", "truth.png"], r"--labels leaves no pixel open"),
+    (["photo.png", "--labels", "truth.png"], r"--labels marks every pixel"),
     (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes applies to a single object; omit it"),
     (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"--keep must be touching or all with --labels"),
     (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),

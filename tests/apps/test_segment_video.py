@@ -177,7 +177,7 @@ def test_frames_that_cannot_be_used():
         segment_video(frames, strokes[0])
     with pytest.raises(TypeError, match=r"strokes: the number of a frame must be an integer, got '0'"):
         segment_video(frames, {"0": strokes[0]})
-    with pytest.raises(InputError, match=r"strokes\[0\] leaves no pixel open"):
+    with pytest.raises(InputError, match=r"strokes\[0\] marks every pixel"):
         segment_video(frames, {0: np.where(masks[0], 1, 2)})
     with pytest.raises(InputError, match=r"frames: frame 1 is 40x60 pixels, but the first is 81x60"):
         list(segment_video([frames[0], frames[1][:, :40]], strokes, device="cpu"))

@@ -131,7 +131,7 @@ def test_box_as_text_and_as_table(tmp_path):
         (np.zeros((3, 3), np.int8), "is 3x3 pixels, but the image is 3x2"),
         (np.full((2, 3), BACKGROUND, np.int8), "marks no object"),
         (np.full((2, 3), OBJECT, np.int8), "marks no background"),
-        (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "leaves no pixel open"),
+        (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "marks every pixel"),
     ],
 )
 def test_invalid_marks_are_rejected(marks, message):

@@ -305,8 +305,8 @@ def test_energy_of_agrees_with_a_binary_energy():
         (ValueError, r"weights\[\(0, 1\)\] holds nan at \(0, 0\)", (UNARY[0], UNARY, {(0, 1): np.nan})),
         (ValueError, r"weights\[\(1, -1\)\] holds inf at \(0, 1\)", (UNARY[0], UNARY, {(1, -1): np.inf})),
         (ValueError, r"label_cost holds nan at \(0, 1\)", (UNARY[0], UNARY, {}, [[0, np.nan], [1, 0]])),
-        (ValueError, "more than a float holds", (UNARY[0], np.full((2, 3, 4), 1e308))),
-        (ValueError, "more than a float holds", (UNARY[0], UNARY, {(0, 1): 1e308}, [[1e9, 1], [1, 0]])),
+        (ValueError, "larger than the largest float", (UNARY[0], np.full((2, 3, 4), 1e308))),
+        (ValueError, "larger than the largest float", (UNARY[0], UNARY, {(0, 1): 1e308}, [[1e9, 1], [1, 0]])),
     ],
 )
 def test_energy_of_rejects_bad_arguments(error, message, arguments):

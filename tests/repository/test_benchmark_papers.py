@@ -191,7 +191,8 @@ def tiny_matchings(monkeypatch):
 
 
 @pytest.mark.sim
-def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings):
+def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_path, monkeypatch):
+    monkeypatch.setattr(deveci_gpu, "ROWS", tmp_path / "rows")
     programs = [program.name for program in deveci_gpu.programs()]
     assert {deveci_gpu.BEST_AUGMENTING, deveci_gpu.BEST_PUSHING} < set(programs)
     for one in deveci_gpu.measured(True):
@@ -201,6 +202,15 @@ def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings):
     assert "| uniform permuted" in texts[0]
     for text, name in zip(texts[1:3], [deveci_gpu.BEST_PUSHING] * 2, strict=True):
         assert name in text
+
+    measured = deveci_gpu.measured(True)
+    monkeypatch.setattr(deveci_gpu.harness, "measure", None)
+    deveci_gpu.measured.cache_clear()
+    assert deveci_gpu.measured(True) == measured, "read from the folder"
+    monkeypatch.setattr(deveci_gpu, "commit", lambda: "another commit")
+    deveci_gpu.measured.cache_clear()
+    with pytest.raises(ValueError, match="name another folder"):
+        deveci_gpu.measured(True)
 
 
 def measured_path(monkeypatch, module: str, surplus: int):

@@ -70,24 +70,24 @@ def test_an_edit_breaks_the_seal(tmp_path, monkeypatch):
 
 def test_the_header_says_what_differs_from_the_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "ROOT", tmp_path)
-    assert re.fullmatch(r"sources [0-9a-f]{12}; ", table._commit()), "a copy without git"
+    assert re.fullmatch(r"sources [0-9a-f]{12}", table.commit()), "a copy without git"
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     (tmp_path / "gridcut").mkdir()
     (tmp_path / "gridcut" / "flow.py").write_text("a = 1\n")
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "a"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    clean = table._commit()
-    assert re.fullmatch(r"commit [0-9a-f]{7,}; ", clean)
+    clean = table.commit()
+    assert re.fullmatch(r"commit [0-9a-f]{7,}", clean)
     (tmp_path / "notes.md").write_text("no code")
-    assert table._commit() == clean
+    assert table.commit() == clean
     (tmp_path / "gridcut" / "flow.py").write_text("a = 2\n")
     (tmp_path / "gridcut" / "new.py").write_text("b = 2\n")
-    changed = table._commit()
+    changed = table.commit()
     assert re.fullmatch(
-        r"commit [0-9a-f]{7,} with changes to gridcut/flow\.py, gridcut/new\.py \(sources [0-9a-f]{12}\); ", changed
+        r"commit [0-9a-f]{7,} with changes to gridcut/flow\.py, gridcut/new\.py \(sources [0-9a-f]{12}\)", changed
     )
     (tmp_path / "gridcut" / "flow.py").write_text("a = 3\n")
-    assert table._commit() != changed
+    assert table.commit() != changed
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 4])

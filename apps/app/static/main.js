@@ -56,7 +56,7 @@ class App {
     panel.showKinds(kinds, this.kinds);
     $("out").textContent = out;
     panel.showLabels(this.colours, this.label, (label) => this.setLabel(label));
-    if (!items.length) panel.hint("Drop a picture on the page, or paste one");
+    if (!items.length) panel.hint("Drop an image on the page, or paste one");
     this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
 

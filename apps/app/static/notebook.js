@@ -32,7 +32,7 @@ function render({ model, el }) {
 
   const request = (path, { method = "GET" } = {}) => new Promise((resolve) => {
     if (method !== "GET") {
-      resolve(new Response("a notebook shows the picture of its session; make a session for another one", { status: 400 }));
+      resolve(new Response("a notebook shows the image of its session; make a session for another one", { status: 400 }));
       return;
     }
     waiting.set(++number, resolve);

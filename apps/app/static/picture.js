@@ -9,7 +9,7 @@ export class Picture {
   async load(address) {
     this.#wanted = address;
     const answer = await fetch(address);
-    if (!answer.ok) throw new Error(`cannot load the picture (${answer.status})`);
+    if (!answer.ok) throw new Error(`cannot load the image (${answer.status})`);
     const bitmap = await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
     if (this.#wanted !== address) return false;
     this.source?.close?.();

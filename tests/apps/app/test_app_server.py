@@ -295,7 +295,7 @@ def test_a_picture_that_cannot_be_read_is_reported(served, connect, files):
     page.say("open", item=0)
     assert "cannot read" in page.until(lambda m: m["say"] == "error")["text"]
     page.say("open", item=7)
-    assert "no picture 7" in page.until(lambda m: m["say"] == "error")["text"]
+    assert "no image 7" in page.until(lambda m: m["say"] == "error")["text"]
     page.open(1)
 
 
