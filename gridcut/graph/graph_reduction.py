@@ -31,6 +31,7 @@ from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_forest import move_flow
 from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualGraph
 
+MIN_NODES = 1000  # smaller graphs are solved in less time than these kernels take to compile and to call
 MIN_NARROW_SHARE = 0.125  # nodes with at most two neighbours, per node, from which reductions take less than they save
 
 
@@ -210,9 +211,11 @@ def restore_leaves(arcs, excess, leaves, left, is_sink):
 
 
 def reduce_graph(graph: ResidualGraph) -> Reduction | None:
-    """Remove trees and contract chains in place; None, and no change, if few nodes have at most two neighbours."""
-    narrow = count_narrow_nodes(graph.first)
-    if narrow <= MIN_NARROW_SHARE * graph.nodes:
+    """Remove trees and contract chains in place.
+
+    Returns None, and changes nothing, if the graph is small or few of its nodes have at most two neighbours.
+    """
+    if graph.nodes < MIN_NODES or count_narrow_nodes(graph.first) < MIN_NARROW_SHARE * graph.nodes:
         return None
     index_type = graph.first.dtype
     degree = np.empty(graph.nodes, index_type)
