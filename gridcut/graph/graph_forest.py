@@ -181,22 +181,22 @@ def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orph
 def adopt(v, side, first, arcs, label, parent, children):
     """Find a parent of v with a smaller label, or a twin with the same label whose child v becomes one label later.
 
-    Returns ADOPTED, RAISED (the label of v has increased), or DETACHED if there is no parent; the number of listed
-    children, 0 if ADOPTED; and whether v has a neighbour in the forest that may become its parent later.
+    Returns ADOPTED, RAISED (the label of v has increased), or DETACHED if there is no parent.  Unless ADOPTED, also
+    lists the children of v and returns their number; if DETACHED, also whether any neighbour may become a parent later.
     """
     toward = BACK if side > 0 else OUT
     own = np.int64(label[v]) * side
     end = np.uint64(first[v + ONE])
     twin = np.int64(-1)
     count = 0
-    has_hope = False
+    may_return = False
     a = np.uint64(first[v])
     while a < end:
         q = np.uint64(arcs[a])
         its = np.int64(label[q]) * side
         if its > 0:
             is_open = arcs[a + toward] > 0
-            has_hope |= is_open
+            may_return |= is_open
             if its > own:
                 if parent[q] == arcs[a + REVERSE]:
                     children[count] = q
@@ -214,7 +214,7 @@ def adopt(v, side, first, arcs, label, parent, children):
         return RAISED, count, True
     parent[v] = DETACHED
     label[v] = 0
-    return DETACHED, count, has_hope
+    return DETACHED, count, may_return
 
 
 @inlined_kernel
@@ -271,11 +271,11 @@ def repair_forest(
         while head[d] >= 0:
             v = np.uint64(head[d])
             head[d] = link[v]
-            fate, count, has_hope = adopt(v, side, first, arcs, label, parent, queue)
+            fate, count, may_return = adopt(v, side, first, arcs, label, parent, queue)
             if fate == DETACHED:
                 detached[n_detached] = v
                 n_detached += 1
-                link[v] = has_hope
+                link[v] = may_return
             own = np.int64(label[v]) * side
             for i in range(count):
                 q = np.uint64(queue[i])

@@ -1,8 +1,8 @@
-"""Method "ibfs" on graphs, the default: pushes to neighbours, then one incremental breadth-first search.
+"""Method "ibfs" on graphs, the default: reductions, pushes to neighbours, then one incremental breadth-first search.
 
 `solve` changes the residual graph in place to one without a path from excess to a deficit, and returns the nodes that
 can still reach a deficit, and stats.  `GraphMemory` does the same after changes, starting from the forests of the last
-solve.  Kernels: graph_search.py, graph_forest.py, graph_warm.py.
+solve, and without reductions.  Kernels: graph_reduction.py, graph_search.py, graph_forest.py, graph_warm.py.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 """

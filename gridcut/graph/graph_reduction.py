@@ -29,14 +29,14 @@ import numpy as np
 
 from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_forest import move_flow
-from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualGraph
+from gridcut.graph.residual_graph import ARC, BACK, OUT, REVERSE, ResidualGraph
 
 MIN_NODES = 1000  # smaller graphs are solved in less time than these kernels take to compile and to call
 MIN_NARROW_SHARE = 0.125  # nodes with at most two neighbours, per node, from which reductions take less than they save
 
 
 class Reduction(NamedTuple):
-    """What `restore_graph` needs: the removed leaves, what they have left, the chains, and the numbers of neighbours."""
+    """What `restore_graph` needs: the removed leaves, their excess, the chains, and the numbers of neighbours."""
 
     leaves: np.ndarray
     left: np.ndarray
