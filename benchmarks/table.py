@@ -83,13 +83,13 @@ def commit() -> str:
     """The commit that runs; if files differ from it, which of them, and a digest of the sources as they are."""
     found = _git("describe", "--always")
     if found is None:
-        return f"sources {_sources()}"
+        return f"sources {sources()}"
     changed = _git("status", "--porcelain", "--", "*.py", "*.toml")  # what can change a time
     names = [line[3:] for line in changed.splitlines()]
     if not names:
         return f"commit {found}"
     listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"commit {found} with changes to {listed} (sources {_sources()})"
+    return f"commit {found} with changes to {listed} (sources {sources()})"
 
 
 def _git(*arguments) -> str | None:
@@ -100,7 +100,7 @@ def _git(*arguments) -> str | None:
     return done.stdout.rstrip() if done.returncode == 0 else None
 
 
-def _sources() -> str:
+def sources() -> str:
     """Twelve hexadecimal digits of all Python files of the product and the benchmarks."""
     total = hashlib.sha256()
     for package in ("gridcut", "assign", "matching", "apps", "benchmarks"):

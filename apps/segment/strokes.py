@@ -231,8 +231,8 @@ def check_marks(marks: np.ndarray, shape, name: str, file: tuple | None = None) 
     if not counts[OPEN]:
         raise InputError(
             f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "
-            f"{counts[BACKGROUND]} pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit per "
-            "pixel and dithering make all pixels black or white"
+            f"{counts[BACKGROUND]} pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit "
+            "per pixel and dithering make all pixels black or white"
         )
     return marks
 

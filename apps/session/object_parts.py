@@ -15,11 +15,13 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel
 
+BLOCK = 32  # pixels that are compared together
+
 
 def touching(labels: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Labels with the parts of an object that touch none of its marks given to the background.
+    """Give the parts of an object that touch none of its marks to the background; returns `labels`.
 
-    labels   int16 (H, W) or (D, H, W), 0 for the background; returned itself if there is no such part
+    labels   int16 (H, W) or (D, H, W), C-contiguous, 0 for the background; changed in place
     marks    int16, the same shape: a label, or -1 where there is none
     """
     width = labels.shape[-1]
@@ -30,11 +32,9 @@ def touching(labels: np.ndarray, marks: np.ndarray) -> np.ndarray:
     marked = np.zeros(first[-1], np.bool_)
     runs_kernel(rows, flat_marks, first, left, right, parent, marked)
     join_kernel(rows, labels.shape[-2], first, left, right, parent, marked)
-    if marked.all():
-        return labels
-    out = rows.copy()
-    drop_kernel(first, left, right, marked, out)
-    return out.reshape(labels.shape)
+    if not marked.all():
+        drop_kernel(first, left, right, marked, rows)
+    return labels
 
 
 @kernel
@@ -42,11 +42,10 @@ def count_kernel(rows, first):
     """Write the number of runs above each row."""
     count = 0
     for r in range(rows.shape[0]):
-        before = 0
-        for x in range(rows.shape[1]):
-            label = rows[r, x]
-            count += label > 0 and label != before
-            before = label
+        row = rows[r]
+        count += row[0] > 0
+        for x in range(1, row.size):
+            count += row[x] > 0 and row[x] != row[x - 1]
         first[r + 1] = count
 
 
@@ -55,16 +54,34 @@ def runs_kernel(rows, marks, first, left, right, parent, marked):
     """Write the columns of all runs, and whether they contain a mark of their label."""
     width = rows.shape[1]
     for r in range(rows.shape[0]):
-        x = 0
-        for i in range(first[r], first[r + 1]):
-            while rows[r, x] <= 0:
-                x += 1
-            label = rows[r, x]
-            left[i], parent[i] = x, i
-            while x < width and rows[r, x] == label:
-                marked[i] |= marks[r, x] == label
-                x += 1
-            right[i] = x
+        row, line = rows[r], marks[r]
+        i = first[r] - 1
+        label = np.int16(0)  # of the pixel before
+        for start in range(0, width, BLOCK):
+            block = row[start : start + BLOCK]
+            changes = np.int16(0)
+            for x in range(block.size):  # a loop for vector registers: most blocks have one label
+                changes |= block[x] ^ label
+            if changes == 0:
+                continue
+            for x in range(block.size):
+                if block[x] != label:
+                    if label > 0:
+                        right[i] = start + x
+                    label = block[x]
+                    if label > 0:
+                        i += 1
+                        left[i], parent[i] = start + x, i
+        if label > 0:
+            right[i] = width
+        largest = np.int16(-1)
+        for x in range(line.size):  # as above: most rows have no mark
+            largest = max(largest, line[x])
+        if largest >= 0:
+            for i in range(first[r], first[r + 1]):
+                label = row[left[i]]
+                for x in range(left[i], right[i]):
+                    marked[i] |= line[x] == label
 
 
 @kernel
@@ -106,10 +123,10 @@ def root_of(parent, i):
 
 
 @kernel
-def drop_kernel(first, left, right, marked, out):
+def drop_kernel(first, left, right, marked, rows):
     """Give the runs that are not marked to the background."""
-    for r in range(out.shape[0]):
+    for r in range(rows.shape[0]):
         for i in range(first[r], first[r + 1]):
             if not marked[i]:
                 for x in range(left[i], right[i]):
-                    out[r, x] = 0
+                    rows[r, x] = 0

@@ -106,9 +106,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
     options.add_argument(
         "--rows",
-        metavar="FOLDER",
+        metavar="FILE.json",
         type=Path,
-        help="with --device cuda, of both papers by Deveci and others: keep the measurements of each graph here, and "
-        "read those that are there",
+        help="with --device cuda, of both papers by Deveci and others: keep the measurements of each graph "
+        "here, and measure only those that are not there",
     )
     return options

@@ -20,7 +20,7 @@ from benchmarks.harness import timed
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_programs import VARIANTS, GpuBench, Program, program_of
 from benchmarks.papers.sections import Section, number
-from benchmarks.table import commit, geometric_mean
+from benchmarks.table import geometric_mean, sources
 from matching.methods import METHODS, initialiser
 
 SEQUENTIAL = ("push_relabel", "hkdw", "hopcroft_karp", "pothen_fan")
@@ -33,7 +33,7 @@ QUICK = ("uniform 3",)
 ROUNDS = 3
 ONCE_ABOVE = 1.0  # seconds
 LIMIT: float | None = 5.0  # seconds of a run; None: in this process
-ROWS: Path | None = None  # folder of measurements
+ROWS: Path | None = None  # file of measurements
 FAR, CLOSE = 5.0, 1.5  # ratios at which the papers read their profiles
 
 
@@ -104,33 +104,29 @@ def programs() -> list[Program]:
 def measured(quick: bool) -> list[harness.Measured]:
     """Every program on every graph, in its own order and permuted."""
     names = [one for name in (QUICK if quick else GRAPHS) for one in (name, name + instances.PERMUTED)]
-    found = {} if ROWS is None else {one.name: one for one in kept(ROWS)}
+    found = {one.name: one for one in kept(ROWS)} if ROWS is not None and ROWS.exists() else {}
     for name, path in instances.prepared([name for name in names if name not in found], None).items():
         worker = harness.Worker(path, LIMIT, SameStartBench)
         found[name] = harness.measure(name, worker, programs(), ROUNDS, ONCE_ABOVE, say=say)
         worker.stop()
         Path(path).unlink()
         if ROWS is not None:
-            ROWS.mkdir(parents=True, exist_ok=True)
-            harness.write(ROWS / f"{instances.path_of(name, ROWS).stem}.json", machine(), [found[name]])
+            harness.write(ROWS, machine(), list(found.values()))
     return [found[name] for name in names]
 
 
-def kept(folder: Path) -> list[harness.Measured]:
+def kept(path: Path) -> list[harness.Measured]:
     """Measurements that were written before, on the same machine; raises ValueError for another one."""
-    found = []
-    for path in sorted(folder.glob("*.json")):
-        where, measured = harness.read([path], Run)
-        if where != machine():
-            raise ValueError(f"{path} was measured on {where!r}, this is {machine()!r}; name another folder")
-        found += measured
+    where, found = harness.read([path], Run)
+    if where != machine():
+        raise ValueError(f"{path} was measured on {where!r}, this is {machine()!r}; name another file")
     return found
 
 
 def machine() -> str:
-    """What measurements depend on: GPU, processors and commit."""
+    """What measurements depend on: GPU, processors and sources."""
     gpu = gpu_facts()
-    return f"{gpu and gpu['name']}, {cpu_count()} processors, {commit()}"
+    return f"{gpu and gpu['name']}, {cpu_count()} processors, sources {sources()}"
 
 
 def say(*words) -> None:

@@ -24,8 +24,8 @@ def next_bound(cut: Measured, unit: float, largest: Callable[[], list]) -> float
     bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
     if choose_unit(largest(), bound)[0] >= unit:
         raise ValueError(
-            f"source, sink and edges differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only to "
-            f"within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
+            f"source, sink and edges differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only "
+            f"to within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
         )
     return bound
 
@@ -45,8 +45,8 @@ def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:
                 f"over {name} at {cut}; make one of them finite"
             )
     return ValueError(
-        "source, sink and edges are too large: the capacity of the minimum cut is larger than the largest float; scale them "
-        "down"
+        "source, sink and edges are too large: the capacity of the minimum cut is larger than the largest float; scale "
+        "them down"
     )
 
 

@@ -1,5 +1,6 @@
 """`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, and a certificate of optimality."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,28 +15,39 @@ from gridcut.graph.residual_graph import ResidualGraph
 class KeptGraph:
     """The problem of a cut and the solver's final state; a pickled copy of a stale cut holds neither.
 
+    graph    a function is called on first use: it copies a state on a GPU to the host
     solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
     """
 
-    def __init__(self, problem: GraphProblem | None, graph: ResidualGraph | None, solver=None):
+    def __init__(
+        self, problem: GraphProblem | None, graph: ResidualGraph | Callable[[], ResidualGraph] | None, solver=None
+    ):
         self._problem, self._graph = problem, graph
         self._solver = solver
         self._epoch = None if solver is None else solver.epoch
 
     def __call__(self) -> tuple[GraphProblem, ResidualGraph]:
+        problem = self.problem
+        if not isinstance(self._graph, ResidualGraph):
+            assert self._graph is not None
+            self._graph = self._graph()  # drops the reference to the memory on the GPU
+        return problem, self._graph
+
+    @property
+    def problem(self) -> GraphProblem:
         if self._problem is None or self._graph is None or not self._is_current:
             raise RuntimeError(
                 "this cut is stale: its GraphSolver was updated or solved again; call residual() and check() before "
                 "that"
             )
-        return self._problem, self._graph
+        return self._problem
 
     @property
     def _is_current(self) -> bool:
         return self._solver is None or self._solver.epoch == self._epoch
 
     def __reduce__(self):
-        return KeptGraph, (self._problem, self._graph) if self._is_current else (None, None)
+        return KeptGraph, self() if self._is_current and self._problem is not None else (None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,7 +86,7 @@ class GraphCut(Result):
     @property
     def bound(self) -> float | None:
         """Bound to which float capacities were clamped, which leaves the minimum cuts as they are; None without one."""
-        return self._kept()[0].bound
+        return self._kept.problem.bound
 
     def partition(self) -> tuple[set, set]:
         """The nodes of the source side and of the sink side: of a networkx graph the nodes themselves, else integers.

@@ -41,7 +41,7 @@ def graph_max_flow(
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
     device : {"auto", "cpu", "cuda"}
         "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
-        is impossible; "lock_free" is the only method that runs there.
+        is impossible; "lock_free", the default there, and "waves" are the methods that run on it.
     **parameters
         Parameters of the named method; `ibfs` has none.
 
@@ -59,8 +59,8 @@ def graph_max_flow(
     ValueError
         If indices or shapes do not fit, if a capacity is negative or NaN, or if integer capacities incident to a node
         sum to 2^63 - 1 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if
-        float capacities differ too much in magnitude to be represented together.  If `source` or `sink` is not a node of a
-        networkx graph.
+        float capacities differ too much in magnitude to be represented together.  If `source` or `sink` is not a node
+        of a networkx graph.
 
     See Also
     --------
@@ -116,6 +116,11 @@ def cut_of_graph(
     nodes   the nodes of a networkx graph, in the order of the labels
     start   the perf_counter() from which time is measured
     """
+    if device == "cuda" and graph_methods.METHODS[name].on_device is not None:
+        from gridcut.graph import graph_device_cut
+
+        if graph_device_cut.fits_device(problem):
+            return graph_device_cut.cut_on_device(problem, nodes, name, start)
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         lists = lists_of(problem)

@@ -18,11 +18,14 @@ class GraphMethod(NamedTuple):
 
     cpu, cuda         ``solve(graph, **parameters)`` changes a ResidualGraph on the host in place; returns the mask of
                       the nodes that can still reach the sink, and stats, a new dict of counters
+    on_device         ``on_device(graph)`` changes a GraphOnDevice in place, ends with heights that are distances, and
+                      returns stats; graphs of integers are then built on the GPU
     cpu_parameters    names of the parameters that `cpu` accepts;  cuda_parameters: those of `cuda`
     """
 
     cpu: Callable | None = None
     cuda: Callable | None = None
+    on_device: Callable | None = None
     cpu_parameters: tuple[str, ...] = ()
     cuda_parameters: tuple[str, ...] = ()
 
@@ -51,6 +54,18 @@ def _lock_free_cuda(graph, **parameters):
     return solve(graph, **parameters)
 
 
+def _waves_cuda(graph):
+    from gridcut.graph.graph_waves_cuda import solve
+
+    return solve(graph)
+
+
+def _waves_on_device(graph):
+    from gridcut.graph.graph_waves_cuda import solve_on_device
+
+    return solve_on_device(graph)
+
+
 METHODS = {
     "ibfs": GraphMethod(cpu=_ibfs),
     "push_relabel": GraphMethod(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
@@ -60,6 +75,7 @@ METHODS = {
         cpu_parameters=("threads", "global_every"),
         cuda_parameters=("steps", "global_every", "block"),
     ),
+    "waves": GraphMethod(cuda=_waves_cuda, on_device=_waves_on_device),
 }
 
 

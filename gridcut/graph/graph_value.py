@@ -90,8 +90,8 @@ def value_and_bound(problem: GraphProblem, lists: Lists, labels: np.ndarray, uni
     bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
     if float_unit(problem._replace(bound=bound), lists)[0] >= unit:
         raise ValueError(
-            f"source, sink and graph differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only to "
-            f"within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
+            f"source, sink and graph differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only "
+            f"to within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
         )
     return cut.value, bound
 
@@ -109,8 +109,8 @@ def _infinite_cut(lists: Lists, labels: np.ndarray) -> ValueError:
         where = f"graph at {(int(tail[found[0]]), int(lists.indices[found[0]]))}" if len(found) else None
     if where is None:
         return ValueError(
-            "source, sink and graph are too large: the capacity of the minimum cut is larger than the largest float; scale "
-            "them down"
+            "source, sink and graph are too large: the capacity of the minimum cut is larger than the largest float; "
+            "scale them down"
         )
     return ValueError(
         "every cut has infinite capacity: infinite capacities lead from the source to the sink, for instance over "

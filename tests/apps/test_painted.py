@@ -319,7 +319,10 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
         (CLEAR, r"is blank: every pixel is transparent \(alpha 0\); paint"),
         (CLEAR.convert("LA"), r"is blank: every pixel is transparent \(alpha 0\); paint"),
         (drawn(CLEAR, 100), "its paint is translucent, with an alpha of at most 100, and strokes need 128 of 255"),
-        (drawn(WHITE).convert("1"), "marks every pixel.*: [0-9]+ pixels are object, .* in colour, because 1 bit per pixel"),
+        (
+            drawn(WHITE).convert("1"),
+            "marks every pixel.*: [0-9]+ pixels are object, .* in colour, because 1 bit per pixel",
+        ),
         (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "no background: only object .* black and white, as dithering"),
     ],
     ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],

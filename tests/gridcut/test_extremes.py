@@ -156,7 +156,9 @@ def test_a_path_of_infinite_capacity_is_refused(problem, name, variant):
 
 
 def test_a_value_that_is_no_float_is_refused():
-    with pytest.raises(ValueError, match="the capacity of the minimum cut is larger than the largest float; scale them down"):
+    with pytest.raises(
+        ValueError, match="the capacity of the minimum cut is larger than the largest float; scale them down"
+    ):
         gridcut.max_flow(np.full(4, 1e308), np.full(4, 1e308), {(1,): 1.0}, device="cpu")
 
 
@@ -297,6 +299,8 @@ def test_capacities_that_cannot_count_together_are_refused():
     from gridcut.core.cut_capacity import Measured
     from gridcut.core.float_refinement import next_bound
 
-    with pytest.raises(ValueError, match=r"source, sink and edges differ too much in magnitude: .* within 0\.5; scale them"):
+    with pytest.raises(
+        ValueError, match=r"source, sink and edges differ too much in magnitude: .* within 0\.5; scale them"
+    ):
         next_bound(Measured(1.0, 1.0, 0.5), 2.0**-60, lambda: [1.0, 1.0, 1.0, 1.0])
     assert next_bound(Measured(1.0, 1.0, 2.0**-40), 2.0**-60, lambda: [1.0, 1.0, 1.0, 1.0]) is None

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import time
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +193,7 @@ def tiny_matchings(monkeypatch):
 
 @pytest.mark.sim
 def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_path, monkeypatch):
-    monkeypatch.setattr(deveci_gpu, "ROWS", tmp_path / "rows")
+    monkeypatch.setattr(deveci_gpu, "ROWS", tmp_path / "rows.json")
     programs = [program.name for program in deveci_gpu.programs()]
     assert {deveci_gpu.BEST_AUGMENTING, deveci_gpu.BEST_PUSHING} < set(programs)
     for one in deveci_gpu.measured(True):
@@ -206,14 +207,14 @@ def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_pa
     measured = deveci_gpu.measured(True)
     monkeypatch.setattr(deveci_gpu.harness, "measure", None)
     deveci_gpu.measured.cache_clear()
-    assert deveci_gpu.measured(True) == measured, "read from the folder"
-    monkeypatch.setattr(deveci_gpu, "commit", lambda: "another commit")
+    assert deveci_gpu.measured(True) == measured, "read from the file"
+    monkeypatch.setattr(deveci_gpu, "sources", lambda: "others")
     deveci_gpu.measured.cache_clear()
-    with pytest.raises(ValueError, match="name another folder"):
+    with pytest.raises(ValueError, match="name another file"):
         deveci_gpu.measured(True)
 
 
-def measured_path(monkeypatch, module: str, surplus: int):
+def measured_path(monkeypatch, module: str, surplus: int, limit: float = 100):
     """What graphs_cuda measures on the CPU of a path; PyMaxflow's place is taken by a program of another value."""
     problem = graph_instances.path(40)
 
@@ -225,17 +226,36 @@ def measured_path(monkeypatch, module: str, surplus: int):
     monkeypatch.setitem(graphs_cuda.BASELINES, "PyMaxflow", stand_in)
     monkeypatch.setitem(graphs_cuda.INSTANCES, "path", lambda: problem)
     monkeypatch.setattr(graphs_cuda, "DEVICE", "cpu")
-    found = {"CPU": [], "PyMaxflow": []}
-    return graphs_cuda.measure("path", 1, found), found
+    found = {method: {"CPU": [], "PyMaxflow": []} for method in ("ibfs", "push_relabel")}
+    return graphs_cuda.measure("path", 1, limit, found), found
 
 
 @pytest.mark.parametrize(("module", "runs"), [("numpy", 1), ("not_installed", 0)])
 def test_cuts_of_graphs_of_the_gpu_on_a_cpu(module, runs, monkeypatch):
-    cells, found = measured_path(monkeypatch, module, surplus=0)
-    assert len(cells) == 12
-    assert cells[:4] == ["path", "40", "78", harness.CERTIFIED]
-    assert [len(found["CPU"]), len(found["PyMaxflow"])] == [1, runs]
-    assert (cells[-1] == "-") == (runs == 0)
+    rows, found = measured_path(monkeypatch, module, surplus=0)
+    assert [row[:5] for row in rows] == [["path", "40", "78", method, harness.CERTIFIED] for method in found]
+    for row, ratios in zip(rows, found.values(), strict=True):
+        assert len(row) == len(graphs_cuda.COLUMNS)
+        assert [len(ratios["CPU"]), len(ratios["PyMaxflow"])] == [1, runs]
+        assert (row[-1] == "-") == (runs == 0)
+
+
+def test_a_method_that_exceeds_the_limit_is_listed(monkeypatch):
+    """Each call of the GPU's methods waits; the baselines do not."""
+    solve = graphs_cuda.gridcut.graph_max_flow
+
+    def slow(*problem, method="auto", **options):
+        if method == "push_relabel":
+            time.sleep(5)
+        return solve(*problem, method=method, **options)
+
+    monkeypatch.setattr(graphs_cuda.gridcut, "graph_max_flow", slow)
+    solve(*graph_instances.path(40), method="ibfs")  # compiles
+    rows, found = measured_path(monkeypatch, "numpy", surplus=0, limit=2)
+    assert rows[0][4] == harness.CERTIFIED
+    assert rows[1][3:8] == ["push_relabel", "-", "-", "-", "> 2"]
+    assert len(rows[1]) == len(graphs_cuda.COLUMNS)
+    assert not any(found["push_relabel"].values())
 
 
 def test_another_cut_of_a_baseline_stops_the_benchmark(monkeypatch):

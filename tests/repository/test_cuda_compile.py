@@ -38,6 +38,7 @@ MAY_SPILL = {
     "relabel_kernel": 160,
     "rounds_kernel": 112,
     "team_kernel": 16,
+    "wave_kernel": 16,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 MAY_USE = {
     "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes

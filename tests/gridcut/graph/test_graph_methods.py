@@ -32,6 +32,7 @@ SOLVERS = [
     ("push_relabel", "cpu", "gridcut.papers.graph_push_relabel"),
     ("lock_free", "cpu", "gridcut.papers.graph_lock_free"),
     ("lock_free", "cuda", "gridcut.papers.graph_lock_free_cuda"),
+    ("waves", "cuda", "gridcut.graph.graph_waves_cuda"),
 ]
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
