@@ -31,10 +31,10 @@ ROOT = -1
 ORPHAN = -2
 DETACHED = -3
 NONE = -4
-ADOPTED, RAISED = 0, 1  # fates of an orphan, besides DETACHED
 ZERO = np.uint64(0)
 SHIFT = 4  # a depth has 2^SHIFT labels
 BAND = 1 << SHIFT
+INFINITY = 2**62
 
 
 class GraphForest(NamedTuple):
@@ -178,43 +178,51 @@ def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orph
 
 
 @inlined_kernel
-def adopt(v, side, first, arcs, label, parent, children):
+def adopt(v, side, first, arcs, label, parent):
     """Find a parent of v with a smaller label, or a twin with the same label whose child v becomes one label later.
 
-    Returns ADOPTED, RAISED (the label of v has increased), or DETACHED if there is no parent.  Unless ADOPTED, also
-    lists the children of v and returns their number; if DETACHED, also whether any neighbour may become a parent later.
+    Returns whether a parent was found, and whether the label of v has increased.
     """
     toward = BACK if side > 0 else OUT
     own = np.int64(label[v]) * side
     end = np.uint64(first[v + ONE])
     twin = np.int64(-1)
-    count = 0
-    may_return = False
     a = np.uint64(first[v])
     while a < end:
-        q = np.uint64(arcs[a])
-        its = np.int64(label[q]) * side
-        if its > 0:
-            is_open = arcs[a + toward] > 0
-            may_return |= is_open
-            if its > own:
-                if parent[q] == arcs[a + REVERSE]:
-                    children[count] = q
-                    count += 1
-            elif is_open:
+        if arcs[a + toward] > 0:
+            q = np.uint64(arcs[a])
+            its = np.int64(label[q]) * side
+            if (its > 0) & (its <= own):
                 if parent[q] != ORPHAN:
                     if its < own:
                         parent[v] = a
-                        return ADOPTED, 0, True
+                        return True, False
                     twin = np.int64(a)
         a += ARC
     if twin >= 0 and (own + 1) >> SHIFT == own >> SHIFT:
         label[v] = (own + 1) * side
         parent[v] = twin
-        return RAISED, count, True
-    parent[v] = DETACHED
-    label[v] = 0
-    return DETACHED, count, may_return
+        return True, True
+    return False, False
+
+
+@inlined_kernel
+def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, deepest):
+    """Make the children of v with labels from low to high orphans; returns the largest depth of a list."""
+    end = np.uint64(first[v + ONE])
+    a = np.uint64(first[v])
+    while a < end:
+        q = np.uint64(arcs[a])
+        its = np.int64(label[q]) * side
+        if (its >= low) & (its <= high):
+            if parent[q] == arcs[a + REVERSE]:
+                parent[q] = ORPHAN
+                d = its >> SHIFT
+                link[q] = head[d]
+                head[d] = q
+                deepest = max(deepest, d)
+        a += ARC
+    return deepest
 
 
 @inlined_kernel
@@ -271,22 +279,16 @@ def repair_forest(
         while head[d] >= 0:
             v = np.uint64(head[d])
             head[d] = link[v]
-            fate, count, may_return = adopt(v, side, first, arcs, label, parent, queue)
-            if fate == DETACHED:
+            found, is_raised = adopt(v, side, first, arcs, label, parent)
+            own = np.int64(label[v]) * side
+            if not found:
+                parent[v] = DETACHED
+                label[v] = 0
                 detached[n_detached] = v
                 n_detached += 1
-                link[v] = may_return
-            own = np.int64(label[v]) * side
-            for i in range(count):
-                q = np.uint64(queue[i])
-                its = np.int64(label[q]) * side
-                # The children of a raised node keep their parent, unless they have its new label.
-                if fate == DETACHED or its == own:
-                    parent[q] = ORPHAN
-                    below = its >> SHIFT
-                    link[q] = head[below]
-                    head[below] = q
-                    high = max(high, below)
+                high = orphan_children(v, own, INFINITY, side, first, arcs, label, parent, link, head, high)
+            elif is_raised:
+                high = orphan_children(v, own, own, side, first, arcs, label, parent, link, head, high)
         d += 1
     if n_detached == 0:
         return waiting, 0
@@ -294,8 +296,6 @@ def repair_forest(
     low = limit + 1
     for i in range(n_detached):
         v = np.uint64(detached[i])
-        if link[v] == 0:
-            continue
         best = best_depth(v, limit, side, first, arcs, label)
         if best <= limit:
             link[v] = head[best]
