@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
+from apps.common.reused_memory import keep_freed_memory
 from apps.flow import LINKERS
 from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
@@ -117,6 +118,7 @@ def flow_of_frames(
     check_fast(fast, linker)
     if min(first.shape) < PADDED_SIDE:
         return _padded_flow(first.rgb, second.rgb, matches, linker, fast, device)
+    keep_freed_memory()
     clock = Clock()
     if fast:
         from apps.flow.fast_flow import fast_flow

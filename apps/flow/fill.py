@@ -16,6 +16,7 @@ a model of few or collinear matches falls back to their mean motion, and its ext
 
 import numpy as np
 
+from apps.flow.channels import channel_sum
 from gridcut.device import kernel, run_threads, thread_count
 
 FLAT_LENGTH = 0.3  # step length without contrast
@@ -87,27 +88,15 @@ def step_length(lab: np.ndarray) -> np.ndarray:
     square = np.zeros(lab.shape[:2], np.float32)
     for direction in ((1, 0), (0, 1)):
         slope = cv2.Scharr(smooth, -1, *direction, scale=1 / 32)
-        square += np.einsum("hwc,hwc->hw", slope, slope)
+        square += channel_sum(slope * slope)
     return np.float32(FLAT_LENGTH) + np.float32(EDGE_LENGTH) * np.sqrt(square)
 
 
 def _nearest_matches(step, distance, cell, count, neighbours):
     """Return indices (N, K) of the K nearest matches of each match, itself first, padded with -1; lengths (N, K)."""
-    ends = np.empty((2, 2 * cell.size), np.int32)
-    length = np.empty(2 * cell.size, np.float32)
-    n = adjacency_kernel(step, distance, cell, ends, length)
-    ends, length = ends[:, :n], length[:n]
-    key = ends[0].astype(np.int64) * count + ends[1]
-    order = np.lexsort((length, key))
-    _, once = np.unique(key[order], return_index=True)
-    (low, high), length = ends[:, order[once]], length[order[once]]
-    source = np.concatenate([low, high])
-    order = np.argsort(source, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=count))])
-    target = np.concatenate([high, low])[order]
+    start, target, length = adjacency_kernel(step, distance, cell, count)
     index = np.full((count, neighbours), -1, np.int32)
     found = np.zeros((count, neighbours), np.float32)
-    length = np.concatenate([length, length])[order]
     _in_parts(lambda begin, end: nearest_kernel(begin, end, start, target, length, index, found), count)
     return index, found
 
@@ -146,70 +135,88 @@ def sweep_kernel(step, direction, distance, cell):
 
 
 @kernel
-def adjacency_kernel(step, distance, cell, ends, length):
-    """Write pairs of adjacent cells, lower index first, and the path length between their matches; return their number.
+def adjacency_kernel(step, distance, cell, count):
+    """Return the graph of adjacent cells as CSR: start, target, and length, the shortest path between their matches.
 
-    A pair is written once for every pair of adjacent pixels.
+    Two cells are adjacent if they have pixels with a common side.  The first two passes list every such side.
     """
     H, W = cell.shape
-    n = 0
+    start = np.zeros(count + 1, np.int32)
     for y in range(H):
         for x in range(W):
             for k in range(2):
                 v, u = y + k, x + 1 - k
                 if v < H and u < W and cell[v, u] != cell[y, x]:
-                    ends[0, n] = min(cell[y, x], cell[v, u])
-                    ends[1, n] = max(cell[y, x], cell[v, u])
-                    length[n] = distance[y, x] + distance[v, u] + np.float32(0.5) * (step[y, x] + step[v, u])
-                    n += 1
-    return n
+                    start[cell[y, x]] += 1
+                    start[cell[v, u]] += 1
+    total = 0
+    for s in range(count + 1):
+        start[s], total = total, total + start[s]
+    target, length = np.empty(total, np.int32), np.empty(total, np.float32)
+    end = start.copy()
+    for y in range(H):
+        for x in range(W):
+            for k in range(2):
+                v, u = y + k, x + 1 - k
+                if v < H and u < W and cell[v, u] != cell[y, x]:
+                    a, b = cell[y, x], cell[v, u]
+                    path = distance[y, x] + distance[v, u] + np.float32(0.5) * (step[y, x] + step[v, u])
+                    target[end[a]], length[end[a]] = b, path
+                    target[end[b]], length[end[b]] = a, path
+                    end[a] += 1
+                    end[b] += 1
+    slot = np.full(count, -1, np.int32)  # of a target among those kept; only slots of the current source are valid
+    n = 0
+    for s in range(count):
+        begin, stop, first = start[s], end[s], n
+        start[s] = first
+        for e in range(begin, stop):
+            t = target[e]
+            if slot[t] >= first:
+                length[slot[t]] = min(length[slot[t]], length[e])
+            else:
+                slot[t], target[n], length[n] = n, t, length[e]
+                n += 1
+    start[count] = n
+    return start, target[:n], length[:n]
 
 
 @kernel
 def nearest_kernel(begin, end, start, target, length, index, found):
     """Find the nearest nodes of nodes begin to end of a CSR graph: Dijkstra from each node, stopped after K nodes.
 
-    `index` must be filled with -1.
+    `index` must be filled with -1.  Its row of a node, and that of `found`, is the queue of the search: sorted by
+    length, the first entries final.  A node behind K others is not among the nearest, so the queue needs no more room.
     """
     N, K = index.shape
     shortest = np.empty(N, np.float32)
     seen = np.full(N, -1, np.int32)  # the source for which `shortest` holds
-    done = np.full(N, -1, np.int32)
-    keys = np.empty(64 * K + 64, np.float32)  # binary heap; entries that do not fit are dropped
-    nodes = np.empty(keys.size, np.int32)
     for source in range(begin, end):
-        keys[0], nodes[0], n, k = np.float32(0.0), source, 1, 0
+        nodes, keys = index[source], found[source]
+        nodes[0], keys[0], n, k = source, np.float32(0.0), 1, 0
         shortest[source], seen[source] = np.float32(0.0), source
-        while n > 0 and k < K:
-            key, node = keys[0], nodes[0]
-            n -= 1
-            last_key, last_node = keys[n], nodes[n]
-            i = 0
-            while 2 * i + 1 < n:
-                j = 2 * i + 1
-                if j + 1 < n and keys[j + 1] < keys[j]:
-                    j += 1
-                if keys[j] >= last_key:
-                    break
-                keys[i], nodes[i] = keys[j], nodes[j]
-                i = j
-            keys[i], nodes[i] = last_key, last_node
-            if done[node] == source:
-                continue
-            done[node] = source
-            index[source, k], found[source, k] = node, key
+        while k < n:
+            node, key = nodes[k], keys[k]
             k += 1
             for e in range(start[node], start[node + 1]):
                 other = target[e]
                 path = key + length[e]
-                if done[other] == source or (seen[other] == source and path >= shortest[other]) or n == keys.size:
+                if n == K and path >= keys[K - 1]:
                     continue
+                i = -1
+                if seen[other] == source:
+                    if path >= shortest[other]:
+                        continue
+                    i = n - 1
+                    while i >= k and nodes[i] != other:
+                        i -= 1
+                if i < k:  # not in the queue: a new entry, or the one that replaces the last
+                    n = min(n + 1, K)
+                    i = n - 1
                 shortest[other], seen[other] = path, source
-                i = n
-                n += 1
-                while i > 0 and keys[(i - 1) // 2] > path:
-                    keys[i], nodes[i] = keys[(i - 1) // 2], nodes[(i - 1) // 2]
-                    i = (i - 1) // 2
+                while i > k and keys[i - 1] > path:
+                    keys[i], nodes[i] = keys[i - 1], nodes[i - 1]
+                    i -= 1
                 keys[i], nodes[i] = path, other
 
 

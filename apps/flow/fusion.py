@@ -14,7 +14,8 @@ its energy is never above that of either flow.
 import numpy as np
 
 import gridcut
-from apps.flow.refine import Level, warp
+from apps.flow.channels import absolute_distance, squared_distance
+from apps.flow.refine import Level, is_inside, targets
 
 UNIT = 64  # costs are rounded to multiples of 1 / UNIT
 SMOOTHNESS_WEIGHT = 2.0
@@ -40,34 +41,36 @@ def fusion_minimum(level: Level, flows, costs, device="auto") -> gridcut.BinaryM
     for offset in ((0, 1), (1, 0)):
         here = (slice(None, lab.shape[0] - offset[0]), slice(None, lab.shape[1] - offset[1]))
         there = (slice(offset[0], None), slice(offset[1], None))
-        contrast = np.sqrt(((lab[here] - lab[there]) ** 2).sum(axis=2))
+        contrast = np.sqrt(squared_distance(lab[here], lab[there]))
         weight = UNIT * SMOOTHNESS_WEIGHT * np.exp(-contrast / CONTRAST_SCALE)
         table = np.zeros((2, 2, *lab.shape[:2]), np.int64)  # zero where the pair leaves the frame
         for i, j in np.ndindex(2, 2):
-            change = np.minimum(np.abs(flows[1 - i][here] - flows[1 - j][there]).sum(axis=2), TRUNCATION)
+            change = np.minimum(absolute_distance(flows[1 - i][here], flows[1 - j][there]), np.float32(TRUNCATION))
             table[i, j][here] = np.rint(weight * change)
         table[1, 0] += np.maximum(table[0, 0] + table[1, 1] - table[0, 1] - table[1, 0], 0)
         pairwise[offset] = table
     return gridcut.binary_minimum(gridcut.BinaryEnergy(unary, pairwise), device=device)
 
 
-def features_of(lab: np.ndarray) -> np.ndarray:
-    """Return the compared features: smoothed colours and the gradient of the lightness, float32 (H, W, 5)."""
+def features_of(lab: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the compared features: smoothed colours (H, W, 3) and the gradient of the lightness (H, W, 2), float32."""
     import cv2
 
     smooth = cv2.GaussianBlur(lab, (0, 0), 0.6)
     light = np.ascontiguousarray(smooth[..., 0])
     slopes = [cv2.Scharr(light, -1, *direction, scale=1 / 16) for direction in ((1, 0), (0, 1))]
-    return np.dstack([0.5 * smooth, *slopes])
+    return np.float32(0.5) * smooth, cv2.merge(slopes)
 
 
-def misfit(first: np.ndarray, second: np.ndarray, flow: np.ndarray) -> np.ndarray:
+def misfit(first: tuple, second: tuple, flow: np.ndarray) -> np.ndarray:
     """Return D of each pixel, float32 (H, W), from the features of both frames."""
     import cv2
 
-    colours, inside = warp(second[..., :3], flow)
-    slopes, _ = warp(second[..., 3:], flow)
-    difference = np.abs(colours - first[..., :3]).sum(axis=2) + np.abs(slopes - first[..., 3:]).sum(axis=2)
+    target = targets(flow)
+    difference = np.zeros(flow.shape[:2], np.float32)
+    for here, there in zip(first, second, strict=True):
+        warped = cv2.remap(there, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        difference += absolute_distance(warped, here)
     cost = np.float32(MAX_MISFIT) * (1 - np.exp(-difference / np.float32(MAX_MISFIT)))
-    cost[~inside] = OUTSIDE_SHARE * MAX_MISFIT
+    cost[~is_inside(target, flow.shape)] = OUTSIDE_SHARE * MAX_MISFIT
     return cv2.GaussianBlur(cost, (0, 0), WINDOW_SIGMA)

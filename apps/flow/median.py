@@ -13,6 +13,7 @@ the surface they belong to [1].
 
 import numpy as np
 
+from apps.flow.channels import squared_distance
 from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 
 RADIUS = 7  # pixels, of the window
@@ -85,10 +86,11 @@ def confidence_of(flow: np.ndarray, lab: np.ndarray, warped: np.ndarray, inside:
 
     divergence = cv2.Sobel(flow[..., 0], -1, 1, 0, ksize=3, scale=1 / 8)
     divergence += cv2.Sobel(flow[..., 1], -1, 0, 1, ksize=3, scale=1 / 8)
-    off = warped - lab
-    residual = np.einsum("hwc,hwc->hw", off, off)
+    residual = squared_distance(warped, lab)
     exponent = np.minimum(divergence, 0) ** 2 / (2 * CONVERGENCE_SIGMA**2) + residual / (2 * RESIDUAL_SIGMA**2)
-    return np.maximum(np.exp(-exponent) * np.where(inside, 1.0, 0.1), 0.01).astype(np.float32)
+    confidence = np.exp(-exponent)
+    confidence[~inside] = 0.1 * confidence[~inside].astype(np.float64)
+    return np.maximum(confidence, np.float32(0.01))
 
 
 @kernel

@@ -8,6 +8,7 @@ geodesic distance of `apps.flow.fill`, which is on the same side of the image ed
 
 import numpy as np
 
+from apps.flow.channels import squared_distance, vectors_at
 from apps.flow.fill import INFINITY, SWEEPS, step_length, sweep_kernel
 from apps.flow.refine import Level, warp
 from gridcut.device import kernel
@@ -24,8 +25,7 @@ def owners(level: Level, flow: np.ndarray) -> np.ndarray:
     import cv2
 
     seen, _ = warp(level.lab[1], flow)
-    off = seen - level.lab[0]
-    misfit = cv2.GaussianBlur(np.sqrt(np.einsum("hwc,hwc->hw", off, off)), (0, 0), MISFIT_SIGMA)
+    misfit = cv2.GaussianBlur(np.sqrt(squared_distance(seen, level.lab[0])), (0, 0), MISFIT_SIGMA)
     owner = np.full(flow.shape[:2], -1, np.int32)
     owner_kernel(flow, misfit, owner)
     return owner
@@ -54,7 +54,7 @@ def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
     for _ in range(SWEEPS):
         sweep_kernel(step, 1, distance, nearest)
         sweep_kernel(step, -1, distance, nearest)
-    return flow.reshape(-1, 2)[nearest]
+    return vectors_at(flow, nearest)
 
 
 def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
@@ -67,19 +67,21 @@ def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarr
     first, second = (np.uint8(np.clip(grey, 0, 255) + 0.5) for grey in level.grey)
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     back, inside = warp(search.calc(second, first, reversed_flow(flow, owner)), flow)
-    miss = np.hypot(*cv2.split(flow + back))
-    return inside & (miss <= CONSISTENT_PIXELS + CONSISTENT_SHARE * np.hypot(*cv2.split(flow)))
+    miss, length = (cv2.magnitude(*cv2.split(vectors)) for vectors in (flow + back, flow))
+    return inside & (miss <= CONSISTENT_PIXELS + CONSISTENT_SHARE * length)
 
 
 def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Return a backward flow: the negated motion of each pixel's owner, smoothly extended to pixels without owner."""
     import cv2
 
-    known = owner >= 0
-    back = np.where(known[..., None], -flow.reshape(-1, 2)[owner], np.float32(0))
-    share = cv2.GaussianBlur(known.astype(np.float32), (0, 0), 3.0)[..., None]
-    around = cv2.GaussianBlur(back, (0, 0), 3.0) / np.maximum(share, np.float32(1e-3))
-    return np.where(known[..., None], back, around)
+    unknown = owner < 0
+    back = -vectors_at(flow, owner)
+    back[unknown] = 0
+    share = cv2.GaussianBlur((~unknown).astype(np.float32), (0, 0), 3.0)
+    around = cv2.GaussianBlur(back, (0, 0), 3.0)
+    back[unknown] = around[unknown] / np.maximum(share[unknown], np.float32(1e-3))[:, None]
+    return back
 
 
 @kernel

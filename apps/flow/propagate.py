@@ -23,6 +23,8 @@ SEED_SPACING = 3  # pixels of the finest level
 MIN_SIDE = 40  # pixels, of the coarsest level
 CELLS_PER_SIDE = 4  # of a descriptor
 CELL_SPACING = 3  # pixels between cell centres
+MARGIN = CELL_SPACING * CELLS_PER_SIDE  # pixels, by which a frame is extended to have all cells of its pixels
+FIRST_CELL = MARGIN - (CELL_SPACING * (CELLS_PER_SIDE - 1)) // 2
 DIRECTIONS = 8
 BLUR_SIGMA = 1.0  # pixels
 SWEEPS = 4  # per level; twice as many on the coarsest
@@ -110,15 +112,13 @@ def _described(grey: np.ndarray) -> np.ndarray:
     import cv2
 
     dx, dy = (cv2.Scharr(grey, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1)))
-    maps = []
+    planes = []
     for angle in 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
         response = np.maximum(np.float32(np.cos(angle)) * dx + np.float32(np.sin(angle)) * dy, 0)
-        maps.append(response)
-    maps = np.dstack([cv2.GaussianBlur(direction, (0, 0), BLUR_SIGMA) for direction in maps])
-    margin = CELL_SPACING * CELLS_PER_SIDE
-    padded = np.pad(maps, ((margin, margin), (margin, margin), (0, 0)), mode="edge")
+        blurred = cv2.GaussianBlur(response, (0, 0), BLUR_SIGMA)
+        planes.append(cv2.copyMakeBorder(blurred, *[MARGIN] * 4, cv2.BORDER_REPLICATE))
     descriptors = np.empty((*grey.shape, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS), np.uint8)
-    describe_kernel(padded, margin, descriptors)
+    describe_kernel(np.stack(planes), cv2.merge(planes), descriptors)
     return descriptors
 
 
@@ -148,26 +148,41 @@ def _follow(pairs, guess, seed):
 
 
 @kernel
-def describe_kernel(maps, margin, descriptors):
-    """Gather the cells around each pixel, normalise them to length 512 and clip them at 255."""
-    H, W, size = descriptors.shape
-    K = maps.shape[2]
-    start = margin - (CELL_SPACING * (CELLS_PER_SIDE - 1)) // 2
-    values = np.empty(size, np.float32)
+def describe_kernel(planes, maps, descriptors):
+    """Gather the cells around each pixel, normalise them to length 512 and clip them at 255.
+
+    `planes` (DIRECTIONS, H', W') and `maps` (H', W', DIRECTIONS) have the same values, extended by MARGIN.  The former
+    have the pixels of a row adjacent, so that their lengths are summed in vectors, in the order of the descriptor.
+    """
+    H, W, _ = descriptors.shape
+    square = np.empty(W, np.float32)
     for y in range(H):
         for x in range(W):
-            n = 0
-            square = np.float32(1.0)
+            square[x] = np.float32(1.0)
+        for j in range(CELLS_PER_SIDE):
+            for i in range(CELLS_PER_SIDE):
+                for k in range(DIRECTIONS):
+                    left = FIRST_CELL + CELL_SPACING * i
+                    add_squares(planes[k, y + FIRST_CELL + CELL_SPACING * j, left : left + W], square)
+        for x in range(W):
+            factor = np.float32(512.0) / np.sqrt(square[x])
             for j in range(CELLS_PER_SIDE):
                 for i in range(CELLS_PER_SIDE):
-                    for k in range(K):
-                        value = maps[y + start + CELL_SPACING * j, x + start + CELL_SPACING * i, k]
-                        values[n] = value
-                        square += value * value
-                        n += 1
-            factor = np.float32(512.0) / np.sqrt(square)
-            for n in range(size):
-                descriptors[y, x, n] = np.uint8(min(values[n] * factor, np.float32(255.0)))
+                    cell = maps[y + FIRST_CELL + CELL_SPACING * j, x + FIRST_CELL + CELL_SPACING * i]
+                    n = DIRECTIONS * (CELLS_PER_SIDE * j + i)
+                    write_bytes(cell, factor, descriptors[y, x, n : n + DIRECTIONS])
+
+
+@inner_kernel
+def add_squares(row, square):
+    for x in range(square.size):
+        square[x] += row[x] * row[x]
+
+
+@inner_kernel
+def write_bytes(cell, factor, descriptor):
+    for k in range(DIRECTIONS):
+        descriptor[k] = np.uint8(min(cell[k] * factor, np.float32(255.0)))
 
 
 @inner_kernel

@@ -89,15 +89,29 @@ def filtered(level: Level, flow: np.ndarray) -> np.ndarray:
 def unweighted_median(flow: np.ndarray) -> np.ndarray:
     import cv2
 
-    return np.dstack([cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5) for i in (0, 1)])
+    return cv2.merge([cv2.medianBlur(component, 5) for component in cv2.split(flow)])
 
 
 def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Warp a frame by the flow, out(p) = frame(p + flow(p)); also return a mask of p + flow(p) inside the frame."""
     import cv2
 
-    height, width = flow.shape[:2]
-    target = flow + np.dstack(np.meshgrid(np.arange(width), np.arange(height))).astype(np.float32)
+    target = targets(flow)
     warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    x, y = target[..., 0], target[..., 1]
-    return warped, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
+    return warped, is_inside(target, frame.shape)
+
+
+def targets(flow: np.ndarray) -> np.ndarray:
+    """Return p + flow(p), x and y, of each pixel p; float32 (H, W, 2)."""
+    height, width = flow.shape[:2]
+    target = np.empty((height, width, 2), np.float32)
+    np.add(flow[..., 0], np.arange(width, dtype=np.float32), out=target[..., 0])
+    np.add(flow[..., 1], np.arange(height, dtype=np.float32)[:, None], out=target[..., 1])
+    return target
+
+
+def is_inside(target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Mark the points (H, W, 2) inside a frame of shape (height, width, ...); bool (H, W)."""
+    import cv2
+
+    return cv2.inRange(target, (0, 0), (shape[1] - 1, shape[0] - 1)) > 0

@@ -24,10 +24,11 @@ from apps.motion.linking import link
 from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
 from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import Result
 
 PIXELS_PER_POINT = 80  # default density of points
+MIN_POINTS_PER_THREAD = 512  # of those whose proposals are rated
 MIN_BUDGET, MAX_BUDGET = 1000, 20000  # limits of the default number of points
 MAX_SEEDS = 3000  # SIFT points per frame
 MAX_SEED_PIXELS = 400_000  # larger frames are reduced to this size for the seeds
@@ -187,16 +188,23 @@ def proposal_odds(first, second, points, position, found, expected: ExpectedMoti
     """
     separation = nearest_other_proposal(position, found)
     odds = np.full(found.shape, np.inf)
-    first_patches, corner = patches(first, points), cornerness(first, points)
-    turned = np.eye(2) + expected.linear
-    for source in range(found.shape[1]):
-        k = np.flatnonzero(found[:, source])
-        there = position[k, source]
-        # The expected rotation and scale may be wrong, so the patch is also compared without them.
-        correlation = (first_patches[k] * patches(second, there)).sum(axis=1)
-        correlation = np.maximum(correlation, (first_patches[k] * patches(second, there, linear=turned[k])).sum(axis=1))
-        deviation = expected.deviation(there - points[k], k)
-        odds[k, source] = log_odds(deviation, separation[k, source], np.maximum(1 - correlation, 0), corner[k])
+    corner, turned = cornerness(first, points), np.eye(2) + expected.linear
+    count, threads = len(points), min(thread_count(), 1 + len(points) // MIN_POINTS_PER_THREAD)
+
+    def rate(thread):
+        part = slice(count * thread // threads, count * (thread + 1) // threads)
+        first_patches = patches(first, points[part])
+        for source in range(found.shape[1]):
+            k = np.flatnonzero(found[part, source])
+            one, k = first_patches[k], k + part.start
+            there = position[k, source]
+            # The expected rotation and scale may be wrong, so the patch is also compared without them.
+            correlation = (one * patches(second, there)).sum(axis=1)
+            correlation = np.maximum(correlation, (one * patches(second, there, linear=turned[k])).sum(axis=1))
+            deviation = expected.deviation(there - points[k], k)
+            odds[k, source] = log_odds(deviation, separation[k, source], np.maximum(1 - correlation, 0), corner[k])
+
+    run_threads(rate, threads)
     return odds
 
 

@@ -41,7 +41,7 @@ def graph_max_flow(
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
     device : {"auto", "cpu", "cuda"}
         "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
-        is impossible; "lock_free", the default there, and "waves" are the methods that run on it.
+        is impossible; "lock_free", the default there, and "waves" (experimental) run on it.
     **parameters
         Parameters of the named method; `ibfs` has none.
 

@@ -1,7 +1,5 @@
 """Lock-free push-relabel on a sparse graph, on a GPU: Hong's algorithm, Łupińska, algorithm 4.5.
 
-Tested on a GPU, but no times have been measured yet: `python -m benchmarks graphs --device cuda` measures them.
-
 Returns the nodes that can still reach the sink once no excess can.  As gridcut/papers/lock_free_cuda.py, for arcs in
 lists: there is one thread per node, and only this thread pushes from the node and relabels it.  Threads never wait for
 one another.  A node pushes to its *lowest* residual neighbours, and is relabeled only if these are not lower, so using

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.flow.fill import INFINITY, _nearest_matches, fill_flow, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, _nearest_matches, adjacency_kernel, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 
@@ -105,6 +105,39 @@ def true_between(graph, a, b):
     from scipy.sparse.csgraph import dijkstra
 
     return dijkstra(graph, directed=False, indices=a)[b]
+
+
+@pytest.mark.parametrize(("count", "neighbours"), [(60, 8), (60, 60), (3, 2), (1, 1)])
+def test_nearest_matches_are_those_of_dijkstra(count, neighbours):
+    """Cells of many sides, of which each pair of adjacent ones is one edge, of the shortest path across its sides."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    rng = np.random.default_rng(count)
+    step = rng.uniform(0.5, 2.0, (30, 40)).astype(np.float32)
+    distance = np.full(step.shape, INFINITY, np.float32)
+    cell = np.zeros(step.shape, np.int32)
+    places = rng.choice(step.size, count, replace=False)
+    distance.flat[places], cell.flat[places] = 0, np.arange(count)
+    for direction in (1, -1, 1, -1):
+        sweep_kernel(step, direction, distance, cell)
+
+    shortest = {}
+    for here, there in ((np.s_[:-1], np.s_[1:]), (np.s_[:, :-1], np.s_[:, 1:])):
+        paths = distance[here] + distance[there] + np.float32(0.5) * (step[here] + step[there])
+        for a, b, path in zip(cell[here].flat, cell[there].flat, paths.flat, strict=True):
+            if a != b:
+                for edge in ((a, b), (b, a)):
+                    shortest[edge] = min(path, shortest.get(edge, np.inf))
+    start, target, length = adjacency_kernel(step, distance, cell, count)
+    source = np.repeat(np.arange(count), np.diff(start))
+    assert dict(zip(zip(source, target, strict=True), length, strict=True)) == shortest
+
+    true = dijkstra(csr_matrix((length, target, start), shape=(count, count)))
+    index, found = _nearest_matches(step, distance, cell, count, neighbours)
+    np.testing.assert_allclose(found, np.sort(true, axis=1)[:, :neighbours], rtol=1e-5)
+    np.testing.assert_allclose(found, np.take_along_axis(true, index.astype(np.int64), axis=1), rtol=1e-5)
+    assert all(len(set(row)) == neighbours for row in index.tolist())
 
 
 def test_edges_make_steps_long():

@@ -57,6 +57,24 @@ def test_descriptors_are_invariant_to_brightness_and_contrast():
     assert one.std() > 10
 
 
+def test_descriptors_are_normalised_histograms_of_16_cells():
+    import cv2
+
+    frame = np.random.default_rng(2).uniform(0, 255, (14, 19)).astype(np.float32)
+    slopes = [cv2.Scharr(frame, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1))]
+    maps = []
+    for angle in np.arange(8) * np.pi / 4:
+        response = np.cos(angle) * slopes[0] + np.sin(angle) * slopes[1]
+        maps.append(cv2.GaussianBlur(np.maximum(response, 0).astype(np.float32), (0, 0), 1.0))
+    found = _described(frame)
+    assert found.shape == (14, 19, 128)
+    for y, x in ((0, 0), (7, 9), (13, 18), (2, 17)):
+        rows, columns = (np.clip(c + np.arange(-4, 8, 3), 0, n - 1) for c, n in ((y, 14), (x, 19)))
+        cells = np.array([[[plane[row, column] for plane in maps] for column in columns] for row in rows]).ravel()
+        expected = np.minimum(512 * cells / np.sqrt(1 + (cells**2).sum()), 255)
+        assert np.abs(found[y, x] - expected).max() < 1.001
+
+
 def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
     level = level_of(disc_pair)
     found = hidden_pixels(disc_pair.flow, owners(level, disc_pair.flow))

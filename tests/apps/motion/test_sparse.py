@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from apps.common.command import limited_threads
 from apps.common.images import InputError
+from apps.motion import sparse
 from apps.motion.agreement import LocalMotion, agrees_with_neighbours
 from apps.motion.linking import LINKERS
 from apps.motion.odds import log_odds, nearest_other_proposal
@@ -232,3 +234,14 @@ def test_the_nearest_other_proposal():
     separation = nearest_other_proposal(position, found)
     assert separation[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
     assert np.isinf(separation[1]).all()
+
+
+def test_odds_do_not_depend_on_the_threads(smooth_pair, monkeypatch):
+    monkeypatch.setattr(sparse, "MIN_POINTS_PER_THREAD", 16)
+    found = []
+    for threads in (1, 2):
+        with limited_threads(threads):
+            found.append(match_stages(smooth_pair.first, smooth_pair.second))
+    assert np.isfinite(found[0].odds).sum() > 500
+    np.testing.assert_array_equal(found[0].odds, found[1].odds)
+    np.testing.assert_array_equal(found[0].matches.second, found[1].matches.second)
