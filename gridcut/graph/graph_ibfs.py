@@ -1,8 +1,8 @@
-"""Method "ibfs" on graphs, the default: pushes to neighbours, then one incremental breadth-first search.
+"""Method "ibfs" on graphs, the default: reductions, pushes to neighbours, then one incremental breadth-first search.
 
 `solve` changes the residual graph in place to one without a path from excess to a deficit, and returns the nodes that
 can still reach a deficit, and stats.  `GraphMemory` does the same after changes, starting from the forests of the last
-solve.  Kernels: graph_search.py, graph_forest.py, graph_warm.py.
+solve, and without reductions.  Kernels: graph_reduction.py, graph_search.py, graph_forest.py, graph_warm.py.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 """
@@ -10,6 +10,7 @@ solve.  Kernels: graph_search.py, graph_forest.py, graph_warm.py.
 import numpy as np
 
 from gridcut.graph.graph_forest import make_graph_forest, make_graph_work
+from gridcut.graph.graph_reduction import reduce_graph, restore_graph
 from gridcut.graph.graph_search import BOTH, SINK, search_nodes
 from gridcut.graph.graph_warm import grow_active_nodes, reroot_nodes
 from gridcut.graph.residual_graph import ResidualGraph
@@ -21,8 +22,12 @@ MAX_REPAIR = 3.0  # repaired nodes per node above which a re-solve discards the 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     """Find a maximum flow; see the module."""
     forest, work = make_graph_forest(graph.nodes, graph.first.dtype), make_graph_work(graph.nodes, graph.first.dtype)
+    reduction = reduce_graph(graph)
     _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, graph.first, graph.arcs, graph.excess, forest, work)
-    return forest.label < 0, {"augmentations": augmentations, "repaired": repaired}
+    is_sink = forest.label < 0
+    if reduction is not None:
+        restore_graph(graph, reduction, is_sink)
+    return is_sink, {"augmentations": augmentations, "repaired": repaired}
 
 
 class GraphMemory:

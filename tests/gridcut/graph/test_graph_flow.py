@@ -244,7 +244,7 @@ def test_floats_of_too_different_sizes_are_rejected_or_exact():
 
 
 def test_a_long_path():
-    """Depths beyond the first buffers, and one augmenting path through every node."""
+    """Flow through every node, in a graph that is solved from its leaves."""
     n = 20_000
     nodes = np.arange(n - 1)
     graph = scipy.sparse.coo_array((np.full(n - 1, 5), (nodes, nodes + 1)), shape=(n, n))
