@@ -14,7 +14,7 @@ from gridcut.device import kernel
 from gridcut.device.sparse import check_compressed
 from gridcut.graph.graph_problem import GraphProblem, lists_of
 from gridcut.graph.graph_value import float_cut, integer_cut
-from gridcut.graph.residual_graph import ResidualGraph
+from gridcut.graph.residual_graph import ResidualGraph, find_arc
 
 
 @kernel
@@ -47,16 +47,10 @@ def capacities_kernel(indptr, indices, capacity, scale, first, arcs, total):
             v = indices[i]
             if v == u:
                 continue
-            low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
-            while low < high:
-                middle = (low + high) >> 1
-                if arcs[4 * middle] < v:
-                    low = middle + 1
-                else:
-                    high = middle
-            if 4 * low == first[u + 1] or arcs[4 * low] != v:
+            a = find_arc(first, arcs, u, v)
+            if a == first[u + 1] or arcs[a] != v:
                 return i
-            total[low] += units(capacity[i], scale)
+            total[a >> 2] += units(capacity[i], scale)
     return -1
 
 

@@ -31,7 +31,7 @@ from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_funct
 from gridcut.device.launch import launch, most_blocks
 from gridcut.device.sparse import check_compressed
 from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
-from gridcut.graph.residual_graph import ResidualGraph, load_graph
+from gridcut.graph.residual_graph import ResidualGraph, find_arc, load_graph
 from gridcut.papers.global_relabel_cuda import blocks_of
 from gridcut.papers.graph_global_relabel_cuda import MAX_ARCS, MAX_NODES, GraphOnDevice
 from gridcut.papers.graph_lock_free import copy_reverse_residuals
@@ -342,14 +342,7 @@ def apply_flow(indptr, indices, capacity, row, residual, first, arcs):
             flow = np.int64(capacity[i]) - np.int64(residual[row[u] + (i - indptr[u])])
             if v == u or flow == 0:
                 continue
-            low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
-            while low < high:
-                middle = (low + high) >> 1
-                if arcs[4 * middle] < v:
-                    low = middle + 1
-                else:
-                    high = middle
-            a = 4 * low
+            a = find_arc(first, arcs, u, v)
             b = arcs[a + 1]
             arcs[a + 2] -= flow
             arcs[b + 3] -= flow

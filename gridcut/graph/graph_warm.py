@@ -27,6 +27,7 @@ from gridcut.graph.graph_forest import (
     depth_of,
     repair_forest,
 )
+from gridcut.graph.residual_graph import find_arc
 
 
 @kernel
@@ -56,14 +57,7 @@ def change_capacities(indptr, indices, capacity, old_capacity, scale, first, arc
                 continue
             v = indices[i]
             change = units(capacity[i], scale) - units(old_capacity[i], scale)
-            low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
-            while low < high:
-                middle = (low + high) >> 1
-                if arcs[4 * middle] < v:
-                    low = middle + 1
-                else:
-                    high = middle
-            a = 4 * low
+            a = find_arc(first, arcs, u, v)
             b = np.int64(arcs[a + 1])
             out = np.int64(arcs[a + 2]) + change
             back = np.int64(arcs[a + 3])

@@ -87,6 +87,19 @@ def largest_incident_sum(indptr, indices, capacity, limit, factor, total):
 
 
 @inlined_kernel
+def find_arc(first, arcs, u, v):
+    """The arc from u to v; if there is none, the first arc of u to a larger node, or its end."""
+    low, high = np.int64(first[u]) >> 2, np.int64(first[u + 1]) >> 2
+    while low < high:
+        middle = (low + high) >> 1
+        if arcs[4 * middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    return 4 * low
+
+
+@inlined_kernel
 def saturated_sum(a, b):
     """The sum of two integers that are not negative, at most INT64_MAX."""
     total = a + b
