@@ -28,7 +28,7 @@ from benchmarks.table import geometric_mean
 
 TITLE = "Azad, Buluç, Pothen 2015, repeated"
 FIVE = {"SS-DFS": "ss_dfs", "SS-BFS": "ss_bfs", "PF": "pothen_fan", "MS-BFS": "ms_bfs", "HK": "hopcroft_karp"}
-PLAIN_BFS = {"direction_optimising": False}  # the MS-BFS of Fig. 1
+PLAIN_BFS = {"direction_optimising": False, "threads": 1}  # the MS-BFS of Fig. 1
 THREE = {"MS-BFS-Graft": "ms_bfs_graft", "PF": "pothen_fan", "PR": "push_relabel"}
 STEPS = {
     "MS-BFS": {"grafting": False, "direction_optimising": False},
