@@ -38,11 +38,8 @@ UNSEALED = {
     "matching-cuda-paper",
     "matching-cuda-permuted",
     "matching-small",
-    "matching-steps",
     "out-of-core-cpu",
     "scale-cpu",
-    "superpixels-cpu",
-    "volume-cpu",
 }
 
 
