@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from apps.common.errors import InputError, is_closed
+from apps.common.errors import InputError, is_closed, write_output
 from apps.common.number_lists import joined
 
 # Options that name an output file, and its suffix.
@@ -174,8 +174,7 @@ def write_json(target: str, content) -> None:
     elif is_closed("stdout"):
         raise InputError("--json: standard output is closed; name a file, as in --json report.json")
     else:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        write_output(text)
 
 
 def finite(value):

@@ -73,9 +73,20 @@ def finish(name: str, call, *arguments) -> int:
     """Return the exit status of `call(*arguments)`; an error is printed as one line that starts with `name`."""
     _open_streams()
     try:
+        return _finish(name, call, *arguments)
+    finally:
+        try:
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the reader of the messages has exited
+            _abandon(sys.stderr)
+
+
+def _finish(name: str, call, *arguments) -> int:
+    """As `finish`, without what concerns standard error."""
+    try:
         status = call(*arguments)
     except BrokenPipeError:  # the reader of the output has exited
-        _abandon_output()
+        _abandon(sys.stdout)
         return SOME_FAILED
     except KeyboardInterrupt:
         print_error(f"{name}: stopped")
@@ -100,14 +111,29 @@ def one_line(text: str) -> str:
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines on standard output; a reader that has exited, such as head, does not stop the work."""
+    """Print lines on standard output; a reader that has exited, such as head, does not stop the work.
+
+    Raises OutputError if the lines cannot be written for another reason.
+    """
+    with contextlib.suppress(BrokenPipeError):
+        write_output("".join(f"{line}\n" for line in lines))
+
+
+def write_output(text: str) -> None:
+    """Write to standard output.
+
+    Raises BrokenPipeError if the reader has exited, OutputError if the text cannot be written for another reason.
+    """
+    if sys.stdout is None:
+        return
     try:
-        for line in lines:
-            print(line)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _abandon_output()
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        _abandon(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(_unwritable(error), SOME_FAILED) from error
 
 
 def is_closed(stream: str) -> bool:
@@ -175,21 +201,25 @@ def _flush(name: str) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_output()
+        _abandon(sys.stdout)
     except OSError as error:
-        _abandon_output()
-        print_error(f"{name}: cannot write to standard output ({error.strerror})")
+        _abandon(sys.stdout)
+        print_error(f"{name}: {_unwritable(error)}")
         return SOME_FAILED
     except ValueError:  # closed in the meantime
         pass
     return 0
 
 
-def _abandon_output() -> None:
-    """Redirect buffered output to the null device, so that the interpreter can flush it at exit."""
+def _unwritable(error: OSError) -> str:
+    return f"cannot write to standard output ({error.strerror})"
+
+
+def _abandon(stream) -> None:
+    """Redirect the buffered output of a stream to the null device, so that the interpreter can flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         try:
-            os.dup2(nothing, sys.stdout.fileno())
+            os.dup2(nothing, stream.fileno())
         finally:
             os.close(nothing)

@@ -17,7 +17,8 @@ from apps.denoise import denoise_command as denoise
 from gridcut.device import CertificateError
 
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+ENVIRONMENT["PYTHONPATH"] = str(ROOT)
 
 
 @pytest.fixture
@@ -123,17 +124,18 @@ def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
         assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"
 
 
-def test_json_to_a_closed_or_full_standard_output(photos):
-    done = shell("cutmatch info --json >&-")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_json_to_a_closed_or_full_standard_output(photos, unbuffered):
+    done = shell("cutmatch info --json >&-", PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 2
     assert done.stderr.decode() == (
         "cutmatch info: --json: standard output is closed; name a file, as in --json report.json\n"
     )
     for line in ("cutmatch info >/dev/full", "cutmatch info --json >/dev/full", "cutmatch --help >/dev/full"):
-        done = shell(line)
+        done = shell(line, PYTHONUNBUFFERED=unbuffered)
         assert done.returncode == 1
         assert done.stderr.decode().count("\n") == 1
-        assert "No space left on device" in done.stderr.decode()
+        assert "cannot write to standard output (No space left on device)" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -145,11 +147,14 @@ def test_json_to_a_closed_or_full_standard_output(photos):
         ("cutmatch denoise p/a.png --quiet | true", 0),
         ("cutmatch denoise p --json r.json | true", 1),
         ("cutmatch nothing 2>&1 | true", 2),
+        ("cutmatch denoise --nothing 2>&1 | true", 2),
+        ("cutmatch denoise nothing.png 2>&1 | true", 2),
     ],
 )
-def test_a_reader_that_has_exited(photos, line, status):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_exited(photos, line, status, unbuffered):
     """Nothing is printed; the status is that of the work, which is finished."""
-    done = shell(line)
+    done = shell(line, PYTHONUNBUFFERED=unbuffered)
     assert done.stderr == b"" or b"c.png: image: " in done.stderr
     assert b"Broken" not in done.stderr
     assert b"Traceback" not in done.stderr

@@ -40,6 +40,8 @@ def box(tmp_path):
 
     def run(code=CODE, **environment):
         environment.setdefault("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+        # Bytecode is kept for a file of the same size and second, so an edit within a second might not be seen.
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code).format(path=str(tmp_path))],
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
