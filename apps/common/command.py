@@ -28,6 +28,10 @@ class _Parser(argparse.ArgumentParser):
             message += f" (a value that starts with - is written {option}=-...)"
         super().error(message)
 
+    def _print_message(self, message, file=None):
+        with contextlib.suppress(BrokenPipeError):  # a reader that has exited; newer versions of Python ignore it too
+            super()._print_message(message, file)
+
 
 def parser(name: str, text: str) -> argparse.ArgumentParser:
     """Parser of "cutmatch NAME" whose help starts with `text`, the module's docstring."""

@@ -73,17 +73,6 @@ def finish(name: str, call, *arguments) -> int:
     """Return the exit status of `call(*arguments)`; an error is printed as one line that starts with `name`."""
     _open_streams()
     try:
-        return _finish(name, call, *arguments)
-    finally:
-        try:
-            sys.stderr.flush()
-        except (OSError, ValueError):  # the reader of the messages has exited
-            _abandon(sys.stderr)
-
-
-def _finish(name: str, call, *arguments) -> int:
-    """As `finish`, without what concerns standard error."""
-    try:
         status = call(*arguments)
     except BrokenPipeError:  # the reader of the output has exited
         _abandon(sys.stdout)
@@ -96,6 +85,8 @@ def _finish(name: str, call, *arguments) -> int:
         raise
     except Exception as error:
         status = _report(name, error)
+    finally:
+        _flush_messages()
     return _flush(name) or status
 
 
@@ -209,6 +200,14 @@ def _flush(name: str) -> int:
     except ValueError:  # closed in the meantime
         pass
     return 0
+
+
+def _flush_messages() -> None:
+    """Flush standard error; a reader that has exited does not change the status."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _abandon(sys.stderr)
 
 
 def _unwritable(error: OSError) -> str:
