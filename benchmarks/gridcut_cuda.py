@@ -28,7 +28,7 @@ from benchmarks import gridcut as on_cpu
 from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.table import geometric_mean, markdown
+from benchmarks.table import geometric_mean, markdown, save
 from benchmarks.timing import in_fresh_process, rounds
 
 DEVICE = "cuda"
@@ -56,7 +56,7 @@ def main(argv):
         return 2
     parts = []
     if names:
-        parts.append(cold_table(names, options))
+        parts.append(cold_table(names, options, report))
     if options.batch:
         parts.append(batch_table(options))
     if options.warm:
@@ -65,7 +65,7 @@ def main(argv):
     return command.finish(report, "\n\n".join(parts), options.save)
 
 
-def cold_table(names, options):
+def cold_table(names, options, report):
     rows, ratios = [], {}
     known = Known(options.values)
     for name in names:
@@ -78,9 +78,17 @@ def cold_table(names, options):
             if ratio is not None:
                 ratios[name, method] = ratio
             print(" ".join(row), flush=True)
+        text = cold_text(rows, ratios, options.method)
+        if options.save:  # after each instance, since the next one may take very long
+            save(options.save, f"{report}\n{text}")
+    return text
+
+
+def cold_text(rows, ratios, methods):
+    """The table of the rows so far, and their means."""
     lines = [markdown(COLUMNS, rows)]
     if any(ratios.values()):
-        lines += ["", summary(ratios, options.method)]
+        lines += ["", summary(ratios, methods)]
     lines += ["", f"CPU: {numba.config.NUMBA_NUM_THREADS} threads; more than {RARELY:g} s were timed once."]
     return "\n".join(lines)
 

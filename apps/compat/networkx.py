@@ -305,7 +305,7 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: str) -> tuple:
     capacities, total = _capacities(G, name)
     source, sink = np.zeros(n, capacities.dtype), np.zeros(n, capacities.dtype)
     source[G.index[s]] = sink[G.index[t]] = 2 * total + 1
-    cut = gridcut.graph_max_flow((G.indptr, G.indices, capacities, (n, n)), source, sink)
+    cut = gridcut.graph_max_flow((G.indptr, G.indices, capacities, (n, n)), source, sink, device="cpu")
     if cut.value > 1.5 * total + 0.5:  # twice that with an infinite path, else at most the sum
         raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
     return cut.value, cut.labels, cut, capacities

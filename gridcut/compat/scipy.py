@@ -86,7 +86,7 @@ def maximum_flow(
     terminals = np.zeros((2, n), np.int64)
     terminals[0, source] = terminals[1, sink] = int(graph.data.sum()) + 1
     lists = (graph.indptr, graph.indices, graph.data, (n, n))
-    cut = graph_max_flow(lists, *terminals)
+    cut = graph_max_flow(lists, *terminals, device="cpu")  # its flow is needed on the host
     _, along = _completed(lists, cut, source, sink)
     matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
     return MaximumFlowResult(int(cut.value), matrix)
@@ -124,7 +124,7 @@ def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.
     if (excess > 0).any():
         home = np.zeros(n, excess.dtype)
         home[source] = 2 * excess.sum() + 1
-        back = graph_max_flow(residual, np.maximum(excess, 0), home)
+        back = graph_max_flow(residual, np.maximum(excess, 0), home, device="cpu")
         before = residual.data if back.bound is None else np.minimum(residual.data, back.bound)
         along += before - back.residual().data
     return position, scipy.sparse.csr_array((along, residual.indices, residual.indptr), shape=(n, n))

@@ -33,7 +33,7 @@ from gridcut.cuda.pixel_kernels import (
     grid_for,
     terminals_kernel,
 )
-from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload
+from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload, upload_all
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import TileLayout, make_tile_layout
 
@@ -182,9 +182,17 @@ class CapacityArrays:
 
     def upload(self) -> None:
         """Copy all host arrays to the GPU, if there is memory for them."""
-        if self._keep:
-            for row in self._of_row:
-                self.data(row)
+        if not self._keep:
+            return
+        rows = {}  # the first row that reads each array; an undirected edge serves two arcs
+        for row, array in self._of_row.items():
+            if row not in self._copies and not isinstance(array, DeviceArray):
+                rows.setdefault(id(array), row)
+        copies = upload_all([self._of_row[row] for row in rows.values()]) if rows else []
+        for row, copy in zip(rows.values(), copies, strict=True):
+            self._copies[row] = copy.view(np.uint8) if row == MASK else copy
+        for row in self._of_row:
+            self.data(row)
 
     def given_rows(self) -> list[int]:
         """Rows of the arrays passed by the caller, without arcs that read the array of their opposite."""

@@ -89,7 +89,7 @@ def wrap_device_array(name: str, value) -> DeviceArray:
 def return_as(array, library: str | None):
     """Convert our own array on the GPU to one of the caller's library; None: copy it to the host."""
     if library is None:
-        return array.copy_to_host()
+        return download(array.reshape((array.size,))).reshape(array.shape)
     if library == "torch":
         return import_module("torch").as_tensor(array, device="cuda")
     if library == "cupy":
@@ -168,18 +168,29 @@ def clear(array) -> None:
 
 def upload(array: np.ndarray):
     """A copy on the GPU, flat."""
-    array = np.ascontiguousarray(array).reshape(-1)
-    (copy,) = allocate((array.size, array.dtype))
-    overwrite(copy, array)
+    (copy,) = upload_all([array])
     return copy
+
+
+def upload_all(arrays: list[np.ndarray]) -> list:
+    """Copies on the GPU, flat; large arrays take less time together than one by one."""
+    arrays = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
+    copies = [allocate((array.size, array.dtype))[0] for array in arrays]
+    _copy_in([(array, copy) for array, copy in zip(arrays, copies, strict=True) if array.size])
+    return copies
 
 
 def overwrite(there, array: np.ndarray) -> None:
     """Copy a host array into one of our own on the GPU; both flat, with the same length and dtype."""
+    _copy_in([(array, there)])
+
+
+def _copy_in(copies: list) -> None:
     if _numba()[1]:
-        there.copy_to_device(array)
+        for array, there in copies:
+            there.copy_to_device(array)
     else:
-        _memory().copy_in(array, there)
+        _memory().copy_in(copies)
 
 
 def download(array) -> np.ndarray:

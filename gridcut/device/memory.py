@@ -14,13 +14,18 @@ from functools import cache, cached_property, partial
 import numpy as np
 from cuda.bindings import driver
 
+from gridcut.device import staging
 from gridcut.device.cuda import cuda
 from gridcut.device.pool import Pool
+from gridcut.device.threads import thread_count
 
 KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
+STAGED_BYTES = 16 << 20  # the driver copies less at once
+MIN_STAGING_THREADS = 4  # with fewer threads the driver is as fast
 
 _numba_driver = cuda.cudadrv.driver
 _lock = threading.Lock()
+_pinned_lock = threading.Lock()
 _pools = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
 
 
@@ -176,15 +181,57 @@ def clear(array) -> None:
     check(driver.cuMemsetD8Async(address_of(array), 0, array.size * array.dtype.itemsize, 0))
 
 
-def copy_in(host: np.ndarray, array) -> None:
-    """Copy a contiguous host array to the GPU."""
-    check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
+def copy_in(copies) -> None:
+    """Copy contiguous host arrays to the GPU, given as pairs (host array, array on the GPU)."""
+    pinned = _staging(sum(host.nbytes for host, _ in copies))
+    if pinned is None:
+        for host, array in copies:
+            check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
+        return
+    with _pinned_lock:
+        staging.copy_in([(_bytes_of(host), address_of(array)) for host, array in copies], pinned, _start_copy_in)
 
 
 def copy_out(array) -> np.ndarray:
     host = np.empty(array.size, array.dtype)
-    check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))
+    pinned = _staging(host.nbytes)
+    if pinned is None:
+        check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))
+        return host
+    with _pinned_lock:
+        staging.copy_out([(_bytes_of(host), address_of(array))], pinned, _start_copy_out)
     return host
+
+
+def _bytes_of(host: np.ndarray) -> np.ndarray:
+    """The memory of a contiguous array, always as writable, so that one version of the copying kernel is compiled."""
+    return _bytes_at(host.ctypes.data, host.nbytes)
+
+
+def _bytes_at(address: int, size: int) -> np.ndarray:
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
+
+
+def _start_copy_in(address: int, buffer: np.ndarray) -> "Event":
+    check(driver.cuMemcpyHtoDAsync(address, buffer.ctypes.data, buffer.size, 0))
+    return Event()
+
+
+def _start_copy_out(buffer: np.ndarray, address: int) -> "Event":
+    check(driver.cuMemcpyDtoHAsync(buffer.ctypes.data, address, buffer.size, 0))
+    return Event()
+
+
+def _staging(size: int) -> np.ndarray | None:
+    """Pinned memory for copies of so many bytes; None if the driver should copy."""
+    return _pinned_memory() if size >= STAGED_BYTES and thread_count() >= MIN_STAGING_THREADS else None
+
+
+@cache
+def _pinned_memory() -> np.ndarray | None:
+    """Pinned memory, kept until the process ends; None if there is none."""
+    error, address = driver.cuMemHostAlloc(staging.PINNED_BYTES, driver.CU_MEMHOSTALLOC_PORTABLE)
+    return None if error else _bytes_at(int(address), staging.PINNED_BYTES)
 
 
 def address_of(array) -> int:
@@ -217,9 +264,13 @@ class Event:
         self._event = check(driver.cuEventCreate(0))
         check(driver.cuEventRecord(self._event, 0))
 
+    def wait(self) -> None:
+        """Wait until the GPU has finished all work enqueued before this event."""
+        check(driver.cuEventSynchronize(self._event))
+
     def until(self, later: "Event") -> float:
         """Wait for a later event; seconds on the GPU between the two."""
-        check(driver.cuEventSynchronize(later._event))
+        later.wait()
         return check(driver.cuEventElapsedTime(self._event, later._event)) / 1000
 
     def __del__(self):

@@ -40,8 +40,9 @@ def graph_max_flow(
     method : str
         "auto", the fastest method, or one of `gridcut.graph.graph_methods.METHODS`.
     device : {"auto", "cpu", "cuda"}
-        "auto" is the CPU, where "auto" is the method "ibfs".  "cuda" uses an NVIDIA GPU, or raises RuntimeError if that
-        is impossible; "lock_free", the default there, and "waves" (experimental) run on it.
+        "auto" uses an NVIDIA GPU, if there is one, for graphs of integers with a million entries or more, and for
+        methods that run on nothing else; otherwise the CPU.  "cuda" uses a GPU, or raises RuntimeError if that is
+        impossible.  The method "auto" is "ibfs" on the CPU and "waves" on a GPU, where also "lock_free" runs.
     **parameters
         Parameters of the named method; `ibfs` has none.
 
@@ -99,7 +100,7 @@ def graph_max_flow(
         problem, nodes = networkx_problem(graph, source, sink)
     else:
         problem = check_graph_problem(graph, source, sink)
-    ran_on, name = graph_methods.choose(device, method, parameters)
+    ran_on, name = graph_methods.choose(device, method, parameters, problem)
     return cut_of_graph(problem, nodes, ran_on, name, parameters, start)
 
 

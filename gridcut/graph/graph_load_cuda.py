@@ -26,7 +26,7 @@ from numba import int32, int64, uint8
 from gridcut.core.certificate import CertificateError, made_again
 from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.device import kernel
-from gridcut.device.arrays import allocate, download, upload
+from gridcut.device.arrays import allocate, download, upload, upload_all
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from gridcut.device.launch import launch, most_blocks
 from gridcut.device.sparse import check_compressed
@@ -241,9 +241,7 @@ def fits_device(problem: GraphProblem) -> bool:
 def load_on_device(problem: GraphProblem, lists: Lists) -> LoadedGraph:
     """The residual graph of a problem without flow; raises ValueError as `load_graph`."""
     nodes, entries = problem.nodes, problem.entries
-    row = _uploaded(lists.indptr, np.int32)
-    indices = _uploaded(lists.indices, np.int32)
-    capacity, source, sink = (_uploaded(values, np.int64) for values in (lists.capacity, lists.source, lists.sink))
+    row, indices, capacity, source, sink = _uploaded(lists)
     found, largest = upload(np.zeros(FLAGS, np.int32)), upload(np.zeros(1, np.int64))
     for values in (capacity, source, sink):
         _launch(negative_kernel, values.size, values, found)
@@ -350,12 +348,13 @@ def apply_flow(indptr, indices, capacity, row, residual, first, arcs):
             arcs[b + 2] += flow
 
 
-def _uploaded(values: np.ndarray, dtype):
-    """A copy of a host array on the GPU, as another type; transferred as int32 or int64."""
-    if values.dtype not in (np.int32, np.int64):
-        values = values.astype(np.int32)
-    copy = upload(values)
-    return copy if values.dtype == dtype else _converted(copy, dtype)
+def _uploaded(lists: Lists) -> list:
+    """Copies of indptr and indices on the GPU as int32, and of the capacities as int64."""
+    given = [lists.indptr, lists.indices, lists.capacity, lists.source, lists.sink]
+    # All are transferred as int32 or int64.
+    copies = upload_all([a if a.dtype in (np.int32, np.int64) else a.astype(np.int32) for a in given])
+    dtypes = [np.int32, np.int32, np.int64, np.int64, np.int64]
+    return [a if a.dtype == dtype else _converted(a, dtype) for a, dtype in zip(copies, dtypes, strict=True)]
 
 
 def _converted(values, dtype):

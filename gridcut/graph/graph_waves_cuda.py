@@ -1,7 +1,5 @@
 """Waves on layered networks: maximum flow on a sparse graph, on a GPU.
 
-Experimental: the kernels have run in numba's simulator only.
-
 Returns the nodes that can still reach the sink once no excess can.  A phase is one launch with two parts.  A
 breadth-first search backwards from the deficits sets the height of a node to its distance.  A wave then takes the
 levels from the farthest one with excess to the nearest.  Every node of a level pushes its excess along residual arcs to

@@ -122,7 +122,8 @@ def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, 
         enough = np.zeros((2, n + 2), capacity.dtype)
         enough[0, n] = enough[1, n + 1] = 2 * finite.sum() + 1
         lists = indptr, indices, finite, (n + 2, n + 2)
-        residual = capacity - flow_of_cut(lists, graph_max_flow(lists, *enough), n, n + 1)
+        cut = graph_max_flow(lists, *enough, device="cpu")
+        residual = capacity - flow_of_cut(lists, cut, n, n + 1)
     graph = import_module("networkx").DiGraph()
     graph.add_nodes_from((node, {"segment": int(label)}) for node, label in enumerate(labels))
     graph.add_nodes_from("st")

@@ -82,10 +82,27 @@ def test_fallback_is_exact(graphs, monkeypatch):
 @pytest.mark.sim
 def test_the_default_on_a_gpu(graphs):
     problem = graphs.random_problem(8)
-    cut = gridcut.graph_max_flow(*problem, device="cuda", block=32)
+    cut = gridcut.graph_max_flow(*problem, device="cuda")
     cut.check()
-    assert (cut.method, cut.device, cut.value) == ("lock_free", "cuda", graphs.oracle(*problem)[0])
-    assert gridcut.graph_max_flow(*problem).device == "cpu"
+    assert (cut.method, cut.device, cut.value) == ("waves", "cuda", graphs.oracle(*problem)[0])
+
+
+@pytest.mark.sim
+def test_a_gpu_is_used_for_large_graphs_of_integers(graphs, monkeypatch):
+    from gridcut.graph import graph_methods
+
+    graph, source, sink = graphs.random_problem(8)
+    graph = graph.tocsr()
+    assert gridcut.graph_max_flow(graph, source, sink).device == "cpu"
+    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", graph.nnz)
+    cut = gridcut.graph_max_flow(graph, source, sink)
+    cut.check()
+    assert (cut.method, cut.device) == ("waves", "cuda")
+    assert gridcut.graph_max_flow(graph, source + 0.5, sink).device == "cpu"
+    assert gridcut.graph_max_flow(graph, source, sink, method="push_relabel").device == "cpu"
+    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", graph.nnz + 1)
+    assert gridcut.graph_max_flow(graph, source, sink).device == "cpu"
+    assert gridcut.graph_max_flow(graph, source, sink, method="waves").device == "cuda"
 
 
 @pytest.mark.sim
