@@ -5,7 +5,8 @@ from .core.matching import CertificateError, Matching
 from .decomposition.block_triangular import BlockTriangular, dulmage_mendelsohn
 from .decomposition.bottleneck_matching import Bottleneck, bottleneck
 from .files import read_graph
-from .general.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+from .general.coarse_graph import CoarseGraph, Hierarchy
+from .general.coarsening import coarsen, hierarchy
 from .general.greedy_matching import GreedyMatching, greedy
 from .solving import maximum, structural_rank
 

@@ -10,7 +10,7 @@ A part is coarsened in a fraction of the memory of the graph, and several parts 
 
 import numpy as np
 
-from matching.general.coarsening import CoarseGraph, Hierarchy
+from matching.general.coarse_graph import CoarseGraph, Hierarchy
 
 NO_MERGES = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
 
