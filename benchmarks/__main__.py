@@ -19,6 +19,7 @@ NAMES = (
     "matching",
     "out_of_core",
     "papers",
+    "photographs",
     "scale",
     "segment",
     "small",
