@@ -66,8 +66,8 @@ def _serve(chosen) -> int:
 
 
 def _sources(chosen):
-    """The pictures that the arguments name."""
-    from apps.app.pictures import Source
+    """The images that the arguments name."""
+    from apps.app.images import Source
     from apps.common.outputs import check_regular_files
     from apps.common.stems import stem_of
     from apps.many.inputs import companion_of

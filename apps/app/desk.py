@@ -1,6 +1,6 @@
-"""The desk: the pictures of one run of the app, those that are open, and the tabs that show them.
+"""The desk: the images of one run of the app, those that are open, and the tabs that show them.
 
-Edits of a picture are applied by one thread, in the order in which they arrived; parts of a stroke that waited are
+Edits of an image are applied by one thread, in the order in which they arrived; parts of a stroke that waited are
 joined first.  After an edit the session goes on computing in a thread of its own; whenever its labels have changed, all
 tabs get them.  Session files are written behind the edits.
 """
@@ -11,10 +11,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from apps.app import MAX_TABS, MAX_UPLOADS, OPEN_PICTURES, saving
+from apps.app import MAX_OPEN_IMAGES, MAX_TABS, MAX_UPLOADS, saving
+from apps.app.images import Source, decoded_image
 from apps.app.messages import parse_action, parse_stroke
-from apps.app.open_picture import OpenPicture
-from apps.app.pictures import Source, decoded_picture
+from apps.app.open_image import OpenImage
 from apps.app.place import Place
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, print_error, reason_of
@@ -26,26 +26,26 @@ LABELS = 9  # offered by the page, one per number key
 
 
 class Desk:
-    """Pictures, tabs and the thread of edits.
+    """Images, tabs and the thread of edits.
 
-    sources   the pictures
+    sources   the images
     chosen    options of the command: out, overwrite, device
     """
 
     def __init__(self, sources: list[Source], chosen: Namespace):
         self.sources, self.chosen = sources, chosen
         self.tabs: list[Tab] = []
-        self._places: dict[int, Place] = {}  # the picture used last is the last
+        self._places: dict[int, Place] = {}  # the image used last is the last
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
         self.current = 0
         self._tasks: set[asyncio.Task] = set()
         self._states: list[str] = []
         self._loop: asyncio.AbstractEventLoop
 
-    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture:
-        """Read a picture; its session calls `changed` in a thread of its own."""
+    def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
+        """Read an image; its session calls `changed` in a thread of its own."""
         source = self.sources[item]
-        return OpenPicture.read(item, source, saving.SessionFile(self.chosen, source), self.chosen.device, changed)
+        return OpenImage.read(item, source, saving.SessionFile(self.chosen, source), self.chosen.device, changed)
 
     async def run(self, call: Callable):
         """The result of a function, called in the thread of edits."""
@@ -77,21 +77,21 @@ class Desk:
             place.leave(tab)
 
     def items(self) -> list[dict]:
-        """The pictures: name, and state of `saving.state_of`."""
+        """The images: name, and state of `saving.state_of`."""
         for source in self.sources[len(self._states) :]:
             self._states.append(saving.state_of(self.chosen, source))
         names = (source.path.name for source in self.sources)
         return [{"name": name, "state": state} for name, state in zip(names, self._states, strict=True)]
 
     def say_item_state(self, item: int) -> None:
-        """Send the list of pictures to all tabs, if the state of one has changed."""
+        """Send the list of images to all tabs, if the state of one has changed."""
         state = saving.state_of(self.chosen, self.sources[item])
         if item < len(self._states) and state != self._states[item]:
             self._states[item] = state
             self.say_all({"say": "items", "items": self.items()})
 
     def say_all(self, message: dict, item: int | None = None) -> None:
-        """Send a message to all tabs, or to those that show a picture."""
+        """Send a message to all tabs, or to those that show an image."""
         for tab in self.tabs:
             if item is None or tab.item == item:
                 tab.say(message)
@@ -103,7 +103,7 @@ class Desk:
         if isinstance(data, bytes):
             stroke = parse_stroke(data)
             place = self._place(tab, stroke.item)
-            place.edit(tab, OpenPicture.stroke, stroke)
+            place.edit(tab, OpenImage.stroke, stroke)
             return
         action = parse_action(data)
         if action["do"] == "open":
@@ -111,36 +111,36 @@ class Desk:
             return
         place = self._place(tab, action["item"])
         if action["do"] == "look":
-            self._look(tab, place.picture, action["axis"], action["index"])
+            self._look(tab, place.opened, action["axis"], action["index"])
         elif action["do"] == "save":
-            place.edit(tab, lambda picture: self._save(picture, action["kinds"]))
+            place.edit(tab, lambda opened: self._save(opened, action["kinds"]))
         elif action["do"] == "cancel":
             if place.drawing is tab:
-                place.edit(tab, lambda picture: picture.end_stroke(True))
+                place.edit(tab, lambda opened: opened.end_stroke(True))
         else:
-            place.edit(tab, lambda picture: picture.edit(action))
+            place.edit(tab, lambda opened: opened.edit(action))
 
     def _place(self, tab: Tab, item: int) -> Place:
-        """The place of the picture that a tab shows; InputError for another one."""
+        """The place of the image that a tab shows; InputError for another one."""
         place = self._places.get(item)
-        if place is None or tab.item != item or not place.opened.done():
+        if place is None or tab.item != item or not place.opening.done():
             raise InputError("this image is not open; open it first")
         return place
 
-    def _look(self, tab: Tab, picture: OpenPicture, axis: int, index: int) -> None:
-        shape = picture.picture.shape
-        legal = axis == -1 and index == 0 if not picture.is_volume else 0 <= axis <= 2 and 0 <= index < shape[axis]
+    def _look(self, tab: Tab, opened: OpenImage, axis: int, index: int) -> None:
+        shape = opened.image.shape
+        legal = axis == -1 and index == 0 if not opened.is_volume else 0 <= axis <= 2 and 0 <= index < shape[axis]
         if not legal:
             raise InputError(f"there is no slice {index} along axis {axis}")
         tab.look(axis, index)
 
-    def _save(self, picture: OpenPicture, kinds: list) -> None:
+    def _save(self, opened: OpenImage, kinds: list) -> None:
         """Save results; called in the thread of edits."""
-        picture.end_stroke(False)
-        picture.keep()
-        files = saving.save_results(self.chosen, picture.source, picture.picture, picture.session, kinds)
-        message = {"say": "saved", "item": picture.item, "files": [path.name for path in files]}
-        self._loop.call_soon_threadsafe(self.say_all, message, picture.item)
+        opened.end_stroke(False)
+        opened.keep()
+        files = saving.save_results(self.chosen, opened.source, opened.image, opened.session, kinds)
+        message = {"say": "saved", "item": opened.item, "files": [path.name for path in files]}
+        self._loop.call_soon_threadsafe(self.say_all, message, opened.item)
 
     def _start_task(self, work: Coroutine, tab: Tab | None = None) -> None:
         """Do work while further messages are received; its errors are sent to the tab."""
@@ -157,7 +157,7 @@ class Desk:
         task.add_done_callback(self._tasks.discard)
 
     def start(self) -> None:
-        """Read the first picture before a tab asks for it; called in the server's loop."""
+        """Read the first image before a tab asks for it; called in the server's loop."""
         self._loop = asyncio.get_running_loop()
         if self.sources:
             self._start_task(self.place(0))
@@ -167,18 +167,18 @@ class Desk:
             raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
         tab.forget(item)
         place = await self.place(item)
-        picture = await place.open()
+        opened = await place.open()
         if tab.item != item:
-            return  # another picture has been requested meanwhile
+            return  # another image has been requested meanwhile
         self.current = item
-        tab.say({"say": "document"} | picture.about("picture"))
+        tab.say({"say": "document"} | opened.about("image"))
         assert place.snapshot is not None
-        tab.show(picture, place.snapshot)
+        tab.show(opened, place.snapshot)
 
     async def place(self, item: int) -> Place:
-        """The place of a picture, which is opened if it is not; pictures that no tab shows make room for it."""
+        """The place of an image, which is opened if it is not; images that no tab shows make room for it."""
         place = self._places.pop(item, None)
-        failed = place is not None and place.opened.done() and place.opened.exception() is not None
+        failed = place is not None and place.opening.done() and place.opening.exception() is not None
         if place is None or failed:
             if place is not None:
                 await place.close()
@@ -187,14 +187,14 @@ class Desk:
             self._start_task(place.load())
         self._places[item] = place
         shown = {tab.item for tab in self.tabs}
-        unused = [one for one in self._places.values() if one.item not in shown and one.opened.done()]
-        for one in unused[: max(0, len(self._places) - OPEN_PICTURES)]:
+        unused = [one for one in self._places.values() if one.item not in shown and one.opening.done()]
+        for one in unused[: max(0, len(self._places) - MAX_OPEN_IMAGES)]:
             del self._places[one.item]
             await one.close()
         return place
 
-    async def picture(self, item: int) -> OpenPicture:
-        """An open picture; InputError if it is not open."""
+    async def opened(self, item: int) -> OpenImage:
+        """An open image; InputError if it is not open."""
         if item not in self._places:
             raise InputError("this image is not open; open it first")
         return await self._places[item].open()
@@ -202,14 +202,14 @@ class Desk:
     # Uploads
 
     def add(self, name: str, data: bytes) -> int:
-        """Add an uploaded picture; return its number.  InputError if it cannot be used."""
+        """Add an uploaded image; return its number.  InputError if it cannot be used."""
         if not is_plain_name(name) or not name.isprintable() or len(name) > 200:
             raise InputError("the name of the file cannot be used; rename it")
         if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
             raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
-        decoded_picture(data, repr(name))
+        decoded_image(data, repr(name))
         path, taken = Path(name), {source.name for source in self.sources}
-        stem, count = stem_of(path) or "picture", 1
+        stem, count = stem_of(path) or "image", 1
         unique = stem
         while unique in taken:
             count += 1
@@ -219,19 +219,19 @@ class Desk:
         return len(self.sources) - 1
 
     def start_from(self, item: int, data: bytes) -> None:
-        """Start a picture from an uploaded mask."""
+        """Start an image from an uploaded mask."""
         place = self._places.get(item)
-        if place is None or not place.opened.done() or place.picture.is_volume:
+        if place is None or not place.opening.done() or place.opened.is_volume:
             raise InputError("a start mask needs an open image")
-        decoded_picture(data, "the mask")
-        place.edit(None, lambda picture: self._start(picture, data))
+        decoded_image(data, "the mask")
+        place.edit(None, lambda opened: self._start(opened, data))
 
-    def _start(self, picture: OpenPicture, data: bytes) -> None:
-        picture.end_stroke(False)
+    def _start(self, opened: OpenImage, data: bytes) -> None:
+        opened.end_stroke(False)
         try:
-            picture.start_from(data, "the mask")
+            opened.start_from(data, "the mask")
         except InputError as error:
-            self._loop.call_soon_threadsafe(self.say_all, {"say": "error", "text": str(error)}, picture.item)
+            self._loop.call_soon_threadsafe(self.say_all, {"say": "error", "text": str(error)}, opened.item)
 
     async def close(self) -> None:
         """Write all session files."""

@@ -11,9 +11,9 @@ Server to page, binary:
     mask     u8 2, three bytes 0, u32 item, i32 axis, i32 index, u32 x, y, width, height, u32 runs, then u32 lengths
              of the runs and u16 labels of the runs, row by row in the rectangle
 
-`item` counts the pictures, `axis` is -1 for a picture and the axis of a slice of a volume, `index` the slice.  Points
-are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  A stroke that is not final is a preview of the one being
-drawn.
+`item` counts images and volumes, `axis` is -1 for an image and the axis of a slice of a volume, `index` the slice.
+Points are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  A stroke that is not final is a preview of the one
+being drawn.
 
 All else is JSON: {"do": ...} from the page, see ACTIONS; {"say": ...} from the server.
 """
@@ -48,7 +48,7 @@ ACTIONS: dict[str, dict[str, type]] = {
 
 
 class StrokeMessage(NamedTuple):
-    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for a picture."""
+    """A stroke as the page sends it; `label` is None for erasing, `axis` and `index` for an image."""
 
     item: int
     number: int

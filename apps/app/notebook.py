@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from apps.app.desk import Desk
-from apps.app.open_picture import OpenPicture
-from apps.app.pictures import Picture, Source
+from apps.app.images import Image, Source
+from apps.app.open_image import OpenImage
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 from apps.session import Session
@@ -106,7 +106,7 @@ class SessionWidget(anywidget.AnyWidget):
     async def _answer(self, number: int, path: str) -> None:
         try:
             _, item, *place = path.split("/")
-            shown = (await self._desk.picture(int(item))).picture
+            shown = (await self._desk.opened(int(item))).image
             if bool(place) != (shown.volume is not None):
                 raise InputError("a volume requires a slice, and an image has none")
             binary = "application/octet-stream"
@@ -123,15 +123,15 @@ class SessionWidget(anywidget.AnyWidget):
 
 
 class _SessionDesk(Desk):
-    """A desk with the picture of a session, which writes no files."""
+    """A desk with the image of a session, which writes no files."""
 
     def __init__(self, session: Session):
         super().__init__([Source("session", Path("session"))], Namespace(out=""))
         self._session = session
 
-    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture:
+    def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
         self._session.listen(changed)
-        return OpenPicture(item, self.sources[item], _picture_of(self._session), self._session)
+        return OpenImage(item, self.sources[item], _image_of(self._session), self._session)
 
     def items(self) -> list[dict]:
         return [{"name": "session", "state": "new"}]
@@ -139,12 +139,12 @@ class _SessionDesk(Desk):
     def say_item_state(self, item: int) -> None:
         """Say nothing: the state is that of files."""
 
-    def _save(self, picture: OpenPicture, kinds: list) -> None:
+    def _save(self, opened: OpenImage, kinds: list) -> None:
         raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
 
 
-def _picture_of(session: Session) -> Picture:
+def _image_of(session: Session) -> Image:
     if len(session.shape) == 2:
-        return Picture(session.pixels)
+        return Image(session.pixels)
     geometry = Geometry(session.spacing, UNIT, ORIGIN, AXES)
-    return Picture(session.pixels, volume=Volume(session.pixels, "npy", geometry))
+    return Image(session.pixels, volume=Volume(session.pixels, "npy", geometry))

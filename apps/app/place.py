@@ -1,4 +1,4 @@
-"""A place on the desk: an open picture, the edits that wait for it, and the tasks that apply, publish and keep them."""
+"""A place on the desk: an open image, the edits that wait for it, and the tasks that apply, publish and keep them."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from apps.app.messages import StrokeMessage
-from apps.app.open_picture import OpenPicture, Snapshot
+from apps.app.open_image import OpenImage, Snapshot
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 
@@ -21,14 +21,14 @@ class Around(Protocol):
 
     tabs: list[Tab]
 
-    def open_picture(self, item: int, changed: Callable[[], None]) -> OpenPicture: ...
+    def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage: ...
     async def run(self, call: Callable[[], Any]) -> Any: ...
     def say_all(self, message: dict, item: int | None = None) -> None: ...
     def say_item_state(self, item: int) -> None: ...
 
 
 class Place:
-    """An open picture on the desk: its edits, and tasks that apply, publish and keep them."""
+    """An open image on the desk: its edits, and tasks that apply, publish and keep them."""
 
     def __init__(self, desk: Around, item: int):
         self._desk, self.item = desk, item
@@ -37,36 +37,36 @@ class Place:
         self.drawing: Tab | None = None  # the tab that draws a stroke now
         self.changed = asyncio.Event()
         self.edited = asyncio.Event()
-        self.opened: asyncio.Future = asyncio.get_running_loop().create_future()
+        self.opening: asyncio.Future = asyncio.get_running_loop().create_future()
         self.snapshot: Snapshot | None = None
         self.edit_count = 0
         self.tasks = [asyncio.create_task(work()) for work in (self._apply, self._publish, self._keep)]
 
     @property
-    def picture(self) -> OpenPicture:
-        return self.opened.result()
+    def opened(self) -> OpenImage:
+        return self.opening.result()
 
-    async def open(self) -> OpenPicture:
-        """The picture, read if this has not been done; InputError if it cannot be used."""
-        return await asyncio.shield(self.opened)
+    async def open(self) -> OpenImage:
+        """The image, read if this has not been done; InputError if it cannot be used."""
+        return await asyncio.shield(self.opening)
 
     async def load(self) -> None:
-        """Read the picture."""
+        """Read the image."""
         loop = asyncio.get_running_loop()
 
         def changed():
             loop.call_soon_threadsafe(self.changed.set)
 
         try:
-            picture = await asyncio.to_thread(self._desk.open_picture, self.item, changed)
-            self.snapshot = await self._desk.run(picture.snapshot)
-            self.opened.set_result(picture)
+            opened = await asyncio.to_thread(self._desk.open_image, self.item, changed)
+            self.snapshot = await self._desk.run(opened.snapshot)
+            self.opening.set_result(opened)
             self.edited.set()
         except Exception as error:
-            self.opened.set_exception(InputError(reason_of(error)))
-            self.opened.exception()  # retrieved, for a page that has left meanwhile
+            self.opening.set_exception(InputError(reason_of(error)))
+            self.opening.exception()  # retrieved, for a page that has left meanwhile
 
-    def edit(self, tab: Tab | None, call: Callable[[OpenPicture], None], stroke: StrokeMessage | None = None) -> None:
+    def edit(self, tab: Tab | None, call: Callable[[OpenImage], None], stroke: StrokeMessage | None = None) -> None:
         """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
         if self.drawing not in (None, tab):
             self.parked.append((tab, call, stroke))
@@ -81,60 +81,60 @@ class Place:
     def leave(self, tab: Tab) -> None:
         """End the stroke that a closed tab was drawing."""
         if self.drawing is tab:
-            self.edit(tab, lambda picture: picture.end_stroke(False))
+            self.edit(tab, lambda opened: opened.end_stroke(False))
 
     async def _apply(self) -> None:
-        picture = await self.open()
+        opened = await self.open()
         while True:
             batch = [await self.edits.get()]
             while not self.edits.empty():
                 batch.append(self.edits.get_nowait())
             # One call for all, because each change of threads waits for the session's own.
-            outcomes, self.snapshot = await self._desk.run(lambda batch=batch: _applied(picture, joined(batch)))
+            outcomes, self.snapshot = await self._desk.run(lambda batch=batch: _applied(opened, joined(batch)))
             for tab, message in outcomes:
                 if tab is not None:
                     (tab.say_after if message["say"] == "confirmed" else tab.say)(message | {"item": self.item})
             self.edit_count += 1
-            self._show_snapshot(picture)
+            self._show_snapshot(opened)
             try:
-                await self._desk.run(picture.note)
+                await self._desk.run(opened.note)
             except Exception as error:
                 self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
             self.edited.set()
 
-    async def _show(self, picture: OpenPicture) -> None:
-        self.snapshot = await self._desk.run(picture.snapshot)
-        self._show_snapshot(picture)
+    async def _show(self, opened: OpenImage) -> None:
+        self.snapshot = await self._desk.run(opened.snapshot)
+        self._show_snapshot(opened)
 
-    def _show_snapshot(self, picture: OpenPicture) -> None:
+    def _show_snapshot(self, opened: OpenImage) -> None:
         assert self.snapshot is not None
         for tab in self._desk.tabs:
             if tab.item == self.item:
-                tab.show(picture, self.snapshot)
+                tab.show(opened, self.snapshot)
 
     async def _publish(self) -> None:
         """Show labels that the session computed in its own thread."""
-        picture = await self.open()
+        opened = await self.open()
         while True:
             await self.changed.wait()
             self.changed.clear()
-            await self._show(picture)
+            await self._show(opened)
 
     async def _keep(self) -> None:
         """After edits, wait for the session's thread; in a pause, certify its cut and write the session file."""
-        picture = await self.open()
-        size = int(np.prod(picture.picture.shape))
+        opened = await self.open()
+        size = int(np.prod(opened.image.shape))
         while True:
             await self.edited.wait()
             self.edited.clear()
             try:
-                await asyncio.to_thread(picture.session.wait)
-                await self._show(picture)
+                await asyncio.to_thread(opened.session.wait)
+                await self._show(opened)
                 if size <= CERTIFY_PIXELS and await self._is_pause(CERTIFY_DELAY):
-                    await asyncio.to_thread(picture.session.result)
-                    await self._show(picture)
+                    await asyncio.to_thread(opened.session.result)
+                    await self._show(opened)
                 if await self._is_pause(KEEP_DELAY):
-                    await asyncio.to_thread(picture.keep)
+                    await asyncio.to_thread(opened.keep)
             except Exception as error:
                 self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
             self._desk.say_item_state(self.item)
@@ -147,30 +147,30 @@ class Place:
 
     async def close(self) -> None:
         """Apply the edits that wait, and write the session file."""
-        if self.opened.done() and self.opened.exception() is None:
+        if self.opening.done() and self.opening.exception() is None:
             while not self.edits.empty():
                 await asyncio.sleep(0.01)
-            await self._desk.run(self.picture.close)
+            await self._desk.run(self.opened.close)
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def _applied(picture: OpenPicture, batch: list) -> tuple[list[tuple[Tab | None, dict]], Snapshot]:
+def _applied(opened: OpenImage, batch: list) -> tuple[list[tuple[Tab | None, dict]], Snapshot]:
     """Apply edits; return messages for their tabs, and what to show then."""
     outcomes: list[tuple[Tab | None, dict]] = []
     for tab, call, stroke in batch:
         number = {} if stroke is None else {"number": stroke.number}
         try:
             if stroke is None:
-                call(picture)
+                call(opened)
             else:
-                picture.stroke(stroke)
+                opened.stroke(stroke)
                 if stroke.final:
                     outcomes.append((tab, {"say": "confirmed"} | number))
         except Exception as error:
             outcomes.append((tab, {"say": "error", "text": reason_of(error)} | number))
-    return outcomes, picture.snapshot()
+    return outcomes, opened.snapshot()
 
 
 def joined(batch: list) -> list:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.app.pictures import Picture, Source
+from apps.app.images import Image, Source
 from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from apps.session import Session, SessionResult
 
 COMMAND = "app"
-# Kinds of results of an image: name shown, and what follows the picture's name.
+# Kinds of results of an image: name shown, and what follows the image's name.
 KINDS = {
     "mask": ("Mask PNG", "mask.png"),
     "cutout": ("Cut-out PNG", "cutout.png"),
@@ -36,7 +36,7 @@ VOLUME_KIND = "labels"  # of a volume, in its own format
 
 
 class SessionFile:
-    """The session file of a picture in --out, NAME-session.json, and its journal."""
+    """The session file of an image in --out, NAME-session.json, and its journal."""
 
     def __init__(self, chosen: Namespace, source: Source):
         out = Path(chosen.out)
@@ -50,7 +50,7 @@ class SessionFile:
     def open(self, pixels: np.ndarray, **options) -> "Session":
         """The session as it was left, or a new one.
 
-        Raises InputError for a file that this command did not write for the picture, and for a damaged one.
+        Raises InputError for a file that this command did not write for the image, and for a damaged one.
         """
         from apps.session import Session
 
@@ -86,7 +86,7 @@ class SessionFile:
 
 
 def state_of(chosen: Namespace, source: Source) -> str:
-    """State of a picture: "new" without a session file, "done" if results are newer than it, else "started"."""
+    """State of an image: "new" without a session file, "done" if results are newer than it, else "started"."""
     file = SessionFile(chosen, source)
     changed = max(_time_of(file.path), _time_of(file.journal_path))
     if not changed:
@@ -94,7 +94,7 @@ def state_of(chosen: Namespace, source: Source) -> str:
     return "done" if any(_time_of(path) >= changed for path in _all_files(chosen, source)) else "started"
 
 
-def save_results(chosen: Namespace, source: Source, picture: Picture, session: "Session", kinds: list) -> list[Path]:
+def save_results(chosen: Namespace, source: Source, image: Image, session: "Session", kinds: list) -> list[Path]:
     """Write results of these kinds with the certified labels; return the files.
 
     Raises InputError for an unknown kind, without marks to cut, and for files that the command did not write.
@@ -102,27 +102,27 @@ def save_results(chosen: Namespace, source: Source, picture: Picture, session: "
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InputError(f"unknown kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
-    if not kinds and picture.volume is None:
+    if not kinds and image.volume is None:
         raise InputError("choose at least one kind of files to save")
     result = session.result()
     if result.energy is None:
         raise InputError("there is nothing to save yet; mark the object and the background")
-    if picture.volume is not None:
+    if image.volume is not None:
         path = _volume_file(chosen, source)
         claim(chosen, COMMAND, source.name, source.path, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
-        return [write_labels(path, values, picture.volume)]
+        return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
-    contents = {kind: _content(kind, path, source, picture, result) for kind, path in files.items()}
+    contents = {kind: _content(kind, path, source, image, result) for kind, path in files.items()}
     claim(chosen, COMMAND, source.name, source.path, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
 
 
-def _content(kind: str, path: Path, source: Source, picture: Picture, result: "SessionResult") -> bytes:
+def _content(kind: str, path: Path, source: Source, image: Image, result: "SessionResult") -> bytes:
     from apps.segment.label_figures import annotations_of, encoded_labels
     from apps.segment.matte import cut_out
 
-    mask, metadata = result.labels > 0, picture.metadata
+    mask, metadata = result.labels > 0, image.metadata
     labels = result.labels.astype(np.uint8)
     if kind in ANNOTATIONS:
         objects = annotations_of(labels, (value for value in result.values if value > 0))
@@ -133,7 +133,7 @@ def _content(kind: str, path: Path, source: Source, picture: Picture, result: "S
         return encoded_labels(labels, metadata)
     if kind == "labels-tiff":
         return encoded_image(labels, ".tif", metadata.without_profile(), compression="tiff_deflate")
-    return encoded_image(cut_out(picture.rgb, mask), ".png", metadata)
+    return encoded_image(cut_out(image.rgb, mask), ".png", metadata)
 
 
 def _volume_file(chosen: Namespace, source: Source) -> Path:
@@ -141,9 +141,9 @@ def _volume_file(chosen: Namespace, source: Source) -> Path:
 
 
 def _all_files(chosen: Namespace, source: Source) -> list[Path]:
-    """All results that a picture may have."""
-    images = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
-    return images if source.data is not None else [*images, _volume_file(chosen, source)]
+    """All results that an image may have."""
+    files = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
+    return files if source.data is not None else [*files, _volume_file(chosen, source)]
 
 
 def _time_of(path: Path) -> int:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from apps.app import HOST, MAX_MESSAGE, MAX_UPLOAD
 from apps.app.desk import Desk
 from apps.app.guard import Guard
-from apps.app.pictures import Source
+from apps.app.images import Source
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 
@@ -40,15 +40,15 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         content, kind = pages[name]
         return Response(content, media_type=kind)
 
-    async def picture(request: Request) -> Response:
-        shown = (await desk.picture(request.path_params["item"])).picture
+    async def image(request: Request) -> Response:
+        shown = (await desk.opened(request.path_params["item"])).image
         if shown.volume is not None:
             raise InputError("this is a volume; request one of its slices")
         content, kind = await asyncio.to_thread(lambda: shown.encoded)
         return Response(content, media_type=kind)
 
     async def volume_slice(request: Request) -> Response:
-        shown = (await desk.picture(request.path_params["item"])).picture
+        shown = (await desk.opened(request.path_params["item"])).image
         axis, index = request.path_params["axis"], request.path_params["index"]
         if shown.volume is None or axis > 2 or index >= shown.shape[axis]:
             raise InputError("the image has no such slice")
@@ -96,9 +96,9 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     routes = [
         Route("/", page),
         Route("/static/{name}", page),
-        Route("/picture/{item:int}", picture),
-        Route("/picture/{item:int}/{axis:int}/{index:int}", volume_slice),
-        Route("/pictures", upload, methods=["POST"]),
+        Route("/image/{item:int}", image),
+        Route("/image/{item:int}/{axis:int}/{index:int}", volume_slice),
+        Route("/images", upload, methods=["POST"]),
         Route("/start/{item:int}", start, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]

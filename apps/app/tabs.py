@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 
 from apps.app.messages import encode_mask
-from apps.app.open_picture import OpenPicture, Snapshot
+from apps.app.open_image import OpenImage, Snapshot
 
 MAX_WAITING = 1000  # messages for a tab that does not read
 SMALL_PIXELS = 500_000  # labels that are compared sooner than another thread is started
@@ -20,7 +20,7 @@ SMALL_PIXELS = 500_000  # labels that are compared sooner than another thread is
 class Tab:
     """A connected page.
 
-    item       number of the picture that it shows, or None
+    item       number of the image that it shows, or None
     look       axis and index of the slice that it shows; axis -1 for an image
     """
 
@@ -31,7 +31,7 @@ class Tab:
         self._after: list[dict] = []
         self.item: int | None = None
         self._look: tuple[int, int] | None = None
-        self._picture: OpenPicture | None = None
+        self._opened: OpenImage | None = None
         self._snapshot: Snapshot | None = None
         self._shown: np.ndarray | None = None
         self._shown_look: tuple[int, int] | None = None
@@ -49,14 +49,14 @@ class Tab:
         """Send a message after the next state."""
         self._after.append(message)
 
-    def show(self, picture: OpenPicture, snapshot: Snapshot) -> None:
-        """Send what has changed in the picture shown."""
-        self._picture, self._snapshot = picture, snapshot
+    def show(self, opened: OpenImage, snapshot: Snapshot) -> None:
+        """Send what has changed in the image shown."""
+        self._opened, self._snapshot = opened, snapshot
         self._news.set()
 
     def forget(self, item: int | None) -> None:
-        """Show another picture, or the same again from the start: nothing of it has been seen."""
-        self.item, self._look, self._picture, self._snapshot = item, None, None, None
+        """Show another image, or the same again from the start: nothing of it has been seen."""
+        self.item, self._look, self._opened, self._snapshot = item, None, None, None
         self._labels = self._shown = self._shown_look = self._state = None
         self._keys = set()
         self._after.clear()
@@ -73,10 +73,10 @@ class Tab:
             self._news.clear()
             while self._waiting:
                 await self._send_text(json.dumps(self._waiting.popleft()))
-            if self._snapshot is not None and self._picture is not None:
-                await self._send_snapshot(self._picture, self._snapshot)
+            if self._snapshot is not None and self._opened is not None:
+                await self._send_snapshot(self._opened, self._snapshot)
 
-    async def _send_snapshot(self, picture: OpenPicture, snapshot: Snapshot) -> None:
+    async def _send_snapshot(self, opened: OpenImage, snapshot: Snapshot) -> None:
         """Send strokes, labels and state, and then what was to be said after them.
 
         Labels go before the state, so that a page which says that nothing is pending shows the last labels.
@@ -86,25 +86,25 @@ class Tab:
             if key not in self._keys:
                 self._keys.add(key)
                 await self._send_bytes(message)
-        await self._send_labels(picture, snapshot)
+        await self._send_labels(opened, snapshot)
         if snapshot.state != self._state:
             self._state = snapshot.state
-            await self._send_text(json.dumps({"say": "state", "item": picture.item} | snapshot.state))
+            await self._send_text(json.dumps({"say": "state", "item": opened.item} | snapshot.state))
         for message in after:
             await self._send_text(json.dumps(message))
 
-    async def _send_labels(self, picture: OpenPicture, snapshot: Snapshot) -> None:
+    async def _send_labels(self, opened: OpenImage, snapshot: Snapshot) -> None:
         look = self._look
         if look is None or (look == self._shown_look and snapshot.labels is self._labels):
             return
         before = self._shown if look == self._shown_look else None
-        labels = picture.slice_of(snapshot.labels, *look)
+        labels = opened.slice_of(snapshot.labels, *look)
         if labels.size <= SMALL_PIXELS:
-            message = encode_mask(picture.item, *look, labels, before)
+            message = encode_mask(opened.item, *look, labels, before)
         else:
-            message = await asyncio.to_thread(encode_mask, picture.item, *look, labels, before)
-        if picture is not self._picture or look != self._look:
-            return  # another picture or slice has been requested meanwhile
+            message = await asyncio.to_thread(encode_mask, opened.item, *look, labels, before)
+        if opened is not self._opened or look != self._look:
+            return  # another image or slice has been requested meanwhile
         self._shown, self._shown_look, self._labels = labels, look, snapshot.labels
         if message is not None:
             await self._send_bytes(message)

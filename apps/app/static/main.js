@@ -1,10 +1,10 @@
-// The page: one picture with its strokes and its cut, and the controls around it.
+// The page: one image with its strokes and its cut, and the controls around it.
 
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
 import { Mask } from "./mask.js";
 import * as panel from "./panel.js";
-import { Picture } from "./picture.js";
+import { ShownImage } from "./image.js";
 import { Renderer } from "./renderer.js";
 import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
@@ -25,7 +25,7 @@ class App {
   kinds = new Set(); #number = Date.now() % 2 ** 31; #drawing = null;
 
   constructor() {
-    this.view = new View(); this.mask = new Mask(); this.strokes = new Strokes(); this.picture = new Picture();
+    this.view = new View(); this.mask = new Mask(); this.strokes = new Strokes(); this.image = new ShownImage();
     this.tools = new Tools($("top"), this.view, this);
     this.radiusStep = RADII.indexOf(8);
     this.renderer = new Renderer(this);
@@ -85,9 +85,9 @@ class App {
       [this.axis, this.index] = [-1, 0];
       this.mask.resize(info.shape[1], info.shape[0]);
       if (!again) {
-        this.view.setPicture(info.shape[1], info.shape[0]);
+        this.view.setImage(info.shape[1], info.shape[0]);
         try {
-          if (!await this.picture.load(info.address)) return;
+          if (!await this.image.load(info.address)) return;
         } catch (error) {
           this.#error({ text: error.message });
           return;
@@ -133,7 +133,7 @@ class App {
     panel.hint(text, true);
   }
 
-  // ---- pictures and slices
+  // ---- images and slices
 
   open(item) {
     if (item < 0 || item >= this.items.length) return;
@@ -151,14 +151,14 @@ class App {
     const { shape, spacing } = this.info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
     const [height, width] = [shape[down], shape[across]], [axis, index] = [this.axis, this.index];
     try {
-      if (!await this.picture.loadSlice(`${this.info.address}/${axis}/${index}`, width, height)) return;
+      if (!await this.image.loadSlice(`${this.info.address}/${axis}/${index}`, width, height)) return;
     } catch (error) {
       this.#error({ text: error.message });
       return;
     }
     this.mask.resize(width, height);
-    this.picture.setWindow(this.level, this.window);
-    if (fit) this.view.setPicture(width, height, spacing[down] / spacing[across]);
+    this.image.setWindow(this.level, this.window);
+    if (fit) this.view.setImage(width, height, spacing[down] / spacing[across]);
     this.connection.send({ do: "look", item: this.item, axis, index });
     this.ready = true;
     this.viewChanged();
@@ -248,7 +248,7 @@ class App {
     return box;
   }
 
-  // The box in the picture shown; in a volume, where it cuts the slice.
+  // The box in the image shown; in a volume, where it cuts the slice.
   get shownBox() {
     const { box } = this.state;
     if (!box || this.axis < 0) return box;
@@ -281,7 +281,7 @@ class App {
   }
 
   async upload(file) {
-    const answer = await fetch(`pictures?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
+    const answer = await fetch(`images?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
     if (answer.ok) this.open((await answer.json()).item);
     else this.#error({ text: await answer.text() });
   }
@@ -366,7 +366,7 @@ class App {
       $(name).oninput = ({ target }) => {
         this[name] = target.value / 1000;
         this.#sliders();
-        this.picture.setWindow(this.level, this.window);
+        this.image.setWindow(this.level, this.window);
         this.draw();
       };
     }

@@ -1,4 +1,4 @@
-// The labels of the picture shown, as a tint and as exact contours along the sides of pixels.
+// The labels of the image shown, as a tint and as exact contours along the sides of pixels.
 
 const TILE = 256;
 
@@ -87,7 +87,7 @@ export class Mask {
   }
 
   drawContours(context, view, ratio) {
-    const [left, top] = view.toPicture(0, 0), [right, bottom] = view.toPicture(view.screenWidth, view.screenHeight);
+    const [left, top] = view.toImage(0, 0), [right, bottom] = view.toImage(view.screenWidth, view.screenHeight);
     const from = (v) => Math.max(0, Math.floor(v / TILE)), to = (v, n) => Math.min(Math.ceil(n / TILE) - 1, Math.floor(v / TILE));
     const shown = [];
     for (let ty = from(top); ty <= to(bottom, this.height); ty++) {

@@ -1,4 +1,4 @@
-// The controls beside the picture: list of pictures, labels, sliders, export and the facts of the cut.
+// The controls beside the image: list of images, labels, sliders, export and the facts of the cut.
 
 import { choose } from "./keys.js";
 

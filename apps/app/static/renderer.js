@@ -1,4 +1,4 @@
-// Drawing: the scene (picture, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
+// Drawing: the scene (image, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
 
 import { drawStroke } from "./strokes.js";
 
@@ -35,14 +35,14 @@ export class Renderer {
   drawTop() { this.#topFrame ||= requestAnimationFrame(() => { this.#topFrame = 0; this.#drawTop(); }); }
 
   #drawScene() {
-    const { scene, ratio } = this, { view, picture, mask, display } = this.app, { canvas } = scene;
+    const { scene, ratio } = this, { view, image, mask, display } = this.app, { canvas } = scene;
     scene.setTransform(1, 0, 0, 1, 0, 0);
     scene.globalAlpha = 1;
     scene.fillStyle = getComputedStyle($("stage")).backgroundColor;
     scene.fillRect(0, 0, canvas.width, canvas.height);
-    if (!this.app.ready || !picture.source) return;
+    if (!this.app.ready || !image.source) return;
     if (display === "cutout" && !this.app.alone) this.#drawCutout();
-    else this.#drawPicture(scene);
+    else this.#drawImage(scene);
     if (this.app.alone) return;
     if (display === "both") {
       view.apply(scene, ratio);
@@ -64,7 +64,7 @@ export class Renderer {
     scene.globalAlpha = 1;
   }
 
-  // The strokes with a dark line around them, so that they are visible on any picture.
+  // The strokes with a dark line around them, so that they are visible on any image.
   #outline() {
     const { outlined, layer, cutout: dark, ratio } = this;
     for (const context of [outlined, dark]) context.setTransform(1, 0, 0, 1, 0, 0);
@@ -78,19 +78,19 @@ export class Renderer {
     outlined.drawImage(layer.canvas, 0, 0);
   }
 
-  #drawPicture(context) {
-    const { view, picture } = this.app, scale = view.scale * this.ratio;
+  #drawImage(context) {
+    const { view, image } = this.app, scale = view.scale * this.ratio;
     view.apply(context, this.ratio);
     context.imageSmoothingEnabled = scale < 2;
     context.imageSmoothingQuality = scale < 0.5 ? "medium" : "low";
-    context.drawImage(picture.source, 0, 0);
+    context.drawImage(image.source, 0, 0);
   }
 
   #drawCutout() {
     const { cutout, scene, ratio } = this, { view, mask } = this.app, size = 10 * ratio;
     cutout.setTransform(1, 0, 0, 1, 0, 0);
     cutout.globalCompositeOperation = "copy";
-    this.#drawPicture(cutout);
+    this.#drawImage(cutout);
     cutout.globalCompositeOperation = "destination-in";
     cutout.imageSmoothingEnabled = false;
     cutout.drawImage(mask.canvas, 0, 0);
@@ -160,7 +160,7 @@ export class Renderer {
   }
 
   #showPointer() {
-    const { view, tools } = this.app, place = tools.pointer && view.toPicture(...tools.pointer).map(Math.floor);
+    const { view, tools } = this.app, place = tools.pointer && view.toImage(...tools.pointer).map(Math.floor);
     const inside = place && place[0] >= 0 && place[1] >= 0 && place[0] < view.width && place[1] < view.height;
     $("pointer").textContent = inside ? `${place[0]}, ${place[1]}` : "–";
   }

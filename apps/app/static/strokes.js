@@ -1,4 +1,4 @@
-// The strokes of the picture: those that the server knows, in its order, and those that it has not confirmed yet.
+// The strokes of the image: those that the server knows, in its order, and those that it has not confirmed yet.
 
 export class Strokes {
   constructor() { this.reset(); }
@@ -16,7 +16,7 @@ export class Strokes {
     yield* this.own.values();
   }
 
-  // Draw the strokes of a slice (axis -1: a picture) on a context of its own, because erasing removes pixels.
+  // Draw the strokes of a slice (axis -1: an image) on a context of its own, because erasing removes pixels.
   draw(context, view, ratio, colourOf, axis, index) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);

@@ -45,7 +45,7 @@ export class Tools {
       const background = !erase && (event.button === 2 || event.altKey || this.host.tool === "background");
       if (this.host.tool === "box" && !background && !erase) {
         this.#action = "box";
-        this.box = [...this.view.toPicture(...place), ...this.view.toPicture(...place)];
+        this.box = [...this.view.toImage(...place), ...this.view.toImage(...place)];
       } else {
         this.#action = "stroke";
         this.#startStroke(place, background, Boolean(erase), event.shiftKey);
@@ -65,7 +65,7 @@ export class Tools {
   }
 
   #extend(place, always = false) {
-    const { points } = this.stroke, [x, y] = this.view.toPicture(...place), n = points.length;
+    const { points } = this.stroke, [x, y] = this.view.toImage(...place), n = points.length;
     const step = MIN_STEP / this.view.scale;
     if (n >= 2 * MAX_POINTS) return;
     if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
@@ -80,7 +80,7 @@ export class Tools {
         for (const one of events.length ? events : [event]) this.#extend(this.#place(one));
         this.host.strokeChanged(this.stroke);
       } else if (this.#action === "box") {
-        [this.box[2], this.box[3]] = this.view.toPicture(...place);
+        [this.box[2], this.box[3]] = this.view.toImage(...place);
       } else if (this.#action === "pan") {
         this.view.pan(place[0] - before[0], place[1] - before[1]);
         this.host.viewChanged();

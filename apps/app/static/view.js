@@ -1,8 +1,8 @@
-// Where the picture is on the screen, in CSS pixels:
+// Where the image is on the screen, in CSS pixels:
 //
 //     screen x = offset + scale * x,  screen y = offset + scale * aspect * y
 //
-// Pixel (i, j) of the picture covers [i, i + 1) x [j, j + 1).  `aspect` is the height of a voxel in a slice, in widths.
+// Pixel (i, j) of the image covers [i, i + 1) x [j, j + 1).  `aspect` is the height of a voxel in a slice, in widths.
 
 const MIN_SCALE = 0.02, MAX_SCALE = 64;
 
@@ -12,7 +12,7 @@ export class View {
     this.fitted = true;
   }
 
-  setPicture(width, height, aspect = 1) {
+  setImage(width, height, aspect = 1) {
     Object.assign(this, { width, height, aspect });
     this.fit();
   }
@@ -46,7 +46,7 @@ export class View {
     this.#keepInSight();
   }
 
-  // At least a part of the picture stays on the screen.
+  // At least a part of the image stays on the screen.
   #keepInSight() {
     const margin = 40, [w, h] = [this.scale * this.width, this.scale * this.height * this.aspect];
     this.x = Math.min(this.screenWidth - margin, Math.max(margin - w, this.x));
@@ -54,11 +54,11 @@ export class View {
     this.fitted = false;
   }
 
-  toPicture(x, y) {
+  toImage(x, y) {
     return [(x - this.x) / this.scale, (y - this.y) / (this.scale * this.aspect)];
   }
 
-  // Let a context, of `ratio` device pixels per CSS pixel, draw in picture coordinates.
+  // Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates.
   apply(context, ratio) {
     const scale = ratio * this.scale;
     context.setTransform(scale, 0, 0, scale * this.aspect, ratio * this.x, ratio * this.y);

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
 
+from apps.app.images import Source
 from apps.app.messages import MASK, decode_mask, encode_stroke
-from apps.app.pictures import Source
 from apps.app.server import make_app
 
 PORT = 8765
@@ -97,7 +97,7 @@ def chosen(tmp_path):
 
 @pytest.fixture
 def served(files, chosen):
-    """function(sources) -> a client of a server with these pictures; by default the scene."""
+    """function(sources) -> a client of a server with these images; by default the scene."""
     from starlette.testclient import TestClient
 
     clients = []

@@ -80,7 +80,7 @@ class Browser:
         return [(round(area["x"] + x), round(area["y"] + y)) for x, y in self.js(code, points)]
 
     def drag(self, points, button=0):
-        """Press, move and release at points of the picture."""
+        """Press, move and release at points of the image."""
         from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
         builder = ActionBuilder(self.driver, duration=20)
@@ -191,7 +191,7 @@ def test_an_object_is_cut_and_saved(photographs, browse):
     assert cli.main(["segment", *map(str, (photographs / "in" / "astronaut.png", *arguments)), "--quiet"]) == 0
     assert iou(np.array(Image.open(photographs / "command" / "astronaut-mask.png")) > 0, found) >= 0.98
 
-    # The next picture, with a box.
+    # The next image, with a box.
     page.keys("n")
     page.ready(1)
     page.keys("r")
@@ -324,7 +324,7 @@ def test_a_box_in_slices_of_a_volume(tmp_path, browse):
 
 def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
-    code = """(async () => { const answer = await fetch('picture/0');
+    code = """(async () => { const answer = await fetch('image/0');
         await app.upload(new File([await answer.blob()], 'dropped.png')); })()"""
     page.js(code)
     page.ready(1)

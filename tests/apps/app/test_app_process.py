@@ -111,7 +111,7 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     _, address = run(tmp_path / "scan.nii.gz", "--out", tmp_path / "out", "--device", "cpu")
     page = connect(address)
     page.open()
-    with urllib.request.urlopen(f"{address}picture/0/1/12") as answer:
+    with urllib.request.urlopen(f"{address}image/0/1/12") as answer:
         values = np.frombuffer(answer.read(), "<u2").reshape(12, 28)
     assert values[6, 14] > 2 * values[6, 2]
     page.stroke([(12.5, 12.5), (16.5, 12.5)], 1, 1, (0, 6))

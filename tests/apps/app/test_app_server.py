@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from apps.app import saving
+from apps.app.images import Source
 from apps.app.messages import AGAIN, FINAL, encode_stroke
-from apps.app.pictures import Source
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -172,7 +172,7 @@ def random_message(rng):
         good[rng.integers(24, 28)] ^= int(rng.integers(1, 256))  # the number of points
         return bytes(good)
     if kind == 3:
-        good[4:8] = int(rng.integers(1, 2**32)).to_bytes(4, "little")  # another picture
+        good[4:8] = int(rng.integers(1, 2**32)).to_bytes(4, "little")  # another image
         return bytes(good)
     if kind == 4:
         return rng.bytes(20).decode("latin-1")
@@ -216,8 +216,8 @@ def test_broken_messages_change_nothing(served, connect):
         ("/{token}/static/nothing.js", {}, 404),
         ("/{token}/static/..%2f..%2fcli.py", {}, 404),
         ("/{token}/static/%2e%2e/__init__.py", {}, 404),
-        ("/{token}/picture/5", {}, 400),
-        ("/{token}/picture/0/0/0", {}, 400),
+        ("/{token}/image/5", {}, 400),
+        ("/{token}/image/0/0/0", {}, 400),
         ("/open/wrong", {}, 403),
     ],
 )
@@ -242,7 +242,7 @@ def test_sockets_of_other_pages_are_refused(served, origin):
         address = f"ws://127.0.0.1:{PORT}/{token}/socket"
         with pytest.raises(WebSocketDisconnect), client.websocket_connect(address, headers=given):
             pass
-    assert client.post(f"/{client.guard.token}/pictures?name=a.png", headers=headers).status_code == 403
+    assert client.post(f"/{client.guard.token}/images?name=a.png", headers=headers).status_code == 403
 
 
 def test_the_first_address_works_once(served):
@@ -257,7 +257,7 @@ def test_uploads(served, connect, files, monkeypatch):
     client = served()
     page = connect(client)
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
-    address = f"/{client.guard.token}/pictures?name="
+    address = f"/{client.guard.token}/images?name="
     data = (files / "photo.png").read_bytes()
     assert client.post(address + "photo.png", content=data, headers=headers).json() == {"item": 1}
     assert [one["name"] for one in page.until(lambda m: m["say"] == "items")["items"]] == ["photo.png", "photo.png"]
@@ -272,7 +272,7 @@ def test_uploads(served, connect, files, monkeypatch):
     assert "larger" in client.post(address + "b.png", content=data, headers=headers).text
 
 
-def test_pictures_of_a_folder(served, connect, files):
+def test_images_of_a_folder(served, connect, files):
     client = served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
     page = connect(client)
     assert [one["state"] for one in page.said["hello"]["items"]] == ["new", "new"]
@@ -288,7 +288,7 @@ def test_pictures_of_a_folder(served, connect, files):
     assert len(page.said["state"]["order"]) == 3
 
 
-def test_a_picture_that_cannot_be_read_is_reported(served, connect, files):
+def test_an_image_that_cannot_be_read_is_reported(served, connect, files):
     (files / "broken.png").write_bytes(b"nothing")
     client = served(Source("broken", files / "broken.png"), Source("photo", files / "photo.png"))
     page = connect(client)

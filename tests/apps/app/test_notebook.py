@@ -98,7 +98,7 @@ def test_strokes_change_the_session_and_are_shown(sent):
         with Session(image, device="cpu", callback=lambda: calls.append(1)) as session:
             page = Page(SessionWidget(session), sent)
             await page.open()
-            content, data = await page.answer("picture/0")
+            content, data = await page.answer("image/0")
             assert content["type"] == "image/png"
             assert data[:4] == b"\x89PNG"
             page.say({"kind": "bytes"}, memoryview(stroke(1, [(24, 20), (32, 20)], 1)))
@@ -141,7 +141,7 @@ def test_a_volume_is_shown_in_slices(sent):
             await page.open(0, 1)
             (about,) = page.said("document")
             assert (about["shape"], about["spacing"]) == ([4, 6, 8], [2.0, 1.0, 0.5])
-            _, data = await page.answer("picture/0/0/1")
+            _, data = await page.answer("image/0/0/1")
             values = np.frombuffer(data, "<u2").reshape(6, 8)
             np.testing.assert_allclose(values / 65535 * 191, volume[1], atol=0.01)
             page.say({"kind": "bytes"}, stroke(1, [(2, 2)], 1, 0, 1))
@@ -156,8 +156,8 @@ def test_errors_are_answers(sent):
         with Session(disc_scene()[0], device="cpu") as session:
             page = Page(SessionWidget(session), sent)
             await page.open()
-            assert "error" in (await page.answer("picture/0/0/0"))[0]
-            assert "error" in (await page.answer("picture/5"))[0]
+            assert "error" in (await page.answer("image/0/0/0"))[0]
+            assert "error" in (await page.answer("image/5"))[0]
             for message, expected in (("nonsense", "not JSON"), ('{"do": "save", "item": 0, "kinds": []}', "export")):
                 page.say({"kind": "text", "text": message})
                 await until(lambda expected=expected: any(expected in one["text"] for one in page.said("error")))
@@ -266,7 +266,7 @@ def test_the_page_in_a_browser(sent, tmp_path):
                 chain = ActionChains(driver, duration=50).move_to_element_with_offset(canvas, *start).click_and_hold()
                 chain.move_by_offset(end[0] - start[0], end[1] - start[1]).release().perform()
 
-            await until(lambda: page("Boolean(app && app.ready && app.picture.source)"))
+            await until(lambda: page("Boolean(app && app.ready && app.image.source)"))
             drag([[70, 60], [90, 60]])
             await until(lambda: page("app.state.order.length === 1 && !app.strokes.own.size"))
             driver.find_element("id", "tool-background").click()

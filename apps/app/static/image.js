@@ -1,6 +1,6 @@
-// The picture: a bitmap of a photograph, or a slice of a volume with its window of grey values.
+// The image shown: a bitmap of a photograph, or a slice of a volume with its window of grey values.
 
-export class Picture {
+export class ShownImage {
   #slices = new Map();   // address -> promise of Uint16Array; the slices seen last
   #wanted = "";
 
@@ -45,10 +45,10 @@ export class Picture {
     }
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = this.size;
-    const context = canvas.getContext("2d"), image = context.createImageData(canvas.width, canvas.height);
-    const pixels = new Uint32Array(image.data.buffer);
+    const context = canvas.getContext("2d"), shown = context.createImageData(canvas.width, canvas.height);
+    const pixels = new Uint32Array(shown.data.buffer);
     for (let i = 0; i < pixels.length; i++) pixels[i] = table[this.values[i]];
-    context.putImageData(image, 0, 0);
+    context.putImageData(shown, 0, 0);
     this.source = canvas;
   }
 }

@@ -1,6 +1,6 @@
-"""A picture that is open: its session, the strokes in the form that tabs receive, and its session file.
+"""An image or a volume that is open: its session, the strokes in the form that tabs receive, and its session file.
 
-`OpenPicture` is used by one thread at a time, except for `labels` and `wait`, which the session allows at any time.
+`OpenImage` is used by one thread at a time, except for `labels` and `wait`, which the session allows at any time.
 """
 
 import itertools
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.app.images import Image, Source, decoded_image
 from apps.app.messages import StrokeMessage, encode_stroke
-from apps.app.pictures import Picture, Source, decoded_picture
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError
 from apps.segment.volumes import read_start
@@ -27,15 +27,15 @@ class Snapshot(NamedTuple):
     strokes: dict[int, bytes]
 
 
-class OpenPicture:
-    """The session of a picture.
+class OpenImage:
+    """An open image or volume, and its session.
 
-    item       number of the picture
+    item       number of the image
     file       its session file; None if the session is kept elsewhere
     """
 
-    def __init__(self, item: int, source: Source, picture: Picture, session: Session, file: SessionFile | None = None):
-        self.item, self.source, self.picture, self.session, self._file = item, source, picture, session, file
+    def __init__(self, item: int, source: Source, image: Image, session: Session, file: SessionFile | None = None):
+        self.item, self.source, self.image, self.session, self._file = item, source, image, session, file
         self._keys = itertools.count(1)
         self._known: list[tuple[dict, int, bytes]] = []
         self._last: StrokeMessage | None = None
@@ -44,24 +44,24 @@ class OpenPicture:
     @classmethod
     def read(
         cls, item: int, source: Source, file: SessionFile, device: str, callback: Callable[[], None]
-    ) -> "OpenPicture":
-        """Read a picture, and its session file if there is one.
+    ) -> "OpenImage":
+        """Read an image, and its session file if there is one.
 
         `callback` is called by the session's thread when its labels have changed.
         """
-        picture = source.load()
-        session = file.open(picture.pixels, spacing=_spacing_of(picture), device=device, callback=callback)
-        opened = cls(item, source, picture, session, file)
+        image = source.load()
+        session = file.open(image.pixels, spacing=_spacing_of(image), device=device, callback=callback)
+        opened = cls(item, source, image, session, file)
         if source.start is not None and not session.strokes:
-            if picture.volume is None:
+            if image.volume is None:
                 opened.start_from(source.start.read_bytes(), str(source.start))
             else:
-                session.start_from(read_start(source.start, picture.volume))
+                session.start_from(read_start(source.start, image.volume))
         return opened
 
     @property
     def is_volume(self) -> bool:
-        return self.picture.volume is not None
+        return self.image.volume is not None
 
     # Edits
 
@@ -88,7 +88,7 @@ class OpenPicture:
 
     def start_from(self, data: bytes, shown: str) -> None:
         """Start an image from the mask in the content of a file; InputError if it cannot be used."""
-        mask = decoded_picture(data, repr(shown))
+        mask = decoded_image(data, repr(shown))
         self.session.start_from(mask.pixels[..., 0])
 
     def edit(self, action: dict) -> None:
@@ -156,11 +156,11 @@ class OpenPicture:
             self._file.save(self.session)
 
     def about(self, address: str) -> dict:
-        """What a tab has to know to show the picture."""
-        about = {"item": self.item, "name": self.source.path.name, "shape": list(self.picture.shape)}
+        """What a tab has to know to show the image."""
+        about = {"item": self.item, "name": self.source.path.name, "shape": list(self.image.shape)}
         if self.is_volume:
-            spacing = list(_spacing_of(self.picture) or ())
-            about |= {"spacing": spacing, "range": self.picture.range, "window": self.picture.window}
+            spacing = list(_spacing_of(self.image) or ())
+            about |= {"spacing": spacing, "range": self.image.range, "window": self.image.window}
         return about | {"address": f"{address}/{self.item}"}
 
     def close(self) -> None:
@@ -170,5 +170,5 @@ class OpenPicture:
         self.keep()
 
 
-def _spacing_of(picture: Picture) -> tuple[float, float, float] | None:
-    return None if picture.volume is None else picture.spacing or (1.0, 1.0, 1.0)
+def _spacing_of(image: Image) -> tuple[float, float, float] | None:
+    return None if image.volume is None else image.spacing or (1.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The pictures of the page: files of the command line and uploads, read when they are opened."""
+"""Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +12,13 @@ from apps.common.images import FORMATS, InputError, read_bytes, to_bytes, to_rgb
 from apps.volumes.volume_files import is_volume, read_volume
 from apps.volumes.voxel_geometry import Volume
 
-LOSSLESS_PIXELS = 2_000_000  # larger pictures are shown as JPEG, which browsers load sooner
+LOSSLESS_PIXELS = 2_000_000  # larger images are shown as JPEG, which browsers load sooner
 JPEG_QUALITY = 95
 
 
 @dataclass(frozen=True)
 class Source:
-    """A picture that can be opened.
+    """An image or a volume that can be opened.
 
     Attributes
     ----------
@@ -40,17 +40,17 @@ class Source:
     start: Path | None = None
     slices: bool = False
 
-    def load(self) -> "Picture":
-        """Read the picture; InputError if it cannot be used."""
+    def load(self) -> "Image":
+        """Read the image or volume; InputError if it cannot be used."""
         if self.data is None and is_volume(self.path, self.slices):
             volume = read_volume(self.path, folder=self.slices)
-            return Picture(volume.values, volume=volume)
+            return Image(volume.values, volume=volume)
         data = read_bytes(self.path) if self.data is None else self.data
-        return decoded_picture(data, repr(str(self.path)))
+        return decoded_image(data, repr(str(self.path)))
 
 
-def decoded_picture(data: bytes, shown: str) -> "Picture":
-    """The picture in the content of a file; InputError if it cannot be used."""
+def decoded_image(data: bytes, shown: str) -> "Image":
+    """The image in the content of a file; InputError if it cannot be used."""
     from apps.common.metadata_reading import metadata_of
 
     try:
@@ -60,11 +60,11 @@ def decoded_picture(data: bytes, shown: str) -> "Picture":
     except Unreadable as error:
         raise InputError(f"image: cannot read {shown} ({error}); pass a complete {FORMATS} file") from None
     rgb = to_rgb(pixels, f"image: {shown}")
-    return Picture(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
+    return Image(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
 
 
 @dataclass(frozen=True)
-class Picture:
+class Image:
     """Pixels of an image (H, W, 3), uint8 or float32 in [0, 1], or grey values of a volume (D, H, W)."""
 
     pixels: np.ndarray
