@@ -17,7 +17,7 @@ import apps
 import assign
 import gridcut
 import matching
-from gridcut.device import pictures
+from gridcut.device import figures
 from gridcut.device.result import GridResult, Result, brief
 from tests.gridcut.corruption import ON_CPU_ONLY, RESULTS
 
@@ -184,7 +184,7 @@ def test_tables_escape_what_they_show():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pictures_are_png_files(name):
+def test_figures_are_png_files(name):
     result = made()[name]
     if not isinstance(result, GridResult):
         assert not hasattr(result, "_repr_png_")
@@ -192,32 +192,32 @@ def test_pictures_are_png_files(name):
     data = result._repr_png_()
     with Image.open(io.BytesIO(data)) as image:
         assert image.mode == "RGB"
-        assert pictures.MIN_SIDE <= max(image.size) <= pictures.MAX_SIDE
-        np.testing.assert_array_equal(np.asarray(image), pictures.thumbnail(result._picture()))
+        assert figures.MIN_SIDE <= max(image.size) <= figures.MAX_SIDE
+        np.testing.assert_array_equal(np.asarray(image), figures.thumbnail(result._figure()))
 
 
-def test_pictures_have_the_colours_of_the_labels():
+def test_figures_have_the_colours_of_the_labels():
     labels = np.array([[0, 1], [2, -1]])
-    colours = pictures.coloured(labels)
+    colours = figures.coloured(labels)
     assert len(np.unique(colours.reshape(-1, 3), axis=0)) == 4
-    assert (colours[1, 1] == pictures.UNKNOWN).all()
-    assert pictures.coloured(np.array([[True, False]])).tolist() == [[[255] * 3, [0] * 3]]
-    assert pictures.coloured(np.array([[1.0, 3.0, np.nan]]))[0, :, 0].tolist() == [0, 255, 0]
-    assert pictures.coloured(np.full((1, 2), 7.0)).tolist() == [[[0] * 3] * 2]
-    many = pictures.label_colours(np.arange(100))
+    assert (colours[1, 1] == figures.UNKNOWN).all()
+    assert figures.coloured(np.array([[True, False]])).tolist() == [[[255] * 3, [0] * 3]]
+    assert figures.coloured(np.array([[1.0, 3.0, np.nan]]))[0, :, 0].tolist() == [0, 255, 0]
+    assert figures.coloured(np.full((1, 2), 7.0)).tolist() == [[[0] * 3] * 2]
+    many = figures.label_colours(np.arange(100))
     assert np.abs(np.diff(many.astype(int), axis=0)).max(axis=1).min() > 40
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 5, 6), (1000, 30), (1, 1)])
-def test_pictures_of_grids_of_every_shape(shape):
+def test_figures_of_grids_of_every_shape(shape):
     grid = np.random.default_rng(0).random(shape) < 0.5
-    plane = pictures.plane(grid)
+    plane = figures.plane(grid)
     expected = {1: lambda: grid[None], 2: lambda: grid, 3: lambda: grid[1]}[grid.ndim]()
     np.testing.assert_array_equal(plane, expected)
-    assert max(pictures.thumbnail(plane).shape) <= pictures.MAX_SIDE
+    assert max(figures.thumbnail(plane).shape) <= figures.MAX_SIDE
 
 
-def test_an_empty_grid_has_no_picture():
+def test_an_empty_grid_has_no_figure():
     cut = gridcut.max_flow(np.zeros((0, 4), int), 1, {(0, 1): 1}, device="cpu")
     assert cut._repr_png_() is None
     assert "<img" not in cut._repr_html_()
@@ -234,7 +234,7 @@ def test_plots(name):
     assert result.plot(ax) is ax
     if isinstance(result, GridResult):
         (shown,) = ax.images
-        np.testing.assert_array_equal(shown.get_array(), pictures.coloured(result._picture()))
+        np.testing.assert_array_equal(shown.get_array(), figures.coloured(result._figure()))
     else:
         (lines,) = ax.collections
         links = result.link if name == "Tracks" else range(50)

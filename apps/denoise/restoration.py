@@ -79,7 +79,7 @@ class Restoration(GridResult):
     seconds: dict
     warning: str | None = None
 
-    def _picture(self):
+    def _figure(self):
         shown = to_bytes(self.image)
         return shown if shown.ndim == 3 else np.repeat(shown[..., None], 3, axis=2)
 

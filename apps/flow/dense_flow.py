@@ -55,7 +55,7 @@ class Flow(GridResult):
     matches: Matches
     seconds: dict = field(default_factory=dict)
 
-    def _picture(self):
+    def _figure(self):
         from apps.flow.flow_figures import flow_figure
 
         return flow_figure(self.flow, self.valid)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridcut.device.pictures import axes_or_current, label_colours
+from gridcut.device.figures import axes_or_current, label_colours
 
 
 def plot_lines(ax: Any, start: np.ndarray, end: np.ndarray, colour: np.ndarray) -> Any:

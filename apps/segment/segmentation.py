@@ -103,7 +103,7 @@ class Segmentation(GridResult):
     device: str
     method: str
 
-    def _picture(self):
+    def _figure(self):
         return self.mask
 
 

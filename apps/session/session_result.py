@@ -28,5 +28,5 @@ class SessionResult(GridResult):
     energy: float | None
     certified: bool
 
-    def _picture(self):
+    def _figure(self):
         return self.labels

@@ -75,7 +75,7 @@ class Disparity(GridResult):
     solved: tuple
     seconds: dict
 
-    def _picture(self):
+    def _figure(self):
         from apps.stereo.disparity_figures import disparity_figure
 
         figure = disparity_figure(self.disparity, max(self.max_disparity, 1))

@@ -50,22 +50,22 @@ class Result:
 
 
 class GridResult(Result):
-    """Base of results with a value per pixel, which notebooks show as a picture."""
+    """Base of results with a value per pixel, which notebooks show as a figure."""
 
     __slots__ = ()
 
-    def _picture(self):
-        """The picture of this result, in a form that `gridcut.device.pictures` accepts."""
-        from gridcut.device.pictures import plane
+    def _figure(self):
+        """The figure of this result, in a form that `gridcut.device.figures` accepts."""
+        from gridcut.device.figures import plane
 
         return plane(self.labels)  # type: ignore[attr-defined]
 
     def _repr_png_(self) -> bytes | None:
         """A thumbnail, for notebooks; None if there are no pixels."""
-        from gridcut.device.pictures import png, thumbnail
+        from gridcut.device.figures import png, thumbnail
 
-        picture = self._picture()
-        return png(thumbnail(picture)) if picture.size else None
+        figure = self._figure()
+        return png(thumbnail(figure)) if figure.size else None
 
     def _repr_html_(self) -> str:
         """A table of the fields, and a thumbnail."""
@@ -92,12 +92,12 @@ class GridResult(Result):
         ImportError
             If `ax` is None and matplotlib is not installed.
         """
-        from gridcut.device.pictures import axes_or_current, coloured
+        from gridcut.device.figures import axes_or_current, coloured
 
         ax = axes_or_current(ax)
-        picture = coloured(self._picture())
-        if picture.size:
-            ax.imshow(picture, interpolation="nearest", aspect="auto" if picture.shape[0] == 1 else "equal")
+        figure = coloured(self._figure())
+        if figure.size:
+            ax.imshow(figure, interpolation="nearest", aspect="auto" if figure.shape[0] == 1 else "equal")
         return ax
 
 

@@ -1,6 +1,6 @@
-"""Small pictures of label grids for notebooks, and plots of them: colours, thumbnails, PNG, matplotlib's axes.
+"""Figures of results for notebooks and for matplotlib: colours of labels, thumbnails, PNG files.
 
-A picture is an array of the shape (H, W), whose numbers get colours here, or uint8 RGB of the shape (H, W, 3).
+A figure is an array of the shape (H, W), whose values get colours here, or uint8 RGB of the shape (H, W, 3).
 """
 
 import struct
@@ -25,20 +25,20 @@ def plane(grid):
     return grid[None] if grid.ndim == 1 else grid
 
 
-def coloured(picture: np.ndarray) -> np.ndarray:
-    """A picture as uint8 RGB: bool black and white, integers one colour per label, floats grey between their limits."""
-    if picture.ndim == 3:
-        return picture
-    if picture.dtype.kind == "b":
-        grey = np.uint8(255) * picture
-    elif picture.dtype.kind == "f":
-        finite = picture[np.isfinite(picture)]
+def coloured(figure: np.ndarray) -> np.ndarray:
+    """A figure as uint8 RGB: bool black and white, integers one colour per label, floats grey between their limits."""
+    if figure.ndim == 3:
+        return figure
+    if figure.dtype.kind == "b":
+        grey = np.uint8(255) * figure
+    elif figure.dtype.kind == "f":
+        finite = figure[np.isfinite(figure)]
         low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
         with np.errstate(invalid="ignore"):
-            grey = np.nan_to_num(255 * np.clip((picture - low) / (high - low or 1), 0, 1)).astype(np.uint8)
+            grey = np.nan_to_num(255 * np.clip((figure - low) / (high - low or 1), 0, 1)).astype(np.uint8)
     else:
-        labels, index = np.unique(picture, return_inverse=True)
-        return label_colours(labels)[index.reshape(picture.shape)]
+        labels, index = np.unique(figure, return_inverse=True)
+        return label_colours(labels)[index.reshape(figure.shape)]
     return np.repeat(grey[..., None], 3, axis=2)
 
 
@@ -52,17 +52,17 @@ def label_colours(labels: np.ndarray) -> np.ndarray:
     return colours
 
 
-def thumbnail(picture: np.ndarray) -> np.ndarray:
-    """Every k-th pixel of a large picture, so that no side exceeds MAX_SIDE; uint8 RGB."""
-    longest = max(picture.shape[:2])
+def thumbnail(figure: np.ndarray) -> np.ndarray:
+    """Every k-th pixel of a large figure, so that no side exceeds MAX_SIDE; uint8 RGB."""
+    longest = max(figure.shape[:2])
     step = -(-longest // MAX_SIDE)
-    small = coloured(np.asarray(picture[::step, ::step]))
+    small = coloured(np.asarray(figure[::step, ::step]))
     factor = -(-MIN_SIDE // longest)
     return small.repeat(factor, axis=0).repeat(factor, axis=1)
 
 
 def png(rgb: np.ndarray) -> bytes:
-    """A PNG file of a uint8 RGB picture (H, W, 3)."""
+    """A PNG file of a uint8 RGB figure (H, W, 3)."""
     height, width = rgb.shape[:2]
     rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row starts with its filter: none
     rows[:, 1:] = rgb.reshape(height, -1)
