@@ -1,6 +1,6 @@
 """`python -m benchmarks devices`: one grid on one GPU and on several, from arrays on the host to labels on the host.
 
-    picture   4 neighbours, edges by contrast; a noisy photograph against its median, mirrored again and again
+    image     4 neighbours, edges by contrast; a noisy photograph against its median, mirrored again and again
     volume    6 neighbours, the same in three dimensions: three photographs, each along two axes
     dense     26 neighbours, one capacity for all edges of a length; by default too large for one GPU of 141 GB
 
@@ -27,10 +27,10 @@ from apps.info import gpu_facts
 from benchmarks import command
 from benchmarks.table import markdown, save
 
-SIZES = {"picture": 32768, "volume": 1024, "dense": 1344}
-QUICK = {"picture": 2048, "volume": 128, "dense": 64}
-SMALL = {"picture": 160, "volume": 24, "dense": 16}  # to compile on
-BLOCK = {"picture": 4096, "volume": 256, "dense": 256}  # what is repeated
+SIZES = {"image": 32768, "volume": 1024, "dense": 1344}
+QUICK = {"image": 2048, "volume": 128, "dense": 64}
+SMALL = {"image": 160, "volume": 24, "dense": 16}  # to compile on
+BLOCK = {"image": 4096, "volume": 256, "dense": 256}  # what is repeated
 NOISE = 25.0
 COLUMNS = ["instance", "size", "GPUs", "certified", "load s", "solve s", "labels s", "total s", "rounds", "exchanges"]
 COLUMNS += ["speed-up, solve", "speed-up, total"]
@@ -130,7 +130,7 @@ def seconds_of(found):
 
 def instance(name, size):
     """source, sink, edges of a grid with `size` pixels per side."""
-    axes = 2 if name == "picture" else 3
+    axes = 2 if name == "image" else 3
     block = repeated(axes, min(BLOCK[name], size + size % 2))
     shape = (size,) * axes
     level = np.rint(block - np.median(block))

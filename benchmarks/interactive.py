@@ -70,7 +70,7 @@ def main(argv):
         print(" ".join(rows[-1]), flush=True)
     columns = [
         "method",
-        "pictures",
+        "images",
         f"{mark} to 85 %",
         f"{mark} to 90 %",
         "not reached",

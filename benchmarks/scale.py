@@ -32,12 +32,12 @@ PROGRAMS = {"segment": ["--box", "boxes.json"], "denoise": []}
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header(f"{options.pictures} photographs on several workers", ["numba", "numpy"])
+    report = header(f"{options.images} photographs on several workers", ["numba", "numpy"])
     print(report)
     rows, loads = [], []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        make_pictures(folder, options.pictures)
+        make_images(folder, options.images)
         for program in options.programs:
             for row in measure(program, folder, options.workers, options.repeats, loads):
                 rows.append(row)
@@ -50,7 +50,7 @@ def main(argv):
     return command.finish(report, "\n".join(lines), options.save)
 
 
-def make_pictures(folder: Path, count: int) -> None:
+def make_images(folder: Path, count: int) -> None:
     """photos/00.png ... and boxes.json, the middle of each."""
     import skimage.data
     from PIL import Image
@@ -107,7 +107,7 @@ def run(program: str, folder: Path, out: Path, how) -> float:
 
 def _parser():
     parser = command.parser("scale", __doc__, "scale-cpu")
-    parser.add_argument("--pictures", type=int, default=40, metavar="N", help="(default: 40)")
+    parser.add_argument("--images", type=int, default=40, metavar="N", help="(default: 40)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="to compare with one (default: 2)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(default: 3)")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="NAME")

@@ -58,7 +58,7 @@ def main(argv):
         for row in measure(kind, cases):
             rows.append(row)
             print(" ".join(row), flush=True)
-    columns = ["input", "method", "pictures", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
+    columns = ["input", "method", "images", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
         lines += ["", large_timing(data)]

@@ -126,7 +126,7 @@ def semi_global(case):
 
 def block_matching(case):
     """For each pixel the disparity whose absolute differences, averaged over a block, are least."""
-    left, right = (np.float32(255) * picture for picture in (case.left, case.right))
+    left, right = (np.float32(255) * image for image in (case.left, case.right))
     best = np.full(left.shape[:2], np.inf, np.float32)
     found = np.zeros(left.shape[:2], np.float32)
     for d in range(case.most + 1):

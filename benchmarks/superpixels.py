@@ -57,7 +57,7 @@ def main(argv):
             for row in measure(base, cases, count):
                 rows.append(row)
                 print(" ".join(row), flush=True)
-    columns = ["pictures", "method", "number", "asked", "made", "recall %", "least %", "error %", "outline %", "s"]
+    columns = ["images", "method", "number", "asked", "made", "recall %", "least %", "error %", "outline %", "s"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
         lines += ["", timing(cases[0][1], options.regions[0])]
@@ -65,7 +65,7 @@ def main(argv):
 
 
 def load(data, base, limit=None):
-    """Pictures of one set: name, RGB in [0, 1], true segments."""
+    """Images of one set: name, RGB in [0, 1], true segments."""
     for path in sorted((data / base / "images").glob("*"))[:limit]:
         truth = find_by_stem(data / base / TRUTHS[base], path.stem, "truth")
         yield path.stem, read_image(path), read_segments(truth)

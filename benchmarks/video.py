@@ -25,7 +25,7 @@ from benchmarks.video_clips import FRAMES, make_clip, resized
 
 KINDS = ("trimap", "strokes")
 TRIMAP_BAND = 4  # pixels on either side of the true outline
-COLUMNS = ["first frame", "picture", "flow", "IoU % of frame 0", "mean IoU %", "least IoU %", "s per frame"]
+COLUMNS = ["first frame", "image", "flow", "IoU % of frame 0", "mean IoU %", "least IoU %", "s per frame"]
 
 
 def main(argv):
@@ -39,7 +39,7 @@ def main(argv):
     rows = []
     for kind in options.kinds:
         found = []
-        for name, rgb, truth, strokes in load(data, options.pictures, options.limit):
+        for name, rgb, truth, strokes in load(data, options.images, options.limit):
             marks = strokes if kind == "strokes" else trimap(truth)
             for flow in (True, False):
                 measured = measure(rgb, truth, marks, options.frames, options.speed, flow)
@@ -54,10 +54,10 @@ def main(argv):
     return command.finish(report, text, options.save)
 
 
-def load(data, pictures=None, limit=None):
+def load(data, names=None, limit=None):
     """Photographs of the size of the clips: name, RGB in [0, 1], mask, marks."""
     folder = data / "grabcut"
-    images = [path for path in sorted((folder / "images").glob("*")) if not pictures or path.stem in pictures]
+    images = [path for path in sorted((folder / "images").glob("*")) if not names or path.stem in names]
     for path in images[:limit]:
         rgb = read_image(path)
         truth = read_truth(find_by_stem(folder / "gt", path.stem, "truth")) >= 128
@@ -95,8 +95,8 @@ def _parser():
     parser = command.parser("video", __doc__, "video-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help="trimap, strokes")
-    parser.add_argument("--pictures", nargs="+", metavar="NAME", help="of these names only")
-    parser.add_argument("--limit", type=int, metavar="N", help="number of pictures")
+    parser.add_argument("--images", nargs="+", metavar="NAME", help="of these names only")
+    parser.add_argument("--limit", type=int, metavar="N", help="number of images")
     parser.add_argument(
         "--frames", type=int, default=FRAMES, metavar="N", help="frames of a clip (default: %(default)s)"
     )

@@ -1,6 +1,6 @@
-"""Make the pictures of the guide, docs/images/guide-*, from the files of data/:  python docs/make_images.py [NAME ...]
+"""Make the figures of the guide, docs/images/guide-*, from the files of data/:  python docs/make_images.py [NAME ...]
 
-Run it in the root of a clone.  docs/images/README.md names the programs that make the other pictures.
+Run it in the root of a clone.  docs/images/README.md names the programs that make the other figures.
 """
 
 import sys
@@ -15,7 +15,7 @@ from apps.demo_jobs import on_checkerboard
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA, IMAGES = ROOT / "data", ROOT / "docs/images"
-WIDTH = 960  # maximum width of a picture in pixels
+WIDTH = 960  # maximum width of a figure in pixels
 
 
 def photo(name: str) -> np.ndarray:

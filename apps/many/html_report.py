@@ -30,7 +30,7 @@ MAX_IMAGE_BYTES = 24 << 20  # of all thumbnails of a page; results beyond have l
 PART = 64  # results whose thumbnails are drawn before the page's size is looked at
 JPEG_QUALITY = 80
 MAX_LISTED = 20  # values shown of an option with many, such as the names of all images
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
 MODES = frozenset(("1", "L", "LA", "P", "RGB", "RGBA"))  # of Pillow; deeper images are data, and would look black
 ABBREVIATIONS = {"iou": "IoU", "psnr": "PSNR", "ssim": "SSIM", "epe": "EPE", "fl": "Fl", "f": "F"}  # in names of scores
 CHECKERS = (200, 235)  # grey levels behind a transparent image
@@ -173,24 +173,24 @@ def _flat(scores: Mapping, prefix: str) -> Iterator[tuple[str, str]]:
 
 def _thumbnails(results: list[list[tuple[str, str]]]) -> list[list[Thumbnail]]:
     """Those of each result, given its (kind, path) pairs; drawn concurrently until the page is full."""
-    pictures = [[pair for pair in result if Path(pair[1]).suffix.lower() in PICTURES] for result in results]
-    count = sum(min(MAX_THUMBNAILS, len(one)) for one in pictures)
+    images = [[pair for pair in result if Path(pair[1]).suffix.lower() in IMAGE_SUFFIXES] for result in results]
+    count = sum(min(MAX_THUMBNAILS, len(one)) for one in images)
     side = next((side for most, side in SIDES if count <= most), SIDES[-1][1])
     found: list[list[Thumbnail]] = []
     size = 0
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for start in range(0, len(pictures), PART):
+        for start in range(0, len(images), PART):
             if size > MAX_IMAGE_BYTES:
                 break
-            for drawn in pool.map(partial(_thumbnails_of, side=side), pictures[start : start + PART]):
+            for drawn in pool.map(partial(_thumbnails_of, side=side), images[start : start + PART]):
                 size += sum(len(thumbnail.source) for thumbnail in drawn)
                 found.append(drawn if size <= MAX_IMAGE_BYTES else [])
-    return found + [[] for _ in range(len(pictures) - len(found))]
+    return found + [[] for _ in range(len(images) - len(found))]
 
 
-def _thumbnails_of(pictures: list[tuple[str, str]], side: int) -> list[Thumbnail]:
-    """The first MAX_THUMBNAILS of the pictures that can be shown."""
-    drawn = (_thumbnail(kind, path, side) for kind, path in pictures)
+def _thumbnails_of(images: list[tuple[str, str]], side: int) -> list[Thumbnail]:
+    """The first MAX_THUMBNAILS of the images that can be shown."""
+    drawn = (_thumbnail(kind, path, side) for kind, path in images)
     return list(islice(filter(None, drawn), MAX_THUMBNAILS))
 
 

@@ -114,7 +114,7 @@ def test_the_default_is_all_figures_and_no_annotation(photo):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*ONE, "--write", "mask,picture"], f"--write: unknown kind 'picture'; the kinds are {', '.join(KINDS)}"),
+        ([*ONE, "--write", "mask,drawing"], f"--write: unknown kind 'drawing'; the kinds are {', '.join(KINDS)}"),
         ([*ONE, "--write", "mask,"], "--write: unknown kind ''"),
         ([*ONE, "--write", "labels"], "--write labels is the result of several objects (--labels); pass mask instead"),
         ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),

@@ -19,12 +19,12 @@ def commands(monkeypatch):
 
     run.wrong = False
     monkeypatch.setattr(scale, "run", run)
-    monkeypatch.setattr(scale, "make_pictures", lambda folder, count: None)
+    monkeypatch.setattr(scale, "make_images", lambda folder, count: None)
     return run, calls
 
 
 def test_images_differ(tmp_path):
-    scale.make_pictures(tmp_path, 12)
+    scale.make_images(tmp_path, 12)
     images = {path.name: Image.open(path) for path in (tmp_path / "photos").iterdir()}
     assert len(images) == 12
     assert len({image.tobytes() for image in images.values()}) == 12
@@ -32,7 +32,7 @@ def test_images_differ(tmp_path):
 
 def test_rows(commands, capsys):
     _, calls = commands
-    assert scale.main(["--pictures", "2", "--repeats", "2", "--programs", "denoise"]) == 0
+    assert scale.main(["--images", "2", "--repeats", "2", "--programs", "denoise"]) == 0
     rows = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()]
     rows = {row[2]: row[3:6] for row in rows if row[1:2] == ["denoise"]}
     assert rows["--workers 1"] == ["✓", "2.00", "1.00"]

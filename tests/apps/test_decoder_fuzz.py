@@ -121,10 +121,10 @@ def volume_of(path):
         read_volume(path)
 
 
-PICTURES = (read_image, read_codes, read_scribbles, read_trimap, read_labels, read_segments, read_disparity)
+IMAGE_READERS = (read_image, read_codes, read_scribbles, read_trimap, read_labels, read_segments, read_disparity)
 READERS = {
-    "tif": (*PICTURES, frames_of, volume_of, read_seeds),
-    "png": (*PICTURES, frames_of, read_flow),
+    "tif": (*IMAGE_READERS, frames_of, volume_of, read_seeds),
+    "png": (*IMAGE_READERS, frames_of, read_flow),
     "npy": (frames_of, volume_of, read_seeds, read_segments, read_disparity, read_flow),
     "pfm": (read_flow, read_disparity),
     "flo": (read_flow,),
@@ -174,7 +174,7 @@ def check(kind: str, count: int, first_seed: int, folder) -> int:
         rng = np.random.default_rng([seed, sum(kind.encode())])
         data = mutated(sound[seed % len(sound)], rng)
         path.write_bytes(data)
-        for reader in READERS.get(kind, (*PICTURES, frames_of)):
+        for reader in READERS.get(kind, (*IMAGE_READERS, frames_of)):
             case, message = f"{kind}, seed {seed}, {reader.__name__}", ""
             try:
                 reader(path)
@@ -194,7 +194,7 @@ def test_valid_files_are_read_by_at_least_one_reader(kind, tmp_path):
         path = tmp_path / f"x{number}.{kind}"
         path.write_bytes(data)
         read = 0
-        for reader in READERS.get(kind, (*PICTURES, frames_of)):
+        for reader in READERS.get(kind, (*IMAGE_READERS, frames_of)):
             try:
                 reader(path)
                 read += 1

@@ -74,7 +74,7 @@ def content_of(reports, failures=(), **more):
 
 
 def report_of(folder, name="a.png", **more):
-    """A report whose result is a picture in a folder."""
+    """A report whose result is an image in a folder."""
     path = folder / "a-mask.png"
     if not path.exists():
         Image.fromarray(np.full((400, 640), 200, np.uint8)).save(path)
@@ -166,7 +166,7 @@ def test_a_page_without_results(tmp_path):
     assert page.images == []
 
 
-def test_thumbnails_are_small_and_of_pictures_only(tmp_path):
+def test_thumbnails_are_small_and_of_images_only(tmp_path):
     Image.fromarray(np.zeros((900, 1200), np.uint16)).save(tmp_path / "depth.png")
     cutout = np.zeros((700, 1400, 4), np.uint8)
     Image.fromarray(cutout).save(tmp_path / "cutout.png")

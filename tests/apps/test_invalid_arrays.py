@@ -40,7 +40,7 @@ CALLS = {
 }
 HOLED = FLOATS.copy()
 HOLED[3, 4, 1] = np.nan
-PICTURES = {
+IMAGES = {
     "NaN": HOLED,
     "infinity": np.where(np.isnan(HOLED), np.inf, HOLED),
     "above 1": 255 * FLOATS,
@@ -62,11 +62,11 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", IMAGES)
 @pytest.mark.parametrize("call", CALLS)
 def test_invalid_images_are_rejected(call, kind):
     with pytest.raises(InputError, match="must hold|must be|holds (NaN|floats)|need|ragged") as caught:
-        CALLS[call](PICTURES[kind])
+        CALLS[call](IMAGES[kind])
     assert "\n" not in str(caught.value)
 
 

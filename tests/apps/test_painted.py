@@ -310,7 +310,7 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
 
 
 @pytest.mark.parametrize(
-    ("picture", "message"),
+    ("image", "message"),
     [
         (WHITE, "is blank: every pixel is #ffffff; paint the object red"),
         (WHITE.convert("L"), "is blank: every pixel is 255; paint the object red"),
@@ -327,8 +327,8 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
     ],
     ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],
 )
-def test_messages_name_what_was_seen_and_the_remedy(tmp_path, picture, message):
-    picture.save(tmp_path / "strokes.png")
+def test_messages_name_what_was_seen_and_the_remedy(tmp_path, image, message):
+    image.save(tmp_path / "strokes.png")
     with pytest.raises(InputError, match=message):
         read_and_check(tmp_path / "strokes.png")
 
@@ -357,7 +357,7 @@ INDICES = Image.fromarray(np.pad(np.ones((9, 30), np.uint8), 30))
 
 
 @pytest.mark.parametrize(
-    ("picture", "lost"),
+    ("image", "lost"),
     [
         (one_kind(WHITE), ""),
         (one_kind(CLEAR), ""),
@@ -370,8 +370,8 @@ INDICES = Image.fromarray(np.pad(np.ones((9, 30), np.uint8), 30))
     ],
     ids=["white", "clear", "palette", "smooth rims", "indices", "faint", "translucent", "dithered palette"],
 )
-def test_paint_is_called_lost_only_where_the_colours_show_it(tmp_path, picture, lost):
-    picture.save(tmp_path / "strokes.png")
+def test_paint_is_called_lost_only_where_the_colours_show_it(tmp_path, image, lost):
+    image.save(tmp_path / "strokes.png")
     message = f"no background: only object marks were found, [0-9]+ pixels{lost}; add a stroke on it"
     with pytest.raises(InputError, match=message):
         read_and_check(tmp_path / "strokes.png")

@@ -24,14 +24,14 @@ def clip(frames=FRAMES, step=2, shape=SHAPE, seed=0):
     rng = np.random.default_rng(seed)
     texture = [cv2.GaussianBlur(rng.normal(0, 60, (shape[0], shape[1] + 99, 3)), None, 1.5) for _ in range(2)]
     y, x = np.mgrid[: shape[0], : shape[1]]
-    pictures, masks = [], []
+    images, masks = [], []
     for number in range(frames):
         mask = (y - shape[0] // 2) ** 2 + (x - 22 - step * number) ** 2 < 14**2
         front = (190, 110, 60) + np.roll(texture[0], step * number, 1)[:, : shape[1]]
         back = (60, 90, 120) + np.roll(texture[1], -number, 1)[:, : shape[1]]
-        pictures.append(np.uint8(np.clip(np.where(mask[..., None], front, back), 0, 255)))
+        images.append(np.uint8(np.clip(np.where(mask[..., None], front, back), 0, 255)))
         masks.append(mask)
-    return pictures, masks
+    return images, masks
 
 
 def strokes_on(mask, kinds=(OBJECT, BACKGROUND)):

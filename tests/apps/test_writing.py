@@ -139,16 +139,16 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, number):
     assert [(p.name, p.read_text("utf-8")) for p in tmp_path.iterdir()] == [("a", "old")]
 
 
-PICTURES = [np.full((48, 64, 3), 20 * n, np.uint8) for n in range(6)]
+IMAGES = [np.full((48, 64, 3), 20 * n, np.uint8) for n in range(6)]
 
 
 @pytest.mark.parametrize("suffix", [".avi", ".mp4", ".gif"])
 def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffix):
-    path = write_video(tmp_path / f"v{suffix}", iter(PICTURES), 10.0)
+    path = write_video(tmp_path / f"v{suffix}", iter(IMAGES), 10.0)
     whole = path.read_bytes()
 
     def breaks_off():
-        yield from PICTURES[:3]
+        yield from IMAGES[:3]
         raise InputError("frame 3 is damaged")
 
     with pytest.raises(InputError, match="frame 3"):
@@ -171,13 +171,13 @@ def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffi
     if suffix != ".gif":
         monkeypatch.setattr(cv2, "VideoWriter", Full)
         with pytest.raises(OutputError, match=r"--video: .*\(3 of 6 frames can be read back\)") as caught:
-            write_video(path, iter(PICTURES), 10.0)
+            write_video(path, iter(IMAGES), 10.0)
         assert caught.value.status == 1
         monkeypatch.setattr(
             video_files, "_check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left"))
         )
         with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
-            write_video(path, iter(PICTURES), 10.0)
+            write_video(path, iter(IMAGES), 10.0)
         assert caught.value.status == 1
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]

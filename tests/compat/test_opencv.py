@@ -10,7 +10,7 @@ SHAPE = (60, 80)
 RECT = (20, 10, 42, 40)
 
 
-def picture():
+def scene():
     """A disc with the colours of a part of the background, and the disc."""
     y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
     disc = np.hypot(y - 30, x - 40) < 15
@@ -19,7 +19,7 @@ def picture():
     return img.astype(np.uint8), disc
 
 
-IMG, DISC = picture()
+IMG, DISC = scene()
 
 
 def models():

@@ -9,7 +9,7 @@ from benchmarks.__main__ import main
 
 @pytest.mark.parametrize(("axes", "side", "size"), [(2, 12, 31), (3, 6, 14)])
 def test_blocks_go_on_at_their_ends(axes, side, size):
-    """Edges of the repeated block are those of the repeated picture."""
+    """Edges of the repeated block are those of the repeated image."""
     block = devices.repeated(axes, side)
     whole = devices.tiled(block, (size,) * axes)
     for axis in range(axes):
@@ -23,9 +23,9 @@ def test_blocks_go_on_at_their_ends(axes, side, size):
 @pytest.mark.parametrize("name", devices.SIZES)
 def test_instances(name):
     source, sink, edges = devices.instance(name, 9)
-    axes = 2 if name == "picture" else 3
+    axes = 2 if name == "image" else 3
     assert source.shape == sink.shape == (9,) * axes
-    assert len(edges) == {"picture": 2, "volume": 3, "dense": 13}[name]
+    assert len(edges) == {"image": 2, "volume": 3, "dense": 13}[name]
     assert not (np.minimum(source, sink)).any()
     assert source.any()
     assert sink.any()
@@ -33,12 +33,12 @@ def test_instances(name):
 
 def test_unknown_instance(capsys):
     assert main(["devices", "no such instance"]) == 2
-    assert "there are: picture, volume, dense" in capsys.readouterr().out
+    assert "there are: image, volume, dense" in capsys.readouterr().out
 
 
 @pytest.mark.gpu
 def test_table(capsys):
-    assert main(["devices", "picture", "volume", "--devices", "0", "0", "--size", "40"]) == 0
-    several, one = (line for line in capsys.readouterr().out.splitlines() if line.startswith("| picture"))
+    assert main(["devices", "image", "volume", "--devices", "0", "0", "--size", "40"]) == 0
+    several, one = (line for line in capsys.readouterr().out.splitlines() if line.startswith("| image"))
     assert "✓" in several
     assert "equal" in one

@@ -106,12 +106,12 @@ def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path,
         assert main([*MATCHING, "tiny", *how]) == 0
         printed[methods] = capsys.readouterr().out
     monkeypatch.setattr(command, "gpu_facts", lambda: None)
-    picture = tmp_path / "images" / "x.png"
+    figure = tmp_path / "images" / "x.png"
     files = ",".join(str(tmp_path / name) for name in ("auto-apfb.json", "g_pr_shr.json"))
-    assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(picture)]) == 0
+    assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(figure)]) == 0
     found = rows_of(capsys.readouterr().out)
     assert found == [row for text in printed.values() for row in rows_of(text)]
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert figure.read_bytes().startswith(b"\x89PNG")
     assert "a stand-in, 8 GiB" in (tmp_path / "results" / "both.md").read_text("utf-8")
     assert main([*MATCHING, "--read", files, "--method", "auto"]) == 0
     assert [row[4] for row in rows_of(capsys.readouterr().out)] == ["auto"]

@@ -222,7 +222,7 @@ def test_saved_problems_come_back(tmp_path):
 
 @pytest.mark.parametrize("name", ["ising camera", "astronaut"])
 def test_instances_are_the_recorded_ones(name):
-    """Values found with PyMaxflow; the other instances differ in size and picture only."""
+    """Values found with PyMaxflow; the other instances differ in size and image only."""
     problem = instances.ALL[name]()
     assert problem.source.dtype == np.int32
     assert not problem.edges[0, 1][:, -1].any()

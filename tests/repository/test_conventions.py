@@ -56,7 +56,7 @@ def imports_cuda(path):
 
 @pytest.mark.parametrize("used", ["gridcut.max_flow", "assign.solve"])
 def test_importing_is_light(used):
-    """No picture libraries, no numba.cuda (its driver starts slowly), and no kernel compiled at import."""
+    """No imaging libraries, no numba.cuda (its driver starts slowly), and no kernel compiled at import."""
     code = (
         "import numba, scipy.sparse, sys, time, json\n"
         "start = time.process_time()\n"

@@ -1,4 +1,4 @@
-"""The pages are connected: links and anchors resolve, every page can be reached, every picture has a script."""
+"""The pages are connected: links and anchors resolve, every page can be reached, every figure has a script."""
 
 import re
 from functools import lru_cache
@@ -36,7 +36,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path):
-    """Paths and anchors of the local links and pictures of a page."""
+    """Paths and anchors of the local links and figures of a page."""
     for path, anchor in re.findall(r"\]\(([^)\s#]*)#?([^)\s]*)\)", prose(page)):
         if not re.match(r"[a-z]+:", path):
             yield (page.parent / path).resolve() if path else page, anchor
@@ -77,18 +77,18 @@ def test_a_page_of_the_guide_is_short(page):
     assert len(page.read_text("utf-8").split()) < 2000
 
 
-def test_every_picture_is_made_by_a_script_and_shown():
+def test_every_figure_is_made_by_a_script_and_shown():
     rows = dict(re.findall(r"^\| `([^`]+)` \| (.+?) \|$", (DOCS / "images/README.md").read_text("utf-8"), re.MULTILINE))
-    pictures = {path.name for path in (DOCS / "images").iterdir()} - {"README.md"}
-    assert set(rows) == pictures
+    figures = {path.name for path in (DOCS / "images").iterdir()} - {"README.md"}
+    assert set(rows) == figures
     for name, made_by in rows.items():
         (script,) = re.findall(r"`([\w/]+\.py)`", made_by)
         assert (ROOT / script).is_file(), f"{name}: {script}"
     shown = {target.name for page in PAGES for target, _ in links(page)}
-    assert sorted(pictures - shown) == []
+    assert sorted(figures - shown) == []
 
 
-def test_the_script_of_the_guide_makes_the_pictures_of_the_guide():
+def test_the_script_of_the_guide_makes_the_figures_of_the_guide():
     script = (DOCS / "make_images.py").read_text("utf-8")
     names = [path.name for path in (DOCS / "images").glob("guide-*")]
     assert names

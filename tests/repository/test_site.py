@@ -60,7 +60,7 @@ def test_every_public_name_has_a_page(site):
                 assert (site / f"generated/api/members/{package}.{name}.html").exists(), f"{package}.{name}"
 
 
-def test_pictures_and_notebooks_are_there(site):
+def test_figures_and_notebooks_are_there(site):
     scripts = [path.stem for path in (ROOT / "docs/gallery").glob("plot_*.py")]
     built = {path.name for path in (site / "_downloads").rglob("*.ipynb")}
     assert {f"{name}.ipynb" for name in scripts} <= built
@@ -96,7 +96,7 @@ def test_search_finds(driver, query, wanted):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", ["index", "guide/segment", "generated/gallery/plot_stereo", "generated/api/gridcut"])
-def test_a_page_has_all_its_pictures_and_fits(driver, page):
+def test_a_page_has_all_its_images_and_fits(driver, page):
     browser, address = driver
     browser.get(f"{address}/{page}.html")
     broken, wide = browser.execute_script(
