@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inlined_kernel
+from gridcut.graph.prefetch import prefetch
 from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualGraph
 
 ROOT = -1
@@ -144,6 +145,7 @@ def path_to_root(x, kind, sign, amount, arcs, excess, parent, path):
         a = (np.uint64(c) & LOW) << TWO
         path[count] = a
         count += 1
+        prefetch(arcs, np.uint64(arcs[a + REVERSE]))
         r = np.int64(arcs[a + kind])
         if r < amount:
             amount = r
@@ -236,6 +238,7 @@ def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, 
         if (its >= low) & (its <= high):
             if parent[q] == parent_link(v, arcs[a + REVERSE]):
                 parent[q] = ORPHAN
+                prefetch(arcs, np.uint64(first[q]))
                 d = its >> SHIFT
                 link[q] = head[d]
                 head[d] = q
@@ -314,6 +317,8 @@ def repair_forest(
     # Sort the detached nodes by the depth of their best attached neighbour ...
     low = limit + 1
     for i in range(n_detached):
+        if i + 4 < n_detached:
+            prefetch(arcs, np.uint64(first[np.uint64(detached[i + 4])]))
         v = np.uint64(detached[i])
         best = best_depth(v, limit, side, first, arcs, label)
         if best <= limit:

@@ -37,7 +37,10 @@ from gridcut.graph.graph_forest import (
     push_along,
     repair_forest,
 )
+from gridcut.graph.prefetch import prefetch
 
+AHEAD = 12  # the arcs of a node are prefetched this number of nodes before it is scanned
+LINE = np.uint64(16)  # arcs of 32 bits: a cache line has 16 integers
 PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
 EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
@@ -149,6 +152,11 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
         below = ((depth + 1) << SHIFT) * side
         grown = 0
         for i in range(count):
+            if i + AHEAD < count:
+                later = np.uint64(first[np.uint64(now[i + AHEAD])])
+                prefetch(arcs, later)
+                prefetch(arcs, later + LINE)
+                prefetch(arcs, later + LINE + LINE)
             u = np.uint64(now[i])
             if depth_of(label, u, side) != depth:
                 continue

@@ -33,7 +33,9 @@ from gridcut.core.units import (
 )
 from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
+from gridcut.graph.prefetch import prefetch
 
+AHEAD = 2  # the reverse arcs of a row are prefetched this number of rows before it is read
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
 ONE = np.uint64(1)
 REVERSE = np.uint64(1)  # positions in an arc
@@ -118,6 +120,12 @@ def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
     for u in range(cursor.size):
         # The arcs before the cursor were written together with those of smaller nodes; the others lead to larger nodes.
         before = np.int64(u)
+        if u + AHEAD < cursor.size:
+            for entry in range(cursor[u + AHEAD], indptr[u + AHEAD + 1]):
+                later = cursor[np.uint64(indices[np.uint64(entry)])]
+                prefetch(indices, later)
+                prefetch(capacity, later)
+                prefetch(arcs, 4 * later)
         for entry in range(cursor[u], indptr[u + 1]):
             i = np.uint64(entry)
             head = np.int64(indices[i])
