@@ -69,12 +69,12 @@ class GraphWork(NamedTuple):
 
 
 def make_graph_forest(graph: ResidualGraph) -> GraphForest:
-    """Forests without trees; raises ValueError if the graph has too many arcs for them."""
+    """Arrays for the forests, which a search initializes; raises ValueError if the graph has too many arcs for them."""
     nodes, index_type = graph.nodes, graph.first.dtype
     if graph.arcs.size // 4 > MAX_ARCS:
         raise ValueError(f"graph must have at most {MAX_ARCS} arcs, got {graph.arcs.size // 4}")
-    label, link = np.zeros(nodes, index_type), np.empty(nodes, index_type)
-    return GraphForest(label, np.full(nodes, NONE, np.int64), link, np.zeros(nodes, np.uint8))
+    label, link = np.empty(nodes, index_type), np.empty(nodes, index_type)
+    return GraphForest(label, np.empty(nodes, np.int64), link, np.zeros(nodes, np.uint8))
 
 
 def make_graph_work(graph: ResidualGraph) -> GraphWork:
