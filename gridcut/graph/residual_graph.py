@@ -35,7 +35,7 @@ from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
 from gridcut.graph.prefetch import prefetch
 
-AHEAD = 2  # the reverse arcs of a row are prefetched this number of rows before it is read
+AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read
 AHEAD_IN_COLUMN = 16  # capacities of the entries of a column are prefetched this number of entries before
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
 ONE = np.uint64(1)
