@@ -21,10 +21,15 @@ MAX_REPAIR = 3.0  # repaired nodes per node above which a re-solve discards the 
 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     """Find a maximum flow; see the module."""
-    forest, work = make_graph_forest(graph), make_graph_work(graph)
     reduction = reduce_graph(graph)
-    _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, graph.first, graph.arcs, graph.excess, forest, work)
-    is_sink = forest.label < 0
+    if graph.nodes and graph.excess.min() < 0:
+        forest = make_graph_forest(graph)
+        arrays = graph.first, graph.arcs, graph.excess, forest, make_graph_work(graph)
+        _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, *arrays)
+        is_sink = forest.label < 0
+    else:  # trees, and graphs without sinks
+        is_sink = np.zeros(graph.nodes, bool)
+        augmentations = repaired = 0
     if reduction is not None:
         restore_graph(graph, reduction, is_sink)
     return is_sink, {"augmentations": augmentations, "repaired": repaired}

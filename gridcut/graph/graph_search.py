@@ -71,22 +71,25 @@ def push_to_neighbours(begin, end, first, arcs, excess):
 
 
 @inlined_kernel
-def make_graph_roots(begin, end, excess, label, sources, sinks):
-    """Label the nodes with excess or a deficit as roots, all others as free; lists the roots, returns their numbers."""
+def make_graph_roots(begin, end, excess, label, parent, sources, sinks):
+    """Make the nodes with excess or a deficit roots, all others free; lists the roots, returns their numbers."""
     n_sources = 0
     n_sinks = 0
     for p in range(begin, end):
         e = excess[p]
         if e > 0:
             label[p] = BAND
+            parent[p] = ROOT
             sources[n_sources] = p
             n_sources += 1
         elif e < 0:
             label[p] = -BAND
+            parent[p] = ROOT
             sinks[n_sinks] = p
             n_sinks += 1
         else:
             label[p] = 0
+            parent[p] = NONE
     return n_sources, n_sinks
 
 
@@ -105,10 +108,7 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     path = work.path
     head = np.full(256, -1, detached.dtype)
     push_to_neighbours(begin, end, first, arcs, excess)
-    sources, sinks = make_graph_roots(begin, end, excess, label, source_now, sink_now)
-    if sinks > 0 or until == BOTH:
-        for p in range(begin, end):
-            parent[p] = ROOT if label[p] != 0 else NONE
+    sources, sinks = make_graph_roots(begin, end, excess, label, parent, source_now, sink_now)
     origin = np.uint64(begin)
     size = np.uint64(end - begin)
     source_depth = 1

@@ -105,4 +105,4 @@ def test_damaged_states_are_found():
 def test_too_many_arcs(monkeypatch):
     monkeypatch.setattr(graph_forest, "MAX_ARCS", 1)
     with pytest.raises(ValueError, match="graph must have at most 1 arcs, got 2"):
-        gridcut.graph_max_flow(GOOD, 1, 1)
+        gridcut.graph_max_flow(GOOD, [3, 0], [0, 3])
