@@ -78,7 +78,7 @@ def graph_max_flow(
 
     The residual graph is built in O(n + entries).  Building is fastest if every row is sorted, without repetitions and
     diagonal, and every edge is stored in both directions.  Memory: 16 bytes per direction of an edge, 24 for floats and
-    for integers whose sum at a node can reach 2^31, and 36 bytes per node.  Graphs with many trees or chains need at
+    for integers whose sum at a node can reach 2^31, and 40 bytes per node.  Graphs with many trees or chains need at
     most 28 bytes more per node; trees are solved in O(n).
 
     References

@@ -6,7 +6,8 @@ deficit.  `side` is +1 for the source forest, -1 for the sink forest.
 
 Arrays, in addition to those of gridcut/graph/residual_graph.py
   label[u]    side * (BAND * depth + rank), 0 <= rank < BAND; 0: free.  Labels increase from a parent to its children
-  parent[u]   the arc of u that leads to its parent, or ROOT, ORPHAN, DETACHED, NONE (free)
+  parent[u]   2^32 * parent + (arc of u that leads to it) / 4, or ROOT, ORPHAN, DETACHED, NONE (free): with both, a walk
+              to the root loads one word per node, and the capacities of its arcs are loaded without delaying it
   link[u]     next node of a list of orphans of the same depth;  head[d]: the first node, -1: none (so between calls)
 
 Unlike there, a depth has BAND labels.  An orphan may become a child of any node whose label is smaller than its own,
@@ -25,7 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inlined_kernel
-from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE
+from gridcut.graph.prefetch import prefetch
+from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualGraph
 
 ROOT = -1
 ORPHAN = -2
@@ -35,6 +37,10 @@ ZERO = np.uint64(0)
 SHIFT = 4  # a depth has 2^SHIFT labels
 BAND = 1 << SHIFT
 INFINITY = 2**62
+LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+TWO = np.uint64(2)
+MAX_ARCS = 2**32  # that `parent` can hold
 
 
 class GraphForest(NamedTuple):
@@ -57,17 +63,29 @@ class GraphWork(NamedTuple):
     sink_orphans: np.ndarray
     detached: np.ndarray
     queue: np.ndarray
+    path: np.ndarray
     ring: np.ndarray  # active nodes, first in, first out
     ends: np.ndarray  # positions of the first entry of the ring and after its last
 
 
-def make_graph_forest(nodes: int, index_type) -> GraphForest:
-    label, link = np.zeros(nodes, index_type), np.empty(nodes, index_type)
-    return GraphForest(label, np.full(nodes, NONE, index_type), link, np.zeros(nodes, np.uint8))
+def make_graph_forest(graph: ResidualGraph) -> GraphForest:
+    """Arrays for the forests, which a search initializes; raises ValueError if the graph has too many arcs for them."""
+    nodes, index_type = graph.nodes, graph.first.dtype
+    if graph.arcs.size // 4 > MAX_ARCS:
+        raise ValueError(f"graph must have at most {MAX_ARCS} arcs, got {graph.arcs.size // 4}")
+    label, link = np.empty(nodes, index_type), np.empty(nodes, index_type)
+    return GraphForest(label, np.empty(nodes, np.int64), link, np.zeros(nodes, np.uint8))
 
 
-def make_graph_work(nodes: int, index_type) -> GraphWork:
-    return GraphWork(*(np.empty(nodes + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
+def make_graph_work(graph: ResidualGraph) -> GraphWork:
+    nodes, index_type = graph.nodes, graph.first.dtype
+    return GraphWork(*(np.empty(nodes + 1, index_type) for _ in range(10)), np.zeros(2, np.int64))
+
+
+@inlined_kernel
+def parent_link(v, a):
+    """The entry of `parent` for a node whose arc a leads to its parent v."""
+    return np.int64((v << HALF) | (np.uint64(a) >> TWO))
 
 
 @inlined_kernel
@@ -124,13 +142,14 @@ def path_to_root(x, kind, sign, amount, arcs, excess, parent, path):
         c = parent[x]
         if c == ROOT:
             return count, x, min(amount, sign * np.int64(excess[x]))
-        path[count] = c
+        a = (np.uint64(c) & LOW) << TWO
+        path[count] = a
         count += 1
-        a = np.uint64(c)
+        prefetch(arcs, np.uint64(arcs[a + REVERSE]))
         r = np.int64(arcs[a + kind])
         if r < amount:
             amount = r
-        x = np.uint64(arcs[a])
+        x = np.uint64(c) >> HALF
 
 
 @inlined_kernel
@@ -181,7 +200,7 @@ def augment_path(u, joint, side, arcs, excess, parent, source_orphans, sink_orph
 def adopt(v, side, first, arcs, label, parent):
     """Find a parent of v with a smaller label, or a twin with the same label whose child v becomes one label later.
 
-    Returns whether a parent was found, and whether the label of v has increased.
+    Returns whether a parent was found, and whether the label of v has increased.  No label is smaller than BAND.
     """
     toward = BACK if side > 0 else OUT
     own = np.int64(label[v]) * side
@@ -195,9 +214,11 @@ def adopt(v, side, first, arcs, label, parent):
             if (its > 0) & (its <= own):
                 if parent[q] != ORPHAN:
                     if its < own:
-                        parent[v] = a
+                        parent[v] = parent_link(q, a)
                         return True, False
-                    twin = np.int64(a)
+                    twin = parent_link(q, a)
+                    if own == BAND:
+                        break
         a += ARC
     if twin >= 0 and (own + 1) >> SHIFT == own >> SHIFT:
         label[v] = (own + 1) * side
@@ -215,8 +236,9 @@ def orphan_children(v, low, high, side, first, arcs, label, parent, link, head, 
         q = np.uint64(arcs[a])
         its = np.int64(label[q]) * side
         if (its >= low) & (its <= high):
-            if parent[q] == arcs[a + REVERSE]:
+            if parent[q] == parent_link(v, arcs[a + REVERSE]):
                 parent[q] = ORPHAN
+                prefetch(arcs, np.uint64(first[q]))
                 d = its >> SHIFT
                 link[q] = head[d]
                 head[d] = q
@@ -247,7 +269,7 @@ def attach(v, d, side, first, arcs, label, parent):
     a = np.uint64(first[v])
     while arcs[a + toward] <= 0 or depth_of(label, np.uint64(arcs[a]), side) != d - 1:
         a += ARC
-    parent[v] = a
+    parent[v] = parent_link(np.uint64(arcs[a]), a)
     label[v] = (d << SHIFT) * side
 
 
@@ -295,6 +317,8 @@ def repair_forest(
     # Sort the detached nodes by the depth of their best attached neighbour ...
     low = limit + 1
     for i in range(n_detached):
+        if i + 4 < n_detached:
+            prefetch(arcs, np.uint64(first[np.uint64(detached[i + 4])]))
         v = np.uint64(detached[i])
         best = best_depth(v, limit, side, first, arcs, label)
         if best <= limit:
@@ -327,7 +351,7 @@ def repair_forest(
                 while a < end:
                     q = np.uint64(arcs[a])
                     if parent[q] == DETACHED and arcs[a + away] > 0:
-                        parent[q] = arcs[a + REVERSE]
+                        parent[q] = parent_link(v, arcs[a + REVERSE])
                         label[q] = below
                         queue[back] = q
                         back += 1

@@ -21,10 +21,15 @@ MAX_REPAIR = 3.0  # repaired nodes per node above which a re-solve discards the 
 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     """Find a maximum flow; see the module."""
-    forest, work = make_graph_forest(graph.nodes, graph.first.dtype), make_graph_work(graph.nodes, graph.first.dtype)
     reduction = reduce_graph(graph)
-    _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, graph.first, graph.arcs, graph.excess, forest, work)
-    is_sink = forest.label < 0
+    if graph.nodes and graph.excess.min() < 0:
+        forest = make_graph_forest(graph)
+        arrays = graph.first, graph.arcs, graph.excess, forest, make_graph_work(graph)
+        _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, *arrays)
+        is_sink = forest.label < 0
+    else:  # trees, and graphs without sinks
+        is_sink = np.zeros(graph.nodes, bool)
+        augmentations = repaired = 0
     if reduction is not None:
         restore_graph(graph, reduction, is_sink)
     return is_sink, {"augmentations": augmentations, "repaired": repaired}
@@ -35,8 +40,8 @@ class GraphMemory:
 
     def __init__(self, graph: ResidualGraph):
         self._graph = graph
-        self._forest = make_graph_forest(graph.nodes, graph.first.dtype)
-        self._work = make_graph_work(graph.nodes, graph.first.dtype)
+        self._forest = make_graph_forest(graph)
+        self._work = make_graph_work(graph)
         self._deepest = 0  # 0: no forests yet
 
     def solve(self, touched: np.ndarray | None) -> tuple[np.ndarray, dict]:

@@ -2,8 +2,13 @@
 
 As gridcut/ibfs/search.py: in each step, one forest grows by a whole level.  Where the forests meet, they form an
 augmenting path.  The forest with more roots grows, unless its repairs have cost PREFERENCE times as much: the minimum
-cut is often close to the smaller seeds, and a forest that has grown past it loses its trees again and again.  Arrays as
-in graph_forest.py and residual_graph.py.
+cut is often close to the smaller seeds, and a forest that has grown past it loses its trees again and again.
+
+Most augmenting paths start at the node where the one before started.  So a scanned node lists its path to the root
+once, and the flow through it is `owed`: it is pushed when it reaches the minimum capacity of that path, or when the
+node has been scanned.  Until then, only the other forest changes, and no capacity of the path is read.
+
+Arrays as in graph_forest.py and residual_graph.py.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 
@@ -17,19 +22,25 @@ from gridcut.graph.graph_forest import (
     ARC,
     BACK,
     BAND,
+    INFINITY,
     NONE,
     ONE,
     OUT,
     REVERSE,
     ROOT,
     SHIFT,
-    augment_path,
     compact_list,
     depth_of,
     move_flow,
+    parent_link,
+    path_to_root,
+    push_along,
     repair_forest,
 )
+from gridcut.graph.prefetch import prefetch
 
+AHEAD = 12  # the arcs of a node are prefetched this number of nodes before it is scanned
+LINE = np.uint64(16)  # arcs of 32 bits: a cache line has 16 integers
 PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
 EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
@@ -94,6 +105,7 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     detached, queue, ring, ring_ends = work.detached, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
+    path = work.path
     head = np.full(256, -1, detached.dtype)
     push_to_neighbours(begin, end, first, arcs, excess)
     sources, sinks = make_graph_roots(begin, end, excess, label, parent, source_now, sink_now)
@@ -105,6 +117,10 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     prefer_source = sources > sinks
     sink_work = 0
     augmentations = 0
+    owed = np.int64(0)
+    room = np.int64(0)
+    length = 0
+    root = np.uint64(0)
     while True:
         if sinks == 0 and (until != BOTH or sources == 0):
             break
@@ -136,11 +152,17 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
         below = ((depth + 1) << SHIFT) * side
         grown = 0
         for i in range(count):
+            if i + AHEAD < count:
+                later = np.uint64(first[np.uint64(now[i + AHEAD])])
+                prefetch(arcs, later)
+                prefetch(arcs, later + LINE)
+                prefetch(arcs, later + LINE + LINE)
             u = np.uint64(now[i])
             if depth_of(label, u, side) != depth:
                 continue
             a = np.uint64(first[u])
             last = np.uint64(first[u + ONE])
+            is_listed = False
             while a < last:
                 w = np.uint64(arcs[a])
                 meets = np.int64(label[w]) * side
@@ -151,15 +173,39 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
                     if grown == after.size:
                         grown = compact_list(after, grown, label, side, depth + 1, queued)
                     label[w] = below
-                    parent[w] = arcs[a + REVERSE]
+                    parent[w] = parent_link(u, arcs[a + REVERSE])
                     after[grown] = w
                     grown += 1
                     a += ARC
                     continue
                 augmentations += 1
-                from_source, to_sink = augment_path(
-                    u, a, side, arcs, excess, parent, source_orphans, sink_orphans, queue, detached
-                )
+                if not is_listed:
+                    if side > 0:
+                        length, root, room = path_to_root(u, BACK, 1, INFINITY, arcs, excess, parent, path)
+                    else:
+                        length, root, room = path_to_root(u, OUT, -1, INFINITY, arcs, excess, parent, path)
+                    is_listed = True
+                    owed = np.int64(0)
+                amount = min(np.int64(arcs[a + away]), room - owed)
+                from_source = 0
+                to_sink = 0
+                if side > 0:
+                    n, other, amount = path_to_root(w, OUT, -1, amount, arcs, excess, parent, queue)
+                    move_flow(arcs, a, amount)
+                    to_sink = push_along(queue, n, other, OUT, -1, amount, arcs, excess, parent, sink_orphans)
+                else:
+                    n, other, amount = path_to_root(w, BACK, 1, amount, arcs, excess, parent, queue)
+                    move_flow(arcs, a, -amount)
+                    from_source = push_along(queue, n, other, BACK, 1, amount, arcs, excess, parent, source_orphans)
+                owed += amount
+                if owed == room:
+                    is_listed = False
+                    if side > 0:
+                        from_source = push_along(
+                            path, length, root, BACK, 1, owed, arcs, excess, parent, source_orphans
+                        )
+                    else:
+                        to_sink = push_along(path, length, root, OUT, -1, owed, arcs, excess, parent, sink_orphans)
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = repair_forest(
@@ -184,8 +230,12 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
                         waiting = listed
                     else:
                         grown = listed
-                if depth_of(label, u, side) != depth:
+                if not is_listed and depth_of(label, u, side) != depth:
                     break
+            if is_listed:  # less than its minimum capacity, so no arc is saturated
+                for k in range(length):
+                    move_flow(arcs, np.uint64(path[k]), -side * owed)
+                excess[root] -= side * owed
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now

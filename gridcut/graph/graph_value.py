@@ -24,12 +24,11 @@ def integer_cut_kernel(indptr, indices, capacity, source, sink, labels):
         if not labels[u]:
             value = np.int64(source[u])
         else:
+            # The capacities incident to a node sum to less than 2^63.  Without a branch: no order predicts the labels.
             value = np.int64(sink[u])
-            for i in range(indptr[u], indptr[u + 1]):
-                if not labels[indices[i]]:
-                    c = np.int64(capacity[i])
-                    low += c & 0xFFFFFFFF
-                    high += c >> 32
+            for entry in range(indptr[u], indptr[u + 1]):
+                i = np.uint64(entry)
+                value += np.int64(capacity[i]) * np.int64(not labels[np.uint64(indices[i])])
         low += value & 0xFFFFFFFF
         high += value >> 32
     return low, high

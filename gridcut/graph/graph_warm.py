@@ -25,6 +25,7 @@ from gridcut.graph.graph_forest import (
     activate_node,
     augment_path,
     depth_of,
+    parent_link,
     repair_forest,
 )
 from gridcut.graph.residual_graph import find_arc
@@ -97,7 +98,7 @@ def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
             q = np.uint64(arcs[a])
             if label[q] != 0:
                 activate_node(q, queued, ring, ring_ends)
-                if level != 0 and parent[q] == arcs[a + REVERSE]:
+                if level != 0 and parent[q] == parent_link(v, arcs[a + REVERSE]):
                     parent[q] = ORPHAN
                     if side > 0:
                         source_orphans[from_source] = q
@@ -177,7 +178,7 @@ def grow_active_nodes(budget, deepest, first, arcs, excess, forest, work):
                 continue
             if meets == 0:
                 label[w] = ((depth_of(label, u, side) + 1) << SHIFT) * side
-                parent[w] = arcs[a + REVERSE]
+                parent[w] = parent_link(u, arcs[a + REVERSE])
                 activate_node(w, queued, ring, ring_ends)
                 a += ARC
                 continue

@@ -33,7 +33,10 @@ from gridcut.core.units import (
 )
 from gridcut.device import inlined_kernel, kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
+from gridcut.graph.prefetch import prefetch
 
+AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read
+AHEAD_IN_COLUMN = 16  # capacities of the entries of a column are prefetched this number of entries before
 SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
 ONE = np.uint64(1)
 REVERSE = np.uint64(1)  # positions in an arc
@@ -118,6 +121,12 @@ def load_symmetric(indptr, indices, capacity, scale, cursor, arcs):
     for u in range(cursor.size):
         # The arcs before the cursor were written together with those of smaller nodes; the others lead to larger nodes.
         before = np.int64(u)
+        if u + AHEAD < cursor.size:
+            for entry in range(cursor[u + AHEAD], indptr[u + AHEAD + 1]):
+                later = cursor[np.uint64(indices[np.uint64(entry)])]
+                prefetch(indices, later)
+                prefetch(capacity, later)
+                prefetch(arcs, 4 * later)
         for entry in range(cursor[u], indptr[u + 1]):
             i = np.uint64(entry)
             head = np.int64(indices[i])
@@ -157,14 +166,15 @@ def rows_ascend(indptr, indices):
 def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
     """Group entries by their other end: a counting sort, after which the ends of every row ascend."""
     for i in range(ends.size):
-        into_indptr[ends[i] + 1] += 1
+        into_indptr[np.uint64(ends[i]) + ONE] += 1
     for v in range(into_indptr.size - 1):
         into_indptr[v + 1] += into_indptr[v]
     for u in range(indptr.size - 1):
-        for i in range(indptr[u], indptr[u + 1]):
-            v = ends[i]
-            at = into_indptr[v]
-            into_indptr[v] = at + 1
+        for row_entry in range(indptr[u], indptr[u + 1]):
+            i = np.uint64(row_entry)
+            v = np.uint64(ends[i])
+            at = np.uint64(into_indptr[v])
+            into_indptr[v] = at + ONE
             into_ends[at] = u
             into_entry[at] = entry[i]
     for v in range(into_indptr.size - 1, 0, -1):
@@ -176,45 +186,56 @@ def transpose(indptr, ends, entry, into_indptr, into_ends, into_entry):
 def merge_rows_and_columns(rows, heads, row_entry, columns, tails, column_entry, capacity, scale, first, arcs):
     """Write the arcs of any graph, given the entries of its rows and of its columns in ascending order.
 
-    Returns the length of all arcs.
+    Returns the length of all arcs, and the largest capacity of an arc, which the type of `arcs` may not hold.
     """
     count = 0
+    largest = np.int64(0)
+    final = heads.size - 1
     for u in range(first.size - 1):
         first[u] = count
         i, j = rows[u], columns[u]
         last_i, last_j = rows[u + 1], columns[u + 1]
+        before = np.int64(-1)
+        total_out = np.int64(0)
+        total_back = np.int64(0)
         while i < last_i or j < last_j:
-            if j == last_j:
-                v = np.int64(heads[i])
-            elif i == last_i:
-                v = np.int64(tails[j])
+            # Both entries are read whether they are used or not: which one comes next is unpredictable.
+            p, q = np.uint64(min(i, final)), np.uint64(min(j, final))
+            prefetch(capacity, column_entry[np.uint64(min(j + AHEAD_IN_COLUMN, final))])
+            head = np.int64(heads[p]) if i < last_i else np.int64(INT64_MAX)
+            tail = np.int64(tails[q]) if j < last_j else np.int64(INT64_MAX)
+            v = min(head, tail)
+            is_out, is_back = np.int64(head == v), np.int64(tail == v)
+            out = is_out * units(capacity[np.uint64(row_entry[p])], scale)
+            back = is_back * units(capacity[np.uint64(column_entry[q])], scale)
+            i += is_out
+            j += is_back
+            if v == u:
+                continue
+            if v == before:
+                out, back = saturated_sum(total_out, out), saturated_sum(total_back, back)
             else:
-                v = min(np.int64(heads[i]), np.int64(tails[j]))
-            out = np.int64(0)
-            back = np.int64(0)
-            while i < last_i and heads[i] == v:
-                out = saturated_sum(out, units(capacity[row_entry[i]], scale))
-                i += 1
-            while j < last_j and tails[j] == v:
-                back = saturated_sum(back, units(capacity[column_entry[j]], scale))
-                j += 1
-            if v != u:
-                arcs[count] = v
-                arcs[count + 2] = out
-                arcs[count + 3] = back
                 count += 4
+            before, total_out, total_back = v, out, back
+            largest = max(largest, max(out, back))
+            arcs[count - 4] = v
+            arcs[count - 2] = out
+            arcs[count - 1] = back
     first[first.size - 1] = count
-    return count
+    return count, largest
 
 
 @kernel
 def link_reverse(first, cursor, arcs):
     """Write the reverse of every arc; `cursor`: a copy of the first arc of all nodes."""
-    for u in range(cursor.size):
-        for a in range(first[u], first[u + 1], 4):
-            v = arcs[a]
-            arcs[a + 1] = cursor[v]
-            cursor[v] += 4
+    a = np.uint64(0)
+    end = np.uint64(first[cursor.size])
+    while a < end:
+        v = np.uint64(arcs[a])
+        b = cursor[v]
+        arcs[a + REVERSE] = b
+        cursor[v] = b + 4
+        a += ARC
 
 
 @kernel
@@ -301,7 +322,7 @@ def fill_graph(
               exceeds 32 bits, the arcs are not read again
     """
     scale = scale_of(unit, problem.bound)
-    first, arcs, longest = _arcs_of(lists, flow_type, scale)
+    first, arcs, longest, widest = _arcs_of(lists, flow_type, scale)
     excess = np.empty(problem.nodes, flow_type)
     bound = None
     if largest is not None and longest >= 0:
@@ -309,11 +330,15 @@ def fill_graph(
     reads_arcs = bound is None or bound > INT32_MAX
     is_clamped = problem.bound is not None
     total = int(load_excess(first, arcs, lists.source, lists.sink, scale, is_clamped, reads_arcs, excess))
-    return ResidualGraph(first, arcs, excess, unit), total if bound is None or reads_arcs else bound
+    return ResidualGraph(first, arcs, excess, unit), max(total, widest) if bound is None or reads_arcs else bound
 
 
-def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray, int]:
-    """The arcs with their capacities: first and arcs of a ResidualGraph, and the result of `load_symmetric`."""
+def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """The arcs with their capacities: first and arcs of a ResidualGraph, and the result of `load_symmetric`.
+
+    Also returns the largest sum of entries at the same position, 0 if there are none: if flow_type does not hold it,
+    the arcs are wrong.
+    """
     indptr, indices, capacity = lists.indptr, lists.indices, lists.capacity
     entries = indices.size
     index_type = np.int32 if 8 * entries <= INT32_MAX else np.int64
@@ -321,7 +346,7 @@ def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray, in
     arcs = np.empty(4 * entries, arc_type)
     longest = int(load_symmetric(indptr, indices, capacity, scale, indptr[:-1].copy(), arcs))
     if longest >= 0:
-        return (4 * indptr).astype(index_type), arcs, longest
+        return (4 * indptr).astype(index_type), arcs, longest, 0
     entry = np.arange(entries, dtype=index_type)
     columns, tails, column_entry = _transposed(indptr, indices, entry, index_type)
     heads = indices
@@ -329,10 +354,12 @@ def _arcs_of(lists: Lists, flow_type, scale) -> tuple[np.ndarray, np.ndarray, in
         _, heads, entry = _transposed(columns, tails, column_entry, index_type)
     arcs = np.empty(8 * entries, arc_type)
     first = np.empty(indptr.size, index_type)
-    count = merge_rows_and_columns(indptr, heads, entry, columns, tails, column_entry, capacity, scale, first, arcs)
+    count, widest = merge_rows_and_columns(
+        indptr, heads, entry, columns, tails, column_entry, capacity, scale, first, arcs
+    )
     arcs = arcs[:count]
     link_reverse(first, first[:-1].copy(), arcs)
-    return first, arcs, -1
+    return first, arcs, -1, int(widest)
 
 
 def _transposed(indptr, ends, entry, index_type):

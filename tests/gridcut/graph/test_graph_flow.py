@@ -124,6 +124,15 @@ def test_repeated_entries_are_summed():
     assert cut.residual().toarray().tolist() == [[0, 0], [11, 0]]
 
 
+@pytest.mark.parametrize("repeats", [2, 3, 4, 5])
+def test_the_sum_of_repeated_entries_has_more_than_32_bits(repeats):
+    graph = ([0, repeats, repeats], [1] * repeats, np.full(repeats, 2**30), (2, 2))
+    cut = gridcut.graph_max_flow(graph, [2**28, 0], [0, 2**28])
+    cut.check()
+    assert cut.value == 2**28
+    assert cut.stats["dtype"] == "int64"
+
+
 @pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
 def test_every_structure_of_three_nodes(graphs, order):
     """Symmetric ones, which are read in one pass, and all that differ from them in a few entries or on the diagonal."""

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import gridcut
+from gridcut.graph import graph_forest
 
 GOOD = ([0, 1, 2], [1, 0], [3, 4], (2, 2))
 NAN = float("nan")
@@ -99,3 +100,9 @@ def test_damaged_states_are_found():
                     cut.check()
                 array[place] -= change
     cut.check()
+
+
+def test_too_many_arcs(monkeypatch):
+    monkeypatch.setattr(graph_forest, "MAX_ARCS", 1)
+    with pytest.raises(ValueError, match="graph must have at most 1 arcs, got 2"):
+        gridcut.graph_max_flow(GOOD, [3, 0], [0, 3])

@@ -1,0 +1,37 @@
+"""prefetch(array, i): load an element's cache line before it is needed.
+
+A search in a large graph waits for memory at almost every node.  If a list holds the next nodes, the cache lines of
+later entries can be loaded while earlier entries are processed.  As matching/core/prefetch.py.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+READ, KEEP, DATA = 0, 3, 1  # the constants of llvm.prefetch: for reading, into all caches, not instructions
+
+
+def prefetch(array, i):
+    """Load array[i] into the cache; has no effect if the element does not exist."""
+
+
+@intrinsic
+def _prefetch(typingctx, array, i):
+    def build(context, builder, sig, args):
+        struct = context.make_array(sig.args[0])(context, builder, args[0])
+        index = context.cast(builder, args[1], sig.args[1], types.intp)
+        pointer = cgutils.get_item_pointer(
+            context, builder, sig.args[0], struct, [index], wraparound=False, boundscheck=False
+        )
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, number(READ), number(KEEP), number(DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), build
+
+
+overload(prefetch)(lambda array, i: lambda array, i: _prefetch(array, i))
