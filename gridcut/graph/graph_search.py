@@ -18,6 +18,7 @@ Time O(n^2 m) as [1]; memory: the lists in graph_forest.py.
 import numpy as np
 
 from gridcut.device import inlined_kernel, kernel
+from gridcut.device.prefetch import prefetch
 from gridcut.graph.graph_forest import (
     ARC,
     BACK,
@@ -37,7 +38,6 @@ from gridcut.graph.graph_forest import (
     push_along,
     repair_forest,
 )
-from gridcut.graph.prefetch import prefetch
 
 AHEAD = 12  # the arcs of a node are prefetched this number of nodes before it is scanned
 LINE = np.uint64(16)  # arcs of 32 bits: a cache line has 16 integers

@@ -32,8 +32,8 @@ from gridcut.core.units import (
     units,
 )
 from gridcut.device import inlined_kernel, kernel
+from gridcut.device.prefetch import prefetch
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
-from gridcut.graph.prefetch import prefetch
 
 AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read
 AHEAD_IN_COLUMN = 16  # capacities of the entries of a column are prefetched this number of entries before

@@ -51,6 +51,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
+from gridcut.device.prefetch import prefetch
 from matching.core.counts import (
     AUGMENTATIONS,
     EDGES,
@@ -62,7 +63,6 @@ from matching.core.counts import (
     PATH_LENGTH,
     PHASES,
 )
-from matching.core.prefetch import prefetch
 
 PREFETCH_DISTANCE = 8  # entries of the queue between two steps of prefetching
 ONE = np.uint64(1)

@@ -37,7 +37,7 @@ O(n + m log(maximum degree)) time; 26 bytes per vertex, and 4 per entry if there
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel, thread_count
-from matching.core.prefetch import prefetch
+from gridcut.device.prefetch import prefetch
 from matching.general.order import CHUNK, ONE
 from matching.general.parts import packed, parts_of, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE

@@ -36,7 +36,7 @@ O(n + m) expected time per round, with fewer vertices each round; 13 bytes per v
 import numpy as np
 
 from gridcut.device import kernel, thread_count
-from matching.core.prefetch import prefetch
+from gridcut.device.prefetch import prefetch
 from matching.general import random
 from matching.general.colour import colour_sums
 from matching.general.order import CHUNK, GOLDEN, ONE, S32, mixed

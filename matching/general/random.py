@@ -22,7 +22,7 @@ O(n + m) time, 5 bytes per vertex.
 import numpy as np
 
 from gridcut.device import kernel
-from matching.core.prefetch import prefetch
+from gridcut.device.prefetch import prefetch
 from matching.general.order import ONE, unmatched_kernel, vertex_order
 
 PREFETCH_DISTANCE = np.uint64(24)  # vertices between the prefetch of a list and its use

@@ -14,8 +14,8 @@ O(n + edges).
 import time
 
 from gridcut.device import atomic_add, atomic_cas, kernel
+from gridcut.device.prefetch import prefetch
 from matching.core.graph import BipartiteGraph
-from matching.core.prefetch import prefetch
 
 PREFETCH_DISTANCE = 16  # rows between prefetching the match of a row's first column and reading it
 CHUNK_ROWS = 64  # rows that a thread claims at a time

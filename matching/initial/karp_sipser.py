@@ -42,8 +42,8 @@ import time
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads
+from gridcut.device.prefetch import prefetch
 from matching.core.graph import BipartiteGraph
-from matching.core.prefetch import prefetch
 
 ONE = 1 << 32
 INDEX_MASK = ONE - 1

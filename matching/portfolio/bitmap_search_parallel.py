@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads
+from gridcut.device.prefetch import prefetch
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, new_counts
-from matching.core.prefetch import prefetch
 from matching.forest.bitmap_search import DEFAULT_RULES, PREFETCH_DISTANCE, Trees, bit, top_down
 
 BLOCK_BITS = 12  # columns are distributed over the threads in blocks of 2^BLOCK_BITS
