@@ -34,6 +34,7 @@ DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
+DEPTHS = 1024  # entries of `Work.head`; a function that reaches greater depths allocates a longer list of its own
 MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -61,10 +62,12 @@ class Work(NamedTuple):
     queue: np.ndarray
     ring: np.ndarray  # active cells, first in, first out
     ends: np.ndarray  # positions of the first entry of the ring and after its last
+    head: np.ndarray  # first cells of the lists of orphans by depth, all -1 between calls
 
 
 def make_work(cells: int, index_type) -> Work:
-    return Work(*(np.empty(cells + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
+    lists = (np.empty(cells + 1, index_type) for _ in range(9))
+    return Work(*lists, np.zeros(2, np.int64), np.full(DEPTHS, -1, index_type))
 
 
 @inner_kernel

@@ -25,7 +25,9 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
-    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    head = work.head
+    if head.size < deepest + 4:
+        head = np.full(deepest + 4, -1, detached.dtype)
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:

@@ -67,7 +67,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
-    head = np.full(256, -1, detached.dtype)
+    head = work.head
     # The first step of each forest scans all cells in raster order instead of a list.
     sources, sinks = make_roots(first, last, excess, label, parent)
     source_depth = 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from gridcut.core.units import units
 from gridcut.device import kernel
-from gridcut.ibfs.forest import NONE, Forest, Work
+from gridcut.ibfs.forest import DEPTHS, NONE, Forest, Work
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops
 from gridcut.ibfs.search import SINK, search
 
@@ -136,7 +136,7 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     lists = np.empty((9, size + 1), np.int32)
     work = Work(
         lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],
-        np.zeros(2, np.int64),
+        np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
     )  # fmt: skip
     forest = Forest(label, parent, link, queued)
     _, augmentations, repaired = search(first, last, SINK, excess, residual, step, jump, forest, work)
