@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, inner_kernel
 
 DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
@@ -95,7 +95,7 @@ def compact(cells, count, label, level):
     return left
 
 
-@kernel
+@inlined_kernel
 def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans):
     """Push the bottleneck capacity from root to root through arc k of u, which leads to w in the other forest.
 
@@ -190,7 +190,7 @@ def can_adopt(side, residual, v, q, k, arcs):
     return residual[v * arcs + k] > 0
 
 
-@kernel
+@inlined_kernel
 def repair(
     side, limit, merging, residual, step, label, parent, link, queued,
     orphans, count, frontier, waiting, detached, queue, ring, ends, head,
