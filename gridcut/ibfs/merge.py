@@ -11,12 +11,12 @@ vision." PAMI 26(9), 2004.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
 
 
 @inner_kernel
 def scan_active(
-    budget, excess, residual, step, label, parent, link, queued,
+    budget, excess, residual, step, jump, label, parent, link, queued,
     source_orphans, sink_orphans, detached, queue, ring, ends, head,
 ):  # fmt: skip
     """`grow_active` until the next cell is too deep for `head`: numbers of augmentations and of repaired cells."""
@@ -36,7 +36,7 @@ def scan_active(
         side = 1 if level > 0 else -1
         k = ZERO
         while k < arcs:
-            w = u + step[k]
+            w = u + jump[k]
             meets = np.int64(label[w]) * side
             if meets > 0:
                 k += ONE
@@ -52,16 +52,16 @@ def scan_active(
                 k += ONE
                 continue
             augmentations += 1
-            from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
+            from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
             if from_source > 0:
                 _, moved = repair(
-                    1, limit, True, residual, step, label, parent, link, queued,
+                    1, limit, True, residual, step, jump, label, parent, link, queued,
                     source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
             if to_sink > 0:
                 _, moved = repair(
-                    -1, limit, True, residual, step, label, parent, link, queued,
+                    -1, limit, True, residual, step, jump, label, parent, link, queued,
                     sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
@@ -84,6 +84,7 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+    jump = steps_as_array(step)
     head = work.head
     if head.size < deepest + 4:
         head = np.full(deepest + 4, -1, detached.dtype)
@@ -94,7 +95,7 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             head = np.full(2 * head.size, -1, detached.dtype)
             continue
         more, moved = scan_active(
-            budget - repaired, excess, residual, step, label, parent, link, queued,
+            budget - repaired, excess, residual, step, jump, label, parent, link, queued,
             source_orphans, sink_orphans, detached, queue, ring, ends, head,
         )  # fmt: skip
         augmentations += more

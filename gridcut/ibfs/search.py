@@ -46,12 +46,15 @@ def open_arcs(u, side, residual, step, label):
     """A mask with bit k set if the forest can grow or meet the other one along arc k of u; without branches on data."""
     arcs = np.uint64(len(step))
     mask = ZERO
-    for i in range(len(step)):
-        k = np.uint64(i)
-        w = u + step[i]
-        there = u * arcs + k if side > 0 else w * arcs + (k ^ ONE)
-        leads_on = (np.int64(label[w]) * side <= 0) & (residual[there] > 0)
-        mask |= np.uint64(leads_on) << k
+    if side > 0:
+        for i in range(len(step)):
+            k = np.uint64(i)
+            mask |= np.uint64((label[u + step[i]] <= 0) & (residual[u * arcs + k] > 0)) << k
+    else:
+        for i in range(len(step)):
+            k = np.uint64(i)
+            w = u + step[i]
+            mask |= np.uint64((label[w] >= 0) & (residual[w * arcs + (k ^ ONE)] > 0)) << k
     return mask
 
 
@@ -91,11 +94,11 @@ def grow_level(
                 grown += 1
                 continue
             augmentations += 1
-            from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
+            from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
             if from_source > 0:
                 frontier = after if side > 0 else others
                 listed, moved = repair(
-                    1, source_limit, False, residual, step, label, parent, link, queued,
+                    1, source_limit, False, residual, step, jump, label, parent, link, queued,
                     source_orphans, from_source, frontier, grown if side > 0 else waiting,
                     detached, queue, ring, ends, head,
                 )  # fmt: skip
@@ -107,7 +110,7 @@ def grow_level(
             if to_sink > 0:
                 frontier = others if side > 0 else after
                 listed, moved = repair(
-                    -1, sink_limit, False, residual, step, label, parent, link, queued,
+                    -1, sink_limit, False, residual, step, jump, label, parent, link, queued,
                     sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
                     detached, queue, ring, ends, head,
                 )  # fmt: skip

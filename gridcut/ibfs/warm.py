@@ -13,7 +13,7 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair
+from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair, steps_as_array
 from gridcut.ibfs.merge import grow_active
 
 
@@ -42,6 +42,7 @@ def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
+    jump = steps_as_array(step)
     from_source = 0
     to_sink = 0
     for i in range(cells.size):
@@ -52,7 +53,7 @@ def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
         if not arcs_changed and ((parent[v] == ROOT and e * side > 0) or (parent[v] != ROOT and e == 0)):
             continue
         for k in range(arcs):
-            q = v + step[k]
+            q = v + jump[k]
             if label[q] != 0:
                 if e == 0:
                     activate(q, queued, ring, ends)
@@ -79,11 +80,11 @@ def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
         head = np.full(deepest + 4, -1, detached.dtype)
     limit = head.size - 4
     _, source_repaired = repair(
-        1, limit, True, residual, step, label, parent, link, queued,
+        1, limit, True, residual, step, jump, label, parent, link, queued,
         source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
     )  # fmt: skip
     _, sink_repaired = repair(
-        -1, limit, True, residual, step, label, parent, link, queued,
+        -1, limit, True, residual, step, jump, label, parent, link, queued,
         sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
     )  # fmt: skip
     return source_repaired + sink_repaired
