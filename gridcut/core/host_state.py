@@ -96,16 +96,18 @@ class HostState:
         if self._small is None or self._bounds is None:
             return False
         problem = self._problem
+        # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
+        touched, self._touched = self._touched, None
+        to_sink, self._to_sink = self._to_sink, None
         found = self._small.change(source, sink, where, problem.source, problem.sink, self._bounds, self._grid.excess)
-        if found is None:
-            return False
-        cells, to_sink = found
-        self.epoch += 1
-        if self._to_sink is not None:
-            self._to_sink += to_sink
-        if self._touched is not None:
-            self._touched.append(cells)
-        return True
+        if found is not None:
+            cells, more = found
+            self.epoch += 1
+            to_sink = None if to_sink is None else to_sink + more
+            if touched is not None:
+                touched.append(cells)
+        self._touched, self._to_sink = touched, to_sink
+        return found is not None
 
     def solve(self, name: str, parameters: dict, callback) -> Cut:
         start = time.perf_counter()
