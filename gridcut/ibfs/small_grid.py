@@ -1,7 +1,7 @@
 """Method "ibfs" on one small grid in one compiled call, or two: the largest capacities, then everything else.
 
-The grid is one strip (ibfs.py): loaded, pushed one and two hops, searched, and read.  Excess is not aggregated, and
-not pushed one hop again, which takes longer than it saves.
+The grid is one strip (ibfs.py): loaded, pushed one and two hops in one pass, searched, and read.  Excess is not
+aggregated, and not pushed one hop again, which takes longer than it saves.
 
 Arrays
   planes     the capacities in raster order, int64 or float64: source, sink, and one plane per entry of `edges`
@@ -17,7 +17,7 @@ import numpy as np
 from gridcut.core.units import units
 from gridcut.device import kernel
 from gridcut.ibfs.forest import DEPTHS, NONE, Forest, Work, steps_as_array
-from gridcut.ibfs.prepass import push_one_hop, push_two_hops
+from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import SINK, search
 
 EXTENT, STRIDE, HEAD, ARCS = 0, 3, 6, 7  # positions in `geometry`
@@ -131,8 +131,7 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     head = geometry[HEAD]
     first, last = head, size - head
     jump = steps_as_array(step)
-    push_one_hop(excess, residual, step, np.uint64(first), np.uint64(last))
-    push_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
+    push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
     label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
     parent, queued = np.full(size, NONE, np.uint8), np.zeros(size, np.uint8)
     lists = np.empty((9, size + 1), np.int32)
