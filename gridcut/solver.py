@@ -74,6 +74,7 @@ class Solver:
         self._parameters = parameters
         self._device, name = methods.choose(device, method, problem, parameters)
         self._problem = problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
+        self._default = name
         self._state = None if problem.empty else _start(self._device, name, problem)
 
     def update(
@@ -106,6 +107,9 @@ class Solver:
             before, and for `where` together with `edges`.
         """
         problem = self._problem
+        if edges is None and type(where) is tuple and self._device == "cpu" and self._state is not None:
+            if self._state.change_terminals(source, sink, where):
+                return
         if where is not None and edges is not None:
             raise ValueError("where selects pixels of source and sink only; pass edges in a separate update")
         given: dict[str | Offset, np.ndarray | DeviceArray] = {}
@@ -146,10 +150,13 @@ class Solver:
             ``stats["warm"]`` reports whether the solve started from the previous flow.
         """
         check_callback(callback)
-        name = self._method if method is None else method
-        if method is None:
-            parameters = {**self._parameters, **parameters}
-        _, name = methods.choose(self._device, name, self._problem, parameters)
+        if method is None and not parameters:
+            name, parameters = self._default, self._parameters  # checked when the solver was created
+        else:
+            name = self._method if method is None else method
+            if method is None:
+                parameters = {**self._parameters, **parameters}
+            _, name = methods.choose(self._device, name, self._problem, parameters)
         if self._state is None:
             return empty_cut(self._problem, self._device, name)
         return self._state.solve(name, parameters, callback)

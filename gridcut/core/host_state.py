@@ -20,6 +20,7 @@ from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, pl
 from gridcut.core.outcome import labels_of, value_of
 from gridcut.core.problem import Problem, bad_capacity
 from gridcut.core.units import scale_of
+from gridcut.ibfs.small_changes import SmallChanges, is_small
 
 MIN_RESOLUTION_BITS = 50  # minimum resolution of floats: 2^-50 of the largest sum at a pixel
 MAX_LISTED_SHARE = 0.1  # changed pixels per pixel above which a terminal is changed without a list of pixels
@@ -53,6 +54,7 @@ class HostState:
         self._memory = None  # the name of the last method, and its memory for the next solve; or None
         self._touched = []  # cells changed since the last solve; None: unknown, there is no flow to start from
         self._everywhere = False  # whether further cells have changed since the last solve, without a list
+        self._arcs_changed = False  # whether edges have changed since the last solve
         self._to_sink = None
         self._load()
 
@@ -64,8 +66,9 @@ class HostState:
         self._forget()
 
     def _forget(self):
+        self._small = SmallChanges(self._grid.layout) if is_small(self._problem, self._grid) else None
         self._touched = None
-        self._everywhere = False
+        self._everywhere = self._arcs_changed = False
         self._memory = None
         self._to_sink = None
 
@@ -88,10 +91,32 @@ class HostState:
                 self._apply(change)
             self.epoch += bool(changes)
 
+    def change_terminals(self, source, sink, where: tuple) -> bool:
+        """Apply new terminals of listed pixels the short way; False, and no change, if that is not possible."""
+        if self._small is None or self._bounds is None:
+            return False
+        problem = self._problem
+        # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
+        touched, self._touched = self._touched, None
+        to_sink, self._to_sink = self._to_sink, None
+        found = self._small.change(source, sink, where, problem.source, problem.sink, self._bounds, self._grid.excess)
+        if found is not None:
+            cells, more = found
+            self.epoch += 1
+            to_sink = None if to_sink is None else to_sink + more
+            if touched is not None:
+                touched.append(cells)
+        self._touched, self._to_sink = touched, to_sink
+        return found is not None
+
     def solve(self, name: str, parameters: dict, callback) -> Cut:
         start = time.perf_counter()
         warm = self._touched is not None
         self.epoch += 1
+        if warm and name == "ibfs" and callback is None and self._small is not None and self._memory is not None:
+            cut = self._solve_small(start)
+            if cut is not None:
+                return cut
         seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
         while True:
             sink_side, stats = self._run(name, parameters, callback)
@@ -118,6 +143,38 @@ class HostState:
         lazy = LazySolved(Solved(problem, self._views, grid, []), self)
         return Cut(value, labels, "cpu", name, stats, lazy)
 
+    def _solve_small(self, start: float) -> Cut | None:
+        """The cut by "ibfs", after changes of few cells of a small grid; None if it has to be found the long way."""
+        small, grid = self._small, self._grid
+        name, memory = self._memory  # those of the last solve
+        if self._everywhere or name != "ibfs" or memory[-1] is None:
+            return None
+        cells = self._touched[0] if len(self._touched) == 1 else np.concatenate([_NO_CELLS, *self._touched])
+        if cells.size > small.most_touched:
+            return None
+        self._forget_memory()
+        labels = np.empty(self._problem.shape, bool)
+        deepest, augmentations, repaired, more, left = small.solve(cells, self._arcs_changed, grid, memory, labels)
+        if more > small.budget:
+            return None
+        self._memory = (name, (memory[0], deepest, memory[2]))
+        self._touched, self._arcs_changed = [], False
+        solved = time.perf_counter()
+        if self._to_sink is None:
+            self._to_sink = capacity_to_sink(self._views, 1)
+        stats = {
+            "augmentations": augmentations,
+            "repaired": repaired + more,
+            "strips": 0,
+            "threads": 1,
+            "warm": True,
+            "seconds": {"load": 0.0, "solve": solved - start, "value": time.perf_counter() - solved},
+            "dtype": "int32",
+            "unit": 1,
+        }
+        lazy = LazySolved(Solved(self._problem, self._views, grid, []), self)
+        return Cut(self._to_sink + left, labels, "cpu", name, stats, lazy)
+
     def _run(self, name: str, parameters: dict, callback):
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
         listed = self._touched is not None and not self._everywhere
@@ -132,7 +189,7 @@ class HostState:
         else:
             sink_side, stats, memory = entry.warm(self._grid, memory, touched, callback, **parameters)
         self._memory = (name, memory)
-        self._touched, self._everywhere = [], False
+        self._touched, self._everywhere, self._arcs_changed = [], False, False
         return sink_side, stats
 
     def _forget_memory(self):
@@ -292,6 +349,7 @@ class HostState:
             return
         else:
             cells = np.empty(2 * pixels.size, number)
+            self._arcs_changed = True
             k = layout.arc(key)
             both = layout.offsets[k ^ 1] not in self._problem.edges
             offset = layout.offset3(k)

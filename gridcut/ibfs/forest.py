@@ -28,12 +28,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, inner_kernel, kernel, lowest_bit
 
 DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
+DEPTHS = 1024  # entries of `Work.head`; a function that reaches greater depths allocates a longer list of its own
 MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -61,10 +62,21 @@ class Work(NamedTuple):
     queue: np.ndarray
     ring: np.ndarray  # active cells, first in, first out
     ends: np.ndarray  # positions of the first entry of the ring and after its last
+    head: np.ndarray  # first cells of the lists of orphans by depth, all -1 between calls
 
 
 def make_work(cells: int, index_type) -> Work:
-    return Work(*(np.empty(cells + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
+    lists = (np.empty(cells + 1, index_type) for _ in range(9))
+    return Work(*lists, np.zeros(2, np.int64), np.full(DEPTHS, -1, index_type))
+
+
+@kernel
+def steps_as_array(step):
+    """A tuple of steps as an array: numba compiles an index into a tuple as a jump, which processors cannot predict."""
+    jump = np.empty(len(step), np.uint64)
+    for k in range(len(step)):
+        jump[k] = step[k]
+    return jump
 
 
 @inner_kernel
@@ -92,13 +104,13 @@ def compact(cells, count, label, level):
     return left
 
 
-@kernel
-def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans):
+@inlined_kernel
+def augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans):
     """Push the bottleneck capacity from root to root through arc k of u, which leads to w in the other forest.
 
     u is in the forest of `side`.  Returns the numbers of new orphans in the two lists.
     """
-    arcs = np.uint64(len(step))
+    arcs = np.uint64(jump.size)
     if side > 0:
         a, b = u, w
         there, back = u * arcs + k, w * arcs + (k ^ ONE)
@@ -115,7 +127,7 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
                 amount = r
             break
         k = np.uint64(c)
-        x = x + step[k]
+        x = x + jump[k]
         r = np.int64(residual[x * arcs + (k ^ ONE)])
         if r < amount:
             amount = r
@@ -131,26 +143,27 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
         r = np.int64(residual[x * arcs + k])
         if r < amount:
             amount = r
-        x = x + step[k]
+        x = x + jump[k]
     from_source = 0
     x = a
     while True:
         c = parent[x]
         if c == ROOT:
-            excess[x] -= amount
-            if excess[x] == 0:
-                parent[x] = ORPHAN
-                source_orphans[from_source] = x
+            r = np.int64(excess[x]) - amount
+            excess[x] = r
+            parent[x] = ORPHAN if r == 0 else ROOT
+            source_orphans[from_source] = x
+            if r == 0:
                 from_source += 1
             break
         k = np.uint64(c)
-        y = x + step[k]
+        y = x + jump[k]
         residual[x * arcs + k] += amount
-        r = residual[y * arcs + (k ^ ONE)] - amount
+        r = np.int64(residual[y * arcs + (k ^ ONE)]) - amount
         residual[y * arcs + (k ^ ONE)] = r
+        parent[x] = ORPHAN if r == 0 else c
+        source_orphans[from_source] = x
         if r == 0:
-            parent[x] = ORPHAN
-            source_orphans[from_source] = x
             from_source += 1
         x = y
     to_sink = 0
@@ -158,20 +171,21 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
     while True:
         c = parent[x]
         if c == ROOT:
-            excess[x] += amount
-            if excess[x] == 0:
-                parent[x] = ORPHAN
-                sink_orphans[to_sink] = x
+            r = np.int64(excess[x]) + amount
+            excess[x] = r
+            parent[x] = ORPHAN if r == 0 else ROOT
+            sink_orphans[to_sink] = x
+            if r == 0:
                 to_sink += 1
             break
         k = np.uint64(c)
-        y = x + step[k]
+        y = x + jump[k]
         residual[y * arcs + (k ^ ONE)] += amount
-        r = residual[x * arcs + k] - amount
+        r = np.int64(residual[x * arcs + k]) - amount
         residual[x * arcs + k] = r
+        parent[x] = ORPHAN if r == 0 else c
+        sink_orphans[to_sink] = x
         if r == 0:
-            parent[x] = ORPHAN
-            sink_orphans[to_sink] = x
             to_sink += 1
         x = y
     residual[there] -= amount
@@ -187,9 +201,35 @@ def can_adopt(side, residual, v, q, k, arcs):
     return residual[v * arcs + k] > 0
 
 
-@kernel
+@inner_kernel
+def adopters(v, above, side, residual, step, label):
+    """A mask with bit k set if the end of v's arc k is at the level `above` and can become the parent of v.
+
+    This and the following masks are computed without branches on data, which processors cannot predict.
+    """
+    arcs = np.uint64(len(step))
+    mask = ZERO
+    for i in range(len(step)):
+        k = np.uint64(i)
+        q = v + step[i]
+        mask |= np.uint64((label[q] == above) & can_adopt(side, residual, v, q, k, arcs)) << k
+    return mask
+
+
+@inner_kernel
+def children(v, below, step, label, parent):
+    """A mask with bit k set if v is the parent of the end of its arc k, which is at the level `below`."""
+    mask = ZERO
+    for i in range(len(step)):
+        k = np.uint64(i)
+        q = v + step[i]
+        mask |= np.uint64((parent[q] == np.uint8(k ^ ONE)) & (label[q] == below)) << k
+    return mask
+
+
+@inlined_kernel
 def repair(
-    side, limit, merging, residual, step, label, parent, link, queued,
+    side, limit, merging, residual, step, jump, label, parent, link, queued,
     orphans, count, frontier, waiting, detached, queue, ring, ends, head,
 ):  # fmt: skip
     """Find new parents of depth below `limit` for the orphans of one forest and their descendants, or free them.
@@ -217,28 +257,23 @@ def repair(
         while i >= 0:
             v = np.uint64(i)
             i = link[v]
-            found = False
-            if d > 1:
-                above = (d - 1) * side
-                for k in range(arcs):
-                    q = v + step[k]
-                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
-                        parent[v] = k
-                        found = True
-                        break
-            if not found:
+            mask = adopters(v, (d - 1) * side, side, residual, step, label) if d > 1 else ZERO
+            if mask != ZERO:
+                parent[v] = lowest_bit(mask)
+            else:
                 parent[v] = DETACHED
                 label[v] = 0
                 detached[n_detached] = v
                 n_detached += 1
-                below = (d + 1) * side
-                for k in range(arcs):
-                    q = v + step[k]
-                    if parent[q] == np.uint8(k ^ ONE) and label[q] == below:
-                        parent[q] = ORPHAN
-                        link[q] = head[d + 1]
-                        head[d + 1] = q
-                        high = max(high, d + 1)
+                mask = children(v, (d + 1) * side, step, label, parent)
+                if mask != ZERO:
+                    high = max(high, d + 1)
+                while mask != ZERO:
+                    q = v + jump[lowest_bit(mask)]
+                    mask &= mask - ONE
+                    parent[q] = ORPHAN
+                    link[q] = head[d + 1]
+                    head[d + 1] = q
         d += 1
     # Sort the detached cells by the depth of their best attached neighbour ...
     low = limit + 1
@@ -246,10 +281,10 @@ def repair(
         v = np.uint64(detached[i])
         best = limit + 1
         for k in range(arcs):
-            q = v + step[k]
+            q = v + jump[k]
             d = np.int64(label[q]) * side + 1
-            if 1 < d < best and can_adopt(side, residual, v, q, k, arcs):
-                best = d
+            is_better = (d > 1) & (d < best) & can_adopt(side, residual, v, q, k, arcs)
+            best = d if is_better else best
         if best <= limit:
             link[v] = head[best]
             head[best] = v
@@ -267,11 +302,7 @@ def repair(
             v = np.uint64(i)
             i = link[v]
             if parent[v] == DETACHED:
-                for k in range(arcs):
-                    q = v + step[k]
-                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
-                        parent[v] = k
-                        break
+                parent[v] = lowest_bit(adopters(v, above, side, residual, step, label))
                 label[v] = d * side
                 queue[back] = v
                 back += 1
@@ -282,7 +313,7 @@ def repair(
                 v = np.uint64(queue[front])
                 front += 1
                 for k in range(arcs):
-                    q = v + step[k]
+                    q = v + jump[k]
                     if parent[q] == DETACHED and can_adopt(side, residual, q, v, k ^ ONE, arcs):
                         parent[q] = k ^ ONE
                         label[q] = below
@@ -304,7 +335,7 @@ def repair(
                 parent[v] = NONE
                 if merging:
                     for k in range(arcs):
-                        q = v + step[k]
+                        q = v + jump[k]
                         if label[q] > 0:
                             if residual[q * arcs + (k ^ ONE)] > 0:
                                 activate(q, queued, ring, ends)

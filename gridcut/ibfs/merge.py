@@ -10,39 +10,33 @@ vision." PAMI 26(9), 2004.
 
 import numpy as np
 
-from gridcut.device import kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair
+from gridcut.device import inner_kernel, kernel
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
 
 
-@kernel
-def grow_active(budget, deepest, excess, residual, step, forest, work):
-    """Scan active cells until none is left, or more than `budget` cells have been repaired.
-
-    `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
-    the latter exceeds the budget, the flow is valid but the forests are not complete.
-    """
-    label, parent, link, queued = forest
-    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+@inner_kernel
+def scan_active(
+    budget, excess, residual, step, jump, label, parent, link, queued,
+    source_orphans, sink_orphans, detached, queue, ring, ends, head,
+):  # fmt: skip
+    """`grow_active` until the next cell is too deep for `head`: numbers of augmentations and of repaired cells."""
     arcs = np.uint64(len(step))
-    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    limit = head.size - 4  # `repair` frees cells that would reach it, and growth attaches them again
     augmentations = 0
     repaired = 0
     while ends[0] != ends[1] and repaired <= budget:
         u = np.uint64(ring[ends[0]])
+        level = np.int64(label[u])
+        if abs(level) >= limit:
+            break
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
         queued[u] = 0
-        level = np.int64(label[u])
         if level == 0:
             continue
         side = 1 if level > 0 else -1
-        # Depths stay below the limit: `repair` frees cells that would exceed it, and growth attaches them again.
-        while level * side >= head.size - 4:
-            head = np.full(2 * head.size, -1, detached.dtype)
-        limit = head.size - 4
         k = ZERO
         while k < arcs:
-            w = u + step[k]
+            w = u + jump[k]
             meets = np.int64(label[w]) * side
             if meets > 0:
                 k += ONE
@@ -58,16 +52,16 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
                 k += ONE
                 continue
             augmentations += 1
-            from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
+            from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
             if from_source > 0:
                 _, moved = repair(
-                    1, limit, True, residual, step, label, parent, link, queued,
+                    1, limit, True, residual, step, jump, label, parent, link, queued,
                     source_orphans, from_source, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
             if to_sink > 0:
                 _, moved = repair(
-                    -1, limit, True, residual, step, label, parent, link, queued,
+                    -1, limit, True, residual, step, jump, label, parent, link, queued,
                     sink_orphans, to_sink, detached, 0, detached, queue, ring, ends, head,
                 )  # fmt: skip
                 repaired += moved
@@ -77,6 +71,35 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             if now >= limit:
                 activate(u, queued, ring, ends)
                 break
+    return augmentations, repaired
+
+
+@kernel
+def grow_active(budget, deepest, excess, residual, step, forest, work):
+    """Scan active cells until none is left, or more than `budget` cells have been repaired.
+
+    `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
+    the latter exceeds the budget, the flow is valid but the forests are not complete.
+    """
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+    jump = steps_as_array(step)
+    head = work.head
+    if head.size < deepest + 4:
+        head = np.full(deepest + 4, -1, detached.dtype)
+    augmentations = 0
+    repaired = 0
+    while ends[0] != ends[1] and repaired <= budget:
+        if np.int64(abs(label[np.uint64(ring[ends[0]])])) >= head.size - 4:
+            head = np.full(2 * head.size, -1, detached.dtype)
+            continue
+        more, moved = scan_active(
+            budget - repaired, excess, residual, step, jump, label, parent, link, queued,
+            source_orphans, sink_orphans, detached, queue, ring, ends, head,
+        )  # fmt: skip
+        augmentations += more
+        repaired += moved
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0

@@ -14,68 +14,88 @@ comparison of min-cut/max-flow algorithms for energy minimization in vision." PA
 
 import numpy as np
 
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, inner_kernel, kernel
 
 BLOCK_SIDE = 8  # pixels; 4, 8 and 16 take about the same time
 ONE = np.uint64(1)
 
 
+@inlined_kernel
+def to_neighbours(p, held, excess, residual, step):
+    """Push the excess `held` of cell p to deficits of its neighbours; returns what is left of it."""
+    arcs = np.uint64(len(step))
+    for i in range(len(step)):
+        q = p + step[i]
+        need = -np.int64(excess[q])
+        if need > 0:
+            a = p * arcs + np.uint64(i)
+            amount = min(held, np.int64(residual[a]), need)
+            if amount > 0:
+                residual[a] -= amount
+                residual[q * arcs + (np.uint64(i) ^ ONE)] += amount
+                excess[q] += amount
+                held -= amount
+                if held == 0:
+                    break
+    return held
+
+
+@inlined_kernel
+def over_neighbours(p, held, excess, residual, jump):
+    """Push the excess `held` of cell p to deficits two arcs away; returns what is left of it."""
+    arcs = np.uint64(jump.size)
+    for k in range(arcs):
+        a = p * arcs + k
+        room = np.int64(residual[a])
+        if room <= 0:
+            continue
+        v = p + jump[k]
+        for j in range(arcs):
+            q = v + jump[j]
+            if excess[q] < 0:
+                b = v * arcs + j
+                amount = min(min(held, room), min(np.int64(residual[b]), -np.int64(excess[q])))
+                if amount > 0:
+                    residual[a] -= amount
+                    residual[v * arcs + (k ^ ONE)] += amount
+                    residual[b] -= amount
+                    residual[q * arcs + (j ^ ONE)] += amount
+                    excess[q] += amount
+                    held -= amount
+                    room -= amount
+                    if held == 0 or room == 0:
+                        break
+        if held == 0:
+            break
+    return held
+
+
 @kernel
 def push_one_hop(excess, residual, step, first, last):
     """Push excess of the cells first..last to deficits of their neighbours."""
-    arcs = np.uint64(len(step))
     for p in range(first, last):
         held = np.int64(excess[p])
-        if held <= 0:
-            continue
-        for i in range(len(step)):
-            q = p + step[i]
-            need = -np.int64(excess[q])
-            if need > 0:
-                a = p * arcs + np.uint64(i)
-                amount = min(held, np.int64(residual[a]), need)
-                if amount > 0:
-                    residual[a] -= amount
-                    residual[q * arcs + (np.uint64(i) ^ ONE)] += amount
-                    excess[q] += amount
-                    held -= amount
-                    if held == 0:
-                        break
-        excess[p] = held
+        if held > 0:
+            excess[p] = to_neighbours(p, held, excess, residual, step)
 
 
 @kernel
 def push_two_hops(excess, residual, step, jump, first, last):
     """Push excess of the cells first..last to deficits two arcs away."""
-    arcs = np.uint64(len(step))
     for p in range(first, last):
         held = np.int64(excess[p])
-        if held <= 0:
-            continue
-        for k in range(arcs):
-            a = p * arcs + k
-            room = np.int64(residual[a])
-            if room <= 0:
-                continue
-            v = p + jump[k]
-            for j in range(arcs):
-                q = v + jump[j]
-                if excess[q] < 0:
-                    b = v * arcs + j
-                    amount = min(min(held, room), min(np.int64(residual[b]), -np.int64(excess[q])))
-                    if amount > 0:
-                        residual[a] -= amount
-                        residual[v * arcs + (k ^ ONE)] += amount
-                        residual[b] -= amount
-                        residual[q * arcs + (j ^ ONE)] += amount
-                        excess[q] += amount
-                        held -= amount
-                        room -= amount
-                        if held == 0 or room == 0:
-                            break
-            if held == 0:
-                break
-        excess[p] = held
+        if held > 0:
+            excess[p] = over_neighbours(p, held, excess, residual, jump)
+
+
+@kernel
+def push_up_to_two_hops(excess, residual, step, jump, first, last):
+    """Push excess of the cells first..last to deficits one arc away and, what is left of it, two arcs away."""
+    for p in range(first, last):
+        held = np.int64(excess[p])
+        if held > 0:
+            held = to_neighbours(p, held, excess, residual, step)
+            excess[p] = over_neighbours(p, held, excess, residual, jump) if held > 0 else 0
 
 
 @inner_kernel

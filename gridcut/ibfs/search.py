@@ -46,13 +46,83 @@ def open_arcs(u, side, residual, step, label):
     """A mask with bit k set if the forest can grow or meet the other one along arc k of u; without branches on data."""
     arcs = np.uint64(len(step))
     mask = ZERO
-    for i in range(len(step)):
-        k = np.uint64(i)
-        w = u + step[i]
-        there = u * arcs + k if side > 0 else w * arcs + (k ^ ONE)
-        leads_on = (np.int64(label[w]) * side <= 0) & (residual[there] > 0)
-        mask |= np.uint64(leads_on) << k
+    if side > 0:
+        for i in range(len(step)):
+            k = np.uint64(i)
+            mask |= np.uint64((label[u + step[i]] <= 0) & (residual[u * arcs + k] > 0)) << k
+    else:
+        for i in range(len(step)):
+            k = np.uint64(i)
+            w = u + step[i]
+            mask |= np.uint64((label[w] >= 0) & (residual[w * arcs + (k ^ ONE)] > 0)) << k
     return mask
+
+
+@inner_kernel
+def grow_level(
+    i, end, raster, side, level, source_limit, sink_limit, waiting,
+    now, after, others, excess, residual, step, jump, label, parent, link, queued,
+    source_orphans, sink_orphans, detached, queue, ring, ends, head,
+):  # fmt: skip
+    """Scan the cells of one level: grow the forest of `side` by the next level, and augment where the forests meet.
+
+    i, end, raster   range of cells to scan, or of entries of `now`
+    after, others    lists of the cells of the next level, and of the other forest's next level, which holds `waiting`
+
+    Returns the lengths of both lists, and the numbers of augmentations and of repaired cells of each forest.
+    """
+    augmentations = 0
+    source_work = 0
+    sink_work = 0
+    grown = 0
+    while i < end:
+        u = np.uint64(i) if raster else np.uint64(now[i])
+        i += 1
+        if label[u] != level:
+            continue
+        mask = open_arcs(u, side, residual, step, label)
+        while mask != ZERO:
+            k = lowest_bit(mask)
+            w = u + jump[k]
+            if label[w] == 0:
+                mask &= mask - ONE
+                if grown == after.size:
+                    grown = compact(after, grown, label, level + side)
+                label[w] = level + side
+                parent[w] = k ^ ONE
+                after[grown] = w
+                grown += 1
+                continue
+            augmentations += 1
+            from_source, to_sink = augment(u, w, k, side, excess, residual, jump, parent, source_orphans, sink_orphans)
+            if from_source > 0:
+                frontier = after if side > 0 else others
+                listed, moved = repair(
+                    1, source_limit, False, residual, step, jump, label, parent, link, queued,
+                    source_orphans, from_source, frontier, grown if side > 0 else waiting,
+                    detached, queue, ring, ends, head,
+                )  # fmt: skip
+                source_work += moved
+                if side > 0:
+                    grown = listed
+                else:
+                    waiting = listed
+            if to_sink > 0:
+                frontier = others if side > 0 else after
+                listed, moved = repair(
+                    -1, sink_limit, False, residual, step, jump, label, parent, link, queued,
+                    sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
+                    detached, queue, ring, ends, head,
+                )  # fmt: skip
+                sink_work += moved
+                if side > 0:
+                    waiting = listed
+                else:
+                    grown = listed
+            if label[u] != level:
+                break
+            mask = open_arcs(u, side, residual, step, label)
+    return grown, waiting, augmentations, source_work, sink_work
 
 
 @kernel
@@ -67,7 +137,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
-    head = np.full(256, -1, detached.dtype)
+    head = work.head
     # The first step of each forest scans all cells in raster order instead of a list.
     sources, sinks = make_roots(first, last, excess, label, parent)
     source_depth = 1
@@ -106,58 +176,14 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
             sink_listed = True
         if not sink_listed:
             waiting = 0  # its list is empty: no cell can enter that level before its first step
-        grown = 0
-        i = first if raster else 0
-        end = last if raster else count
-        while i < end:
-            u = np.uint64(i) if raster else np.uint64(now[i])
-            i += 1
-            if label[u] != level:
-                continue
-            mask = open_arcs(u, side, residual, step, label)
-            while mask != ZERO:
-                k = lowest_bit(mask)
-                w = u + jump[k]
-                if label[w] == 0:
-                    mask &= mask - ONE
-                    if grown == after.size:
-                        grown = compact(after, grown, label, level + side)
-                    label[w] = level + side
-                    parent[w] = k ^ ONE
-                    after[grown] = w
-                    grown += 1
-                    continue
-                augmentations += 1
-                from_source, to_sink = augment(
-                    u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans
-                )
-                if from_source > 0:
-                    frontier = after if side > 0 else others
-                    listed, moved = repair(
-                        1, source_limit, False, residual, step, label, parent, link, queued,
-                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
-                        detached, queue, ring, ends, head,
-                    )  # fmt: skip
-                    source_work += moved
-                    if side > 0:
-                        grown = listed
-                    else:
-                        waiting = listed
-                if to_sink > 0:
-                    frontier = others if side > 0 else after
-                    listed, moved = repair(
-                        -1, sink_limit, False, residual, step, label, parent, link, queued,
-                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
-                        detached, queue, ring, ends, head,
-                    )  # fmt: skip
-                    sink_work += moved
-                    if side > 0:
-                        waiting = listed
-                    else:
-                        grown = listed
-                if label[u] != level:
-                    break
-                mask = open_arcs(u, side, residual, step, label)
+        grown, waiting, more, source_moved, sink_moved = grow_level(
+            first if raster else 0, last if raster else count, raster, side, level, source_limit, sink_limit, waiting,
+            now, after, others, excess, residual, step, jump, label, parent, link, queued,
+            source_orphans, sink_orphans, detached, queue, ring, ends, head,
+        )  # fmt: skip
+        augmentations += more
+        source_work += source_moved
+        sink_work += sink_moved
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now

@@ -1,6 +1,7 @@
 """Method "ibfs" on one small grid in one compiled call, or two: the largest capacities, then everything else.
 
-The grid is one strip (ibfs.py): loaded, pushed one and two hops, searched, and read.  Excess is not aggregated.
+The grid is one strip (ibfs.py): loaded, pushed one and two hops in one pass, searched, and read.  Excess is not
+aggregated, and not pushed one hop again, which takes longer than it saves.
 
 Arrays
   planes     the capacities in raster order, int64 or float64: source, sink, and one plane per entry of `edges`
@@ -15,8 +16,8 @@ import numpy as np
 
 from gridcut.core.units import units
 from gridcut.device import kernel
-from gridcut.ibfs.forest import NONE, Forest, Work
-from gridcut.ibfs.prepass import push_one_hop, push_two_hops
+from gridcut.ibfs.forest import DEPTHS, NONE, Forest, Work, steps_as_array
+from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import SINK, search
 
 EXTENT, STRIDE, HEAD, ARCS = 0, 3, 6, 7  # positions in `geometry`
@@ -66,7 +67,8 @@ def load_planes(planes, scale, geometry, excess, residual):
             i = (z * d1 + y) * d2
             p = head + z * s0 + y * s1
             for x in range(d2):
-                excess[p + x] = units(planes[i + x], scale) - units(planes[pixels + i + x], scale)
+                source, sink = planes[np.uint64(i + x)], planes[np.uint64(pixels + i + x)]
+                excess[np.uint64(p + x)] = units(source, scale) - units(sink, scale)
     for k in range(arcs):
         a = ARCS + PER_ARC * k
         if geometry[a + PLANE] < 0:
@@ -77,8 +79,9 @@ def load_planes(planes, scale, geometry, excess, residual):
             for y in range(max(0, -o1), min(d1, d1 - o1)):
                 i = start + (z * d1 + y) * d2
                 r = (head + z * s0 + y * s1) * arcs + k
+                # Indices that are never negative: as uint64, they need no test by numba.
                 for x in range(max(0, -o2), min(d2, d2 - o2)):
-                    residual[r + x * arcs] = units(planes[i + x], scale)
+                    residual[np.uint64(r + x * arcs)] = units(planes[np.uint64(i + x)], scale)
 
 
 @kernel
@@ -110,7 +113,9 @@ def read_cut(planes, geometry, label, labels, totals):
                 for y in range(max(0, -o1), min(d1, d1 - o1)):
                     line = (z * d1 + y) * d2
                     for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
-                        total += planes[start + i] if labels[i] > labels[i + ahead] else zero
+                        crosses = labels[np.uint64(i)] > labels[np.uint64(i + ahead)]
+                        value = planes[np.uint64(start + i)]
+                        total += value if crosses else zero
         totals[2 + k] = total
 
 
@@ -125,18 +130,14 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     size = excess.size
     head = geometry[HEAD]
     first, last = head, size - head
-    jump = np.empty(len(step), np.uint64)
-    for k in range(len(step)):
-        jump[k] = step[k]
-    push_one_hop(excess, residual, step, np.uint64(first), np.uint64(last))
-    push_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
-    push_one_hop(excess, residual, step, np.uint64(first), np.uint64(last))
+    jump = steps_as_array(step)
+    push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
     label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
     parent, queued = np.full(size, NONE, np.uint8), np.zeros(size, np.uint8)
     lists = np.empty((9, size + 1), np.int32)
     work = Work(
         lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],
-        np.zeros(2, np.int64),
+        np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
     )  # fmt: skip
     forest = Forest(label, parent, link, queued)
     _, augmentations, repaired = search(first, last, SINK, excess, residual, step, jump, forest, work)

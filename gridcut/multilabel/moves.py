@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair
+from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair, steps_as_array
 from gridcut.multilabel.move_rules import has_choice, split_capacity
 
 
@@ -213,8 +213,8 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
     loose, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     now, after = work.sink_now, work.sink_next
     arcs = np.uint64(len(step))
+    jump = steps_as_array(step)
     head = np.full(256, -1, loose.dtype)
-    joining = count < 0  # False, but not a constant: repair is compiled once
     waiting = 0
     for i in range(count):
         p = np.uint64(listed[i])
@@ -236,7 +236,7 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
             u = np.uint64(now[i])
             k = np.uint64(0)
             while k < arcs and label[u] == -depth:
-                w = u + step[k]
+                w = u + jump[k]
                 if is_listed[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
                     k += ONE
                     continue
@@ -251,12 +251,12 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
                     continue
                 label[w] = 1
                 parent[w] = ROOT
-                _, orphans = augment(u, w, k, -1, excess, residual, step, parent, source_orphans, sink_orphans)
+                _, orphans = augment(u, w, k, -1, excess, residual, jump, parent, source_orphans, sink_orphans)
                 label[w] = 0
                 parent[w] = NONE
                 if orphans > 0:
                     grown, _ = repair(
-                        -1, depth + 1, joining, residual, step, label, parent, link, queued,
+                        -1, depth + 1, False, residual, step, jump, label, parent, link, queued,
                         sink_orphans, orphans, after, grown, loose, queue, ring, ends, head,
                     )  # fmt: skip
                     k = np.uint64(0)
