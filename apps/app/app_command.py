@@ -67,7 +67,7 @@ def _serve(chosen) -> int:
 
 def _sources(chosen):
     """The images that the arguments name."""
-    from apps.app.images import Source
+    from apps.app.image_sources import Source
     from apps.common.outputs import check_regular_files
     from apps.common.stems import stem_of
     from apps.many.inputs import companion_of

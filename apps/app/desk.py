@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from apps.app import MAX_OPEN_IMAGES, MAX_TABS, MAX_UPLOADS, saving
-from apps.app.images import Source, decoded_image
+from apps.app.image_sources import Source, decoded_image
 from apps.app.messages import parse_action, parse_stroke
 from apps.app.open_image import OpenImage
 from apps.app.place import Place

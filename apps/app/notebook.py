@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from apps.app.desk import Desk
-from apps.app.images import Image, Source
+from apps.app.image_sources import Image, Source
 from apps.app.open_image import OpenImage
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.app.images import Image, Source, decoded_image
+from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import StrokeMessage, encode_stroke
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError

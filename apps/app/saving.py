@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.app.images import Image, Source
+from apps.app.image_sources import Image, Source
 from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations

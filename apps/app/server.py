@@ -10,7 +10,7 @@ from importlib.resources import files
 from apps.app import HOST, MAX_MESSAGE, MAX_UPLOAD
 from apps.app.desk import Desk
 from apps.app.guard import Guard
-from apps.app.images import Source
+from apps.app.image_sources import Source
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 

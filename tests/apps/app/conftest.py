@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
 
-from apps.app.images import Source
+from apps.app.image_sources import Source
 from apps.app.messages import MASK, decode_mask, encode_stroke
 from apps.app.server import make_app
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.app import saving
-from apps.app.images import Source
+from apps.app.image_sources import Source
 from apps.app.messages import AGAIN, FINAL, encode_stroke
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
