@@ -34,6 +34,14 @@ def finish(report: str, text: str, name: str | None, shown: bool = True) -> int:
     return 0
 
 
+def threads_of(text: str) -> list[int]:
+    """Numbers of threads, separated by commas."""
+    found = [int(part) for part in text.split(",")]
+    if min(found) < 1:
+        raise ValueError
+    return found
+
+
 def gpu_header(benchmark: str, title: str, distributions: list[str]) -> str | None:
     """The header and a line on the GPU, which are printed; None, and a message, if there is no GPU."""
     gpu = gpu_facts()

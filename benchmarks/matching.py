@@ -104,13 +104,6 @@ def run_calls(graphs, methods, options):
     return text
 
 
-def threads_of(text):
-    found = [int(part) for part in text.split(",")]
-    if min(found) < 1:
-        raise ValueError
-    return found
-
-
 def baselines_of(text):
     found = [name for name in BASELINES if name.lower() in text.lower().split(",")]
     if text and len(found) != len(text.split(",")):
@@ -142,7 +135,7 @@ def parser():
     options = common_options("matching", __doc__, "cpu", once_above=4.0)
     options.add_argument("--method", default="auto", help="METHOD or METHOD+INIT, or several separated by commas")
     options.add_argument(
-        "--threads", type=threads_of, default=[1], metavar="N,...", help="baselines compare with the first"
+        "--threads", type=command.threads_of, default=[1], metavar="N,...", help="baselines compare with the first"
     )
     options.add_argument("--hard", action="store_true", help="also hard graphs")
     options.add_argument("--quick", action="store_true", help="small graphs")

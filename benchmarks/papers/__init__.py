@@ -9,6 +9,7 @@ runs.  Every matching, assignment and cut is certified before its row appears.
   python -m benchmarks papers azad --quick               tiny graphs, in seconds
   python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures
   python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
+  python -m benchmarks papers azad --threads 1,2,4,8     the experiments with several threads
 
 docs/benchmarks/papers.md lists every figure, table and claim of the papers, with the command and the verdict.
 """
@@ -18,8 +19,10 @@ import importlib
 import shlex
 from pathlib import Path
 
+import numba
+
 from benchmarks import command, matching_images
-from benchmarks.papers import deveci_gpu
+from benchmarks.papers import deveci_gpu, threads
 from benchmarks.papers.sections import Section, text_of
 from benchmarks.table import ROOT, header, save
 
@@ -38,6 +41,8 @@ def main(argv) -> int:
         deveci_gpu.ROWS = options.rows
         status = max(run_on_gpu(name, options.quick, options.save) for name in names)
         return max(status, *map(run_others_on_gpu, names)) if status == 0 else status
+    if options.threads:
+        return run_with_threads(names, options)
     for name in names:
         run(name, options.quick, options.save)
     return 0
@@ -60,6 +65,27 @@ def run(name: str, quick: bool, keep: bool) -> None:
         print("saved to", save(stem, f"{report}\n{text}"))
         for figure_name, figure in paper.figures(sections).items():
             print("saved to", matching_images.save(figure, str(ROOT / "docs/images" / f"{stem}-{figure_name}.png")))
+
+
+def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
+    """Measure the experiments with several threads of the papers that have some; 2 without the processors for them."""
+    most, counts = numba.config.NUMBA_NUM_THREADS, sorted(set(options.threads))
+    if counts[0] > 1 or not 1 < counts[-1] <= most:
+        print(f"benchmarks papers: --threads: give 1 and at least one number from 2 to {most}, the processors here")
+        return 2
+    for name in [name for name in names if name in threads.EXPERIMENTS]:
+        title = importlib.import_module(f"benchmarks.papers.{name}").TITLE
+        report = header(f"{title} with several threads", DISTRIBUTIONS)
+        print(report, flush=True)
+        sections = list(threads.EXPERIMENTS[name](options.quick, counts))
+        text = "\n\n".join(map(text_of, sections))
+        print(text, flush=True)
+        if options.save:
+            stem = f"{stem_of(name)}-threads"
+            print("saved to", save(stem, f"{report}\n{text}"))
+            figure = threads.figure(sections)
+            print("saved to", matching_images.save(figure, str(ROOT / "docs/images" / f"{stem}.png")))
+    return 0
 
 
 def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
@@ -104,6 +130,12 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--quick", action="store_true", help="tiny instances")
     options.add_argument("--save", action="store_true", help="write the tables and the figures")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: what needs a GPU")
+    options.add_argument(
+        "--threads",
+        type=command.threads_of,
+        metavar="1,N,...",
+        help=f"the experiments with several threads: {', '.join(threads.EXPERIMENTS)}",
+    )
     options.add_argument(
         "--rows",
         metavar="FILE.json",

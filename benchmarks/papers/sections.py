@@ -101,9 +101,9 @@ CLASSES: dict[str, dict[str, Callable]] = {
 }
 
 
-def classes(quick: bool) -> dict[str, Callable]:
-    """{name: function} of all graphs."""
-    scale = 8 if quick else 15
+def classes(quick: bool, scale: int = 15) -> dict[str, Callable]:
+    """{name: function} of all graphs, of 2^scale vertices, or tiny ones."""
+    scale = 8 if quick else scale
     return {name: lambda make=make: make(scale) for some in CLASSES.values() for name, make in some.items()}
 
 
