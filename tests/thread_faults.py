@@ -198,6 +198,12 @@ def starts(solve, value, rng):
     return hits
 
 
+def seconds(solve) -> float:
+    begin = time.perf_counter()
+    solve()
+    return time.perf_counter() - begin
+
+
 def interrupts(solve, value, rng):
     """Ctrl-C at a random moment."""
     armed = [False]
@@ -208,9 +214,7 @@ def interrupts(solve, value, rng):
 
     signal.signal(signal.SIGALRM, interrupt)
     gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired permanently
-    begin = time.perf_counter()
-    solve()
-    took = time.perf_counter() - begin
+    took = min(seconds(solve) for _ in range(5))  # one run may wait for other programs, and then no interrupt is in time
     hits = {"in time": 0, "too late": 0}
     for _ in range(ROUNDS):
         armed[0] = True
