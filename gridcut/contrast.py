@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from gridcut.core.problem import DTYPES, check_offset
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.neighbourhood import KINDS, neighbourhood
 
+SHARED_VALUES = 1 << 18  # values of all channels from which the threads share the lines
 FRACTIONS = 256
 HALVINGS = 160  # a weight of float32 times 2^-160 or less rounds to 0
 FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
@@ -66,31 +67,31 @@ def mean_squared_distance_kernel(image, shift):
 
 
 @kernel
-def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
-    """Write out[k, p] = peak[k] * exp(-beta * |I_p - I_q|^2), rounded if `integral`."""
+def weight_kernel(image, first_line, last_line, shift, peak, beta, fraction, halving, integral, out):
+    """Write out[k, p] = peak[k] * exp(-beta * |I_p - I_q|^2), rounded if `integral`, for the lines a * B + b given."""
     A, B, W, C = image.shape
     scale = beta * FRACTIONS / math.log(2.0)
     last = float(FRACTIONS * HALVINGS - 1)
     unit = math.log(2.0) / FRACTIONS
     half = 0.5 if integral else 0.0
-    for a in range(A):
-        for b in range(B):
-            for k in range(shift.shape[0]):
-                da, db, dw = shift[k, 0], shift[k, 1], shift[k, 2]
-                if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
-                    first = max(0, -dw)
-                    count = W - abs(dw)
-                    row_p = image[a, b, first : first + count].reshape(-1)
-                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
-                    row = out[k, a, b, first : first + count]
-                    # unsigned indices avoid the wrap-around test in the inner loop
-                    for w in range(np.uint64(count)):
-                        x = scale * squared_distance(row_p, row_q, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
-                        x = x if x < last else last  # the last table entry is 0
-                        n = np.uint64(x)
-                        r = (x - float(n)) * unit
-                        value = peak[k] * fraction[n & np.uint64(FRACTIONS - 1)] * halving[n // np.uint64(FRACTIONS)]
-                        row[w] = value * (1.0 - r + 0.5 * r * r) + half
+    for line in range(first_line, last_line):
+        a, b = divmod(line, B)
+        for k in range(shift.shape[0]):
+            da, db, dw = shift[k, 0], shift[k, 1], shift[k, 2]
+            if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
+                first = max(0, -dw)
+                count = W - abs(dw)
+                row_p = image[a, b, first : first + count].reshape(-1)
+                row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
+                row = out[k, a, b, first : first + count]
+                # unsigned indices avoid the wrap-around test in the inner loop
+                for w in range(np.uint64(count)):
+                    x = scale * squared_distance(row_p, row_q, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
+                    x = x if x < last else last  # the last table entry is 0
+                    n = np.uint64(x)
+                    r = (x - float(n)) * unit
+                    value = peak[k] * fraction[n & np.uint64(FRACTIONS - 1)] * halving[n // np.uint64(FRACTIONS)]
+                    row[w] = value * (1.0 - r + 0.5 * r * r) + half
 
 
 def contrast_edges(
@@ -199,7 +200,14 @@ def contrast_edges(
         raise ValueError(f"beta must be finite and >= 0, got {beta}")
 
     out = np.zeros((len(offsets), *stacked.shape[:-1]), dtype)
-    weight_kernel(stacked, shift, peak, beta_value, FRACTION, HALVING, integral, out)
+    lines = stacked.shape[0] * stacked.shape[1]
+    threads = max(1, min(thread_count(), lines)) if pixels.size >= SHARED_VALUES else 1
+
+    def weigh(i):
+        share = lines * i // threads, lines * (i + 1) // threads
+        weight_kernel(stacked, *share, shift, peak, beta_value, FRACTION, HALVING, integral, out)
+
+    run_threads(weigh, threads)
     return {offset: out[k].reshape(shape) for k, offset in enumerate(offsets)}
 
 

@@ -4,6 +4,9 @@ Arrays of any memory layout and scalars are read in place.  Lines are loaded in 
 the entries of all arrays for a pixel to be in the cache together.
 """
 
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +15,10 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.problem import Offset, Problem, first_bad
 from gridcut.core.terms import ends
 from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads, thread_count
 
 BAND_PIXELS = 1 << 14  # pixels loaded from all arrays before the next band; fits into a core's L2 cache
+SHARED_CELLS = 1 << 20  # cells from which the threads share the lines; 2^18 cells are loaded in a millisecond
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 NOTHING = np.zeros((), np.int32)
@@ -176,6 +180,23 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
 
 
 @kernel
+def load_lines_kernel(source, sink, capacities, scale, extent, offsets, stride, head, bands, step, excess, residual):
+    """Load terminals and arcs on the lines of some bands, (n, 2), as the kernels above; bitwise ors of all values.
+
+    One call for a thread's share: with a call per band, threads wait for each other's calls, which hold the GIL.
+    """
+    seen_source = seen_sink = seen = np.int64(0)
+    for i in range(len(bands)):
+        first, last = bands[i, 0], bands[i, 1]
+        a, b = load_terminals_kernel(source, sink, None, scale, extent, stride, head, first, last, excess)
+        c = load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual)
+        seen_source |= a
+        seen_sink |= b
+        seen |= c
+    return seen_source, seen_sink, seen
+
+
+@kernel
 def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
     """The largest capacity in use (offset 0: of a terminal), and whether one is negative or NaN."""
     largest = zero
@@ -217,6 +238,13 @@ class Reader(NamedTuple):
         height = max(1, BAND_PIXELS // extent[2])
         for first in range(begin, end, height):
             yield first, min(end, first + height)
+
+    def shares(self) -> list[list[tuple[int, int]]]:
+        """The bands of all lines, divided among the threads; of a small grid, one share."""
+        bands = list(self.bands())
+        threads = min(thread_count(), len(bands)) if self.layout.size >= SHARED_CELLS else 1
+        ends = [len(bands) * i // threads for i in range(threads + 1)] if bands else [0, 0]
+        return [bands[first:last] for first, last in pairwise(ends)]
 
 
 def reader(problem: Problem, layout: Layout) -> Reader:
@@ -272,33 +300,39 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
     scale = scale_of(unit, views.bound)
     excess = np.zeros(layout.size, dtype)
     residual = np.zeros(layout.size * layout.arcs, dtype)
-    seen_source = seen_sink = 0
-    seen = [0] * layout.arcs
+    shares = views.shares()
+    found = run_threads(lambda i: load_bands(views, scale, shares[i], excess, residual), len(shares))
+    seen = [reduce(or_, values) for values in zip(*found, strict=True)]
+    if views.bound is not None:
+        where = layout.extent, layout.stride3, layout.head
+        load_differences_kernel(views.source, views.sink, views.mask, scale, *where, excess)
+        clamp_kernel(excess, residual, layout.step, layout.head)
+    return Grid(layout, excess, residual, unit), seen
+
+
+def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.ndarray) -> list[int]:
+    """Load the lines of some bands; the bitwise or of all values read from each array, as in `fill`."""
+    layout = views.layout
     extent, stride, head = layout.extent, layout.stride3, layout.head
     offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
-    fused = views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1
-    for first, last in views.bands():
+    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1:
+        where = scale, extent, offsets, stride, head, np.array(bands, np.int64).reshape(-1, 2), layout.step
+        *terminals, seen = load_lines_kernel(views.source, views.sink, views.arcs, *where, excess, residual)
+        return [*terminals, *[seen] * layout.arcs]
+    seen_source = seen_sink = 0
+    seen = [0] * layout.arcs
+    for first, last in bands:
         a, b = load_terminals_kernel(
             views.source, views.sink, views.mask, scale, extent, stride, head, first, last, excess
         )
         seen_source |= a
         seen_sink |= b
-        if fused:
-            seen[0] |= load_all_arcs_kernel(
-                views.arcs, scale, extent, offsets, stride, head, first, last, layout.step, residual
-            )
-            continue
         for k, capacity in enumerate(views.arcs):
             seen[k] |= load_arc_kernel(
                 capacity, views.mask, views.far_mask(offsets[k]), scale,
                 extent, offsets[k], stride, head, first, last, layout.step, k, residual,
             )  # fmt: skip
-    if fused:
-        seen = seen[:1] * layout.arcs
-    if views.bound is not None:
-        load_differences_kernel(views.source, views.sink, views.mask, scale, extent, stride, head, excess)
-        clamp_kernel(excess, residual, layout.step, head)
-    return Grid(layout, excess, residual, unit), [seen_source, seen_sink, *seen]
+    return [seen_source, seen_sink, *seen]
 
 
 def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:

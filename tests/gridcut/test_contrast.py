@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from gridcut import contrast
 from gridcut.contrast import contrast_edges
 
 HALF = {
@@ -56,6 +57,16 @@ def test_every_connectivity_and_kind_of_image(connectivity, channels, dtype):
     edges = assert_like_reference(image, connectivity, axes)
     assert len(edges) == HALF[connectivity]
     assert all(tuple(-x for x in offset) not in edges for offset in edges)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 50])
+@pytest.mark.parametrize(("shape", "connectivity"), [((7, 5), 8), ((2, 3, 4), 26), ((6,), 2)])
+def test_lines_shared_among_threads(threads, shape, connectivity, monkeypatch):
+    """More threads than lines too; each line is written once, whatever the number of threads."""
+    monkeypatch.setattr(contrast, "SHARED_VALUES", 1)
+    monkeypatch.setattr(contrast, "thread_count", lambda: threads)
+    image = np.random.default_rng(3).integers(0, 255, (*shape, 3), dtype=np.uint8)
+    assert_like_reference(image, connectivity, len(shape))
 
 
 @pytest.mark.parametrize("spacing", [2.0, (1.0, 3.0), (5.0, 0.5)])

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import gridcut
+from gridcut import small
+from gridcut.core import load
 
 OFFSETS = {
     "2": [(1,)],
@@ -86,6 +88,23 @@ def test_capacity_types(dtype, masked, device, tools):
         assert cut.value == tools.oracle(source, sink, edges, mask)
         assert isinstance(cut.value, float if np.dtype(dtype).kind == "f" else int)
         tools.check_flow(cut, source, sink, edges, mask)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
+@pytest.mark.parametrize("masked", [None, "random"])
+def test_lines_loaded_by_several_threads(dtype, masked, tools, monkeypatch):
+    """More threads than bands of lines too; every cell is loaded once, whatever the number of threads."""
+    monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no short path
+    monkeypatch.setattr(load, "BAND_PIXELS", 20)
+    monkeypatch.setattr(load, "SHARED_CELLS", 1)
+    rng = np.random.default_rng(15)
+    for shape, offsets in [((9, 13), OFFSETS["8"]), ((4, 5, 6), OFFSETS["26"]), ((37,), OFFSETS["2"])]:
+        source, sink, edges, mask = tools.random_problem(rng, shape, offsets, dtype, high=200, density=0.7, mask=masked)
+        for threads in (1, 3, 40):
+            monkeypatch.setattr(load, "thread_count", lambda threads=threads: threads)
+            cut = tools.solve(source, sink, edges, mask=mask, device="cpu")
+            assert cut.value == tools.oracle(source, sink, edges, mask)
+            tools.check_flow(cut, source, sink, edges, mask)
 
 
 def test_types_may_be_mixed(device, tools):
