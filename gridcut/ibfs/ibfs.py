@@ -10,8 +10,8 @@ pixels that can still reach the sink once no excess can.
 2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
    restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
 3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
-   per grid cell, the forests are discarded and the flow is kept.  Each thread then searches its share of the grid from
-   scratch, and one final search covers the whole grid.
+   per cell of the forests, they are discarded and the flow is kept.  Each thread then searches its share of the grid
+   from scratch, and one final search covers the whole grid.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
@@ -37,7 +37,7 @@ STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
 MIN_STRIP_LINES = 8  # of slices, most arcs of a thinner strip would cross its seams
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
-MAX_MERGE_REPAIR = 0.3  # repaired cells per grid cell in one level of merges above which merging stops
+MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests in one level of merges above which merging stops
 
 
 def solve(excess, residual, step, *, layout, callback=None):
@@ -198,9 +198,11 @@ class Run:
 
     def _merge_all(self, bounds):
         """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
+        # In a grid with a mask, most cells may be in neither forest.
+        reached = np.count_nonzero(self.forest.label)
         while len(bounds) > 2:
             pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
-            self.budget = int(MAX_MERGE_REPAIR * self.layout.size)
+            self.budget = int(MAX_MERGE_REPAIR * reached)
             self._run_tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
             if self.budget < 0:
                 return False
