@@ -9,6 +9,7 @@ import numpy as np
 
 import gridcut
 from apps.common.figures import outline
+from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segment.colour_models import log_densities
 from apps.segment.descent import Found
 from apps.segment.fine_outline import placed_outline
@@ -63,11 +64,22 @@ def _cut_near(terms, guess, width, as_object, as_background):
     """
     import cv2
 
-    near = outline(guess, width) | outline(~guess, width)
-    opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
+    inside, outside = in_parallel([lambda: outline(guess, width), lambda: outline(~guess, width)])
+    opened, held = np.empty(guess.shape, np.uint8), np.empty(guess.shape, bool)
+    source, sink = np.empty(guess.shape, np.int32), np.empty(guess.shape, np.int32)
+
+    def open_rows(first, last):
+        rows = slice(first, last)
+        opened[rows] = inside[rows] | outside[rows] | ((as_object[rows] > as_background[rows]) == guess[rows])
+
+    def terminals_of_rows(first, last):
+        rows = slice(first, last)
+        held[rows] = taking_part[rows] & (opened[rows] == 0)
+        source[rows] = np.where(held[rows], np.int32(FORBIDDEN) * guess[rows], as_background[rows])
+        sink[rows] = np.where(held[rows], np.int32(FORBIDDEN) * ~guess[rows], as_object[rows])
+
+    for_blocks(open_rows, guess.shape)
     taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
-    held = taking_part & (opened == 0)
-    source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
-    sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
+    for_blocks(terminals_of_rows, guess.shape)
     cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
     return np.where(taking_part, cut.labels, guess), cut

@@ -27,16 +27,9 @@ def geodesic_preference(
     """
     if not is_object.any() or not (is_background.any() or start is not None):
         return np.zeros(is_object.shape, np.float32)
-    distance = np.full((*is_object.shape, 2), UNREACHED, np.float32)
-    if start is not None:
-        distance[..., 1] = np.minimum(start, UNREACHED)
-    distance[is_object, 0] = 0.0
-    distance[is_background, 1] = 0.0
-    for _ in range(SWEEPS):
-        sweep_kernel(lab, 1, distance)
-        sweep_kernel(lab, -1, distance)
-    to_object, to_background = distance[..., 0], distance[..., 1]
-    return (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
+    preference = np.empty(is_object.shape, np.float32)
+    preference_kernel(lab, is_object, is_background, start, preference)
+    return preference
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -68,6 +61,27 @@ def ranks_inside(distance: np.ndarray, is_background: np.ndarray) -> np.ndarray:
     rank[np.argsort(inside, kind="stable")] = ranks
     depth[~is_background] = rank
     return depth
+
+
+@kernel
+def preference_kernel(lab, is_object, is_background, start, preference):
+    """Write the result of `geodesic_preference`; `start` (H, W) or None."""
+    H, W = preference.shape
+    distance = np.empty((H, W, 2), np.float32)
+    for y in range(H):
+        for x in range(W):
+            distance[y, x, 0] = np.float32(0.0) if is_object[y, x] else UNREACHED
+            distance[y, x, 1] = UNREACHED if start is None else min(start[y, x], UNREACHED)
+            if is_background[y, x]:
+                distance[y, x, 1] = np.float32(0.0)
+    for _ in range(SWEEPS):
+        sweep_kernel(lab, 1, distance)
+        sweep_kernel(lab, -1, distance)
+    for y in range(H):
+        for x in range(W):
+            to_object, to_background = distance[y, x, 0], distance[y, x, 1]
+            total = max(to_object + to_background, np.float32(1e-6))
+            preference[y, x] = (to_object - to_background) / total
 
 
 @kernel

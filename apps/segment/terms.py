@@ -3,9 +3,12 @@
 `EnergyTerms` computes the terms that do not change between rounds once.
 """
 
+from functools import partial
+
 import numpy as np
 
 import gridcut
+from apps.common.row_blocks import BLOCK_PIXELS, ONE_BLOCK_PIXELS, for_blocks, in_parallel
 from apps.segment.colour_models import lab_image, make_palette, whole_density
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.mark_prior import mark_prior, side_lengths
@@ -76,7 +79,8 @@ class EnergyTerms:
         """Set costs by location: `preference` (H, W) in 1 / UNIT nats, positive against the label object."""
         self.preference = preference
         preference = np.int32(preference)
-        self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
+        self.against_object = np.maximum(preference, 0)
+        self.against_background = self.against_object - preference
 
     def with_strokes(self, object_count, background_count):
         """Counts of a labelling's object and background, blended with those of the strokes."""
@@ -90,18 +94,26 @@ class EnergyTerms:
         """Integer costs of both labels per pixel, from costs per palette entry in nats."""
         object_cost, background_cost = self.trust * object_cost, self.trust * background_cost
         # The cost common to both labels is omitted from the cut, but included in the energy.
-        index = self.palette.index
         common = np.minimum(object_cost, background_cost)
-        as_object = np.int32(np.rint((object_cost - common) * UNIT))[index]
-        as_background = np.int32(np.rint((background_cost - common) * UNIT))[index]
-        as_object += self.against_object
-        as_background += self.against_background
+        tables = [np.int32(np.rint((cost - common) * UNIT)) for cost in (object_cost, background_cost)]
+        as_object, as_background = (np.empty(self.marks.shape, np.int32) for _ in range(2))
         against = np.int32(SOFT_STROKE * UNIT) if self.soft else np.int32(FORBIDDEN)
-        as_object[self.is_background] = as_object[self.is_background] + against if self.soft else against
-        as_background[self.is_object] = as_background[self.is_object] + against if self.soft else against
-        if not self.soft:
-            as_object[self.is_object] = 0
-            as_background[self.is_background] = 0
+
+        def fill(first, last):
+            rows = slice(first, last)
+            sides = (
+                (as_object, tables[0], self.against_object, self.is_object, self.is_background),
+                (as_background, tables[1], self.against_background, self.is_background, self.is_object),
+            )
+            for out, table, by_location, marked, marked_otherwise in sides:
+                out[rows] = table[self.palette.index[rows]] + by_location[rows]
+                if self.soft:
+                    out[rows][marked_otherwise[rows]] += against
+                else:
+                    out[rows][marked_otherwise[rows]] = against
+                    out[rows][marked[rows]] = 0
+
+        for_blocks(fill, self.marks.shape)
         return as_object, as_background, float(self.palette.count @ common)
 
     def energy(self, mask, as_object, as_background, common):
@@ -131,8 +143,6 @@ def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
     A mark is kept unless the other kind covers more of its cell.
     """
     import cv2
-
-    from apps.common.row_blocks import in_parallel
 
     scale = (pixels / marks.size) ** 0.5
     size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
@@ -172,10 +182,16 @@ def with_wide_steps(lab, blur):
 
 def mean_squared_step(lab):
     """Mean squared difference of neighbours on every second line; 1 for a constant image."""
-    across = lab[::2, 1:] - lab[::2, :-1]
-    down = lab[1:, ::2] - lab[:-1, ::2]
-    total = float(np.vdot(across, across)) + float(np.vdot(down, down))
-    edges = (across.size + down.size) / lab.shape[2]
+    height, width = lab.shape[:2]
+    rows = height if height * width <= ONE_BLOCK_PIXELS else 2 * max(1, BLOCK_PIXELS // (2 * width))
+
+    def of_rows(first):
+        block = lab[first : first + rows + 1]
+        across, down = block[:rows:2, 1:] - block[:rows:2, :-1], block[1:, ::2] - block[:-1, ::2]
+        return float(np.vdot(across, across)) + float(np.vdot(down, down)), across.size + down.size
+
+    totals, sizes = zip(*in_parallel([partial(of_rows, first) for first in range(0, height, rows)]), strict=True)
+    total, edges = sum(totals), sum(sizes) / lab.shape[2]
     return total / edges if total > 0 else 1.0
 
 
