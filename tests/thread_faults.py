@@ -214,7 +214,7 @@ def interrupts(solve, value, rng):
 
     signal.signal(signal.SIGALRM, interrupt)
     gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired permanently
-    took = min(seconds(solve) for _ in range(5))  # one run may wait for other programs, and then no interrupt is in time
+    took = min(seconds(solve) for _ in range(5))  # a run that waited for other programs takes too long
     hits = {"in time": 0, "too late": 0}
     for _ in range(ROUNDS):
         armed[0] = True

@@ -185,7 +185,7 @@ def minimum_cut(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capaci
 
 def maximum_flow(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> tuple:
     """`networkx.maximum_flow`."""
-    from gridcut.compat.scipy import flow_of_cut
+    from gridcut.graph.graph_completion import flow_of_cut
 
     value, _, cut, capacities = _cut(flowG, _s, _t, capacity)
     n = len(flowG.nodes)

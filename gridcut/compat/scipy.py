@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.graph.graph_cut import GraphCut
+from gridcut.graph.graph_completion import complete_flow
 from gridcut.graph.graph_flow import graph_max_flow
 
 __all__ = ["MaximumFlowResult", "maximum_flow"]
@@ -87,44 +87,6 @@ def maximum_flow(
     terminals[0, source] = terminals[1, sink] = int(graph.data.sum()) + 1
     lists = (graph.indptr, graph.indices, graph.data, (n, n))
     cut = graph_max_flow(lists, *terminals, device="cpu")  # its flow is needed on the host
-    _, along = _completed(lists, cut, source, sink)
+    _, along = complete_flow(lists, cut, source, sink)
     matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
     return MaximumFlowResult(int(cut.value), matrix)
-
-
-def flow_of_cut(graph: tuple, cut: GraphCut, source: int, sink: int) -> np.ndarray:
-    """A maximum flow along the entries of (indptr, indices, capacity, (n, n)), negative in reverse.
-
-    graph   the graph of the cut, without repeated entries; a node is the source, and one the sink
-
-    The solver leaves a maximum preflow: flow that cannot reach the sink remains at nodes of the source side.  A second
-    cut, from those nodes to the source in the residual graph, sends it back along the paths by which it came.
-    """
-    position, along = _completed(graph, cut, source, sink)
-    flow = np.zeros(len(position), along.dtype)
-    flow[position >= 0] = along.data[position[position >= 0]]
-    return flow
-
-
-def _completed(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.ndarray, Any]:
-    """Where each entry of the graph is stored in the flow (-1: a loop), and the flow in both directions as CSR."""
-    indptr, indices, capacity, (n, _) = graph
-    tail = np.repeat(np.arange(n), np.diff(indptr))
-    residual = cut.residual()
-    capacity = capacity if cut.bound is None else np.minimum(capacity, cut.bound)
-    rows = np.repeat(np.arange(n), np.diff(residual.indptr))
-    inner = tail != indices
-    position = np.full(len(indices), -1)
-    position[inner] = np.searchsorted(rows * n + residual.indices, tail[inner] * n + indices[inner])
-    along = -residual.data
-    along[position[inner]] += capacity[inner]
-    excess = np.zeros(n, along.dtype)
-    np.subtract.at(excess, rows, along)
-    excess[[source, sink]] = 0
-    if (excess > 0).any():
-        home = np.zeros(n, excess.dtype)
-        home[source] = 2 * excess.sum() + 1
-        back = graph_max_flow(residual, np.maximum(excess, 0), home, device="cpu")
-        before = residual.data if back.bound is None else np.minimum(residual.data, back.bound)
-        along += before - back.residual().data
-    return position, scipy.sparse.csr_array((along, residual.indices, residual.indptr), shape=(n, n))

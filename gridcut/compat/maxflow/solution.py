@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridcut.compat.scipy import flow_of_cut
 from gridcut.graph.edge_lists import edge_lists
+from gridcut.graph.graph_completion import flow_of_cut
 from gridcut.graph.graph_flow import cut_of_graph, graph_max_flow
 from gridcut.graph.graph_problem import GraphProblem
 from gridcut.maximum_flow import max_flow
