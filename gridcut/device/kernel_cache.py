@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from numba.core import caching
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from gridcut.device import carried_kernels
@@ -193,13 +194,16 @@ class _Kept:
 
     def load_overload(self, sig, target_context):
         try:
-            data = super().load_overload(sig, target_context)
+            data = self._saved_overload(sig, target_context)
         except Exception:  # from pickle, LLVM or any module that the file refers to
             self._cache_file.discard(self._index_key(sig, target_context.codegen()))
             return None
         if data is not None:
             self._note(self._index_key(sig, target_context.codegen()), "cached")
         return data
+
+    def _saved_overload(self, sig, target_context):
+        return super().load_overload(sig, target_context)
 
     def save_overload(self, sig, data):
         self._note(self._index_key(sig, data.codegen), "compiled")
@@ -220,6 +224,12 @@ class CpuKernelCache(_Kept, caching.FunctionCache):
     """Machine code of one CPU kernel: saved earlier by this user, or else carried by the package."""
 
     _impl_class = _CpuImplementation
+
+    def _saved_overload(self, sig, target_context):
+        # numba would also import the modules that implement Python's and NumPy's functions, 0.25 s in every process.
+        # Saved machine code needs only the memory manager; numba's compiler imports the modules itself.
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
 
     def load_overload(self, sig, target_context):
         data = super().load_overload(sig, target_context)

@@ -67,6 +67,41 @@ def test_a_kernel_is_compiled_once(box):
     assert box(CUTMATCH_CACHE="0") == COLD
 
 
+def test_saved_kernels_need_no_modules_of_the_compiler(box):
+    code = CODE + 'print(int("numba.np.npyimpl" in sys.modules))'
+    assert box(code) == [*COLD, 1]
+    assert box(code) == [*WARM, 0]
+
+
+def test_saved_kernels_find_what_they_call(box):
+    """Memory, sets and their hashes, LAPACK, functions of NumPy and C, exceptions."""
+    (box.folder / "box" / "many.py").write_text(
+        "import math\nimport numpy as np\nfrom gridcut.device import kernel\n"
+        "@kernel\ndef many(values):\n"
+        "    distinct = set()\n"
+        "    for value in values:\n"
+        "        distinct.add((value % 3, value % 2))\n"
+        "    inverse = np.linalg.inv(np.eye(2) * 4.0)\n"
+        "    if values[0] < 0:\n"
+        "        raise ValueError('negative')\n"
+        "    return len(distinct) + round(inverse[0, 0] * 100 + math.erf(9.0) + np.sort(values)[-1] + math.pow(2, 3))\n"
+    )
+    code = """
+    import sys
+    sys.path.insert(0, {path!r})
+    import numpy as np
+    from box.many import many
+    value, raised = many(np.arange(12)), 0
+    try:
+        many(np.arange(-1, 3))
+    except ValueError:
+        raised = 1
+    print(value, raised, sum(many.stats.cache_hits.values()))
+    """
+    assert box(code) == [6 + 25 + 1 + 11 + 8, 1, 0]
+    assert box(code) == [6 + 25 + 1 + 11 + 8, 1, 1]
+
+
 def test_an_edited_callee_is_never_run_from_the_cache(box):
     assert box() == COLD
     rule = box.folder / "box" / "rule.py"
