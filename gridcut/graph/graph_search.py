@@ -42,7 +42,7 @@ from gridcut.graph.graph_forest import (
 AHEAD = 12  # the arcs of a node are prefetched this number of nodes before it is scanned
 LINE = np.uint64(16)  # arcs of 32 bits: a cache line has 16 integers
 PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
-EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
+SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 
 
 @inlined_kernel
@@ -123,8 +123,6 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     root = np.uint64(0)
     while True:
         if sinks == 0 and (until != BOTH or sources == 0):
-            break
-        if sources == 0 and until == EITHER:
             break
         if max(source_depth, sink_depth) + 3 > head.size:
             head = np.full(2 * head.size, -1, detached.dtype)

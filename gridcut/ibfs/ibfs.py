@@ -11,7 +11,8 @@ pixels that can still reach the sink once no excess can.
    restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
 3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
    per cell of the forests, they are discarded and the flow is kept.  Each thread then searches its share of the grid
-   from scratch, and one final search covers the whole grid.
+   from scratch, and the shares are merged.  Most flow has reached its end within a share, so these merges are small; if
+   they are not, or with one thread, a final search covers the whole grid.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
@@ -30,7 +31,7 @@ from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
-from gridcut.ibfs.search import BOTH, EITHER, SINK, search
+from gridcut.ibfs.search import BOTH, SINK, search
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
@@ -224,7 +225,7 @@ class Run:
         return deepest, augmentations, repaired
 
     def _search_all(self, until):
-        """Search one share of the grid per thread from scratch, then the whole grid."""
+        """Search one share of the grid per thread from scratch and merge the shares, or else search the whole grid."""
         cut = self.seams.cut_lines()
         ideal = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
         kept = sorted({min(cut, key=lambda line: abs(line - wanted)) for wanted in ideal} if cut else ())
@@ -233,8 +234,10 @@ class Run:
                 self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
-            shares = [(begin, end, EITHER) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+            shares = [(begin, end, BOTH) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
             self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
-            for line in kept:
+            if self._merge_all(bounds):
+                return
+            for line in self.seams.cut_lines():
                 self.seams.restore(line)
         self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)

@@ -17,7 +17,7 @@ import numpy as np
 from gridcut.device import inner_kernel, kernel, lowest_bit
 from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, repair
 
-EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
+SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 
 
 @inner_kernel
@@ -149,8 +149,6 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     augmentations = 0
     while True:
         if sinks == 0 and (until != BOTH or sources == 0):
-            break
-        if sources == 0 and until == EITHER:
             break
         if max(source_depth, sink_depth) + 3 > head.size:
             head = np.full(2 * head.size, -1, detached.dtype)

@@ -27,6 +27,7 @@ def set_thin_strips(monkeypatch):
 
 @pytest.fixture(params=LIMITS)
 def limits(request, monkeypatch):
+    monkeypatch.setattr(ibfs, "thread_count", lambda: 3)
     for name, value in LIMITS[request.param].items():
         monkeypatch.setattr(ibfs, name, value)
 
@@ -81,8 +82,8 @@ def test_every_warm_path_gives_the_same_cut(seed, limits, tools):
 REACHED = {
     "one strip": set(),
     "merged": {"strips", "merge"},
-    "merged at first": {"strips", "merge", "search"},
-    "never merged": {"strips", "search"},
+    "merged at first": {"strips", "merge", "search", "merged shares", "finish"},
+    "never merged": {"strips", "search", "finish"},
     "warm to the end": {"warm"},
     "warm from scratch": {"strips"},
     "warm abandoned": {"warm", "warm abandoned"},
@@ -109,9 +110,15 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
             seen["merge"] += self.budget >= 0
             return super()._merge(pair, work)
 
+        def _run_tasks(self, phase, tasks, lines, run):
+            seen["finish"] += phase == "finish"
+            super()._run_tasks(phase, tasks, lines, run)
+
         def _search_all(self, until):
             seen["warm abandoned" if self.resolving else "search"] += 1
+            finished = seen["finish"]
             super()._search_all(until)
+            seen["merged shares"] += seen["finish"] == finished
 
     monkeypatch.setattr(ibfs, "Run", Spied)
     for seed in range(12):
