@@ -5,6 +5,8 @@ longer than the arithmetic.  The arrays of a block fit into a core's cache, and 
 """
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 BLOCK_PIXELS = 1 << 16
 ONE_BLOCK_PIXELS = 1_000_000  # smaller images are one block, since starting threads would take longer
@@ -44,3 +46,26 @@ def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = Non
 
     run_threads(worker, max(1, min(thread_count() if threads is None else threads, len(tasks))), abort)
     return results
+
+
+def concurrently(task: Callable[[], Any]) -> Callable[[], Any]:
+    """Start a task in a thread of its own; the function returned waits for its end, and returns or raises as it did.
+
+    The task may use as many threads as the caller.  If that is one, it runs when its result is needed.
+    """
+    import numba
+
+    from gridcut.device import thread_count
+
+    threads = thread_count()
+    if threads == 1:
+        return task
+
+    def limited():
+        numba.set_num_threads(threads)  # a limit of the calling thread does not apply to others
+        return task()
+
+    pool = ThreadPoolExecutor(1, "cutmatch-task")
+    started = pool.submit(limited)
+    pool.shutdown(wait=False)
+    return started.result

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.errors import InputError
-from apps.common.row_blocks import for_blocks
+from apps.common.row_blocks import blocks_of, for_blocks
 
 SAME = 24  # maximum difference of a channel between a pixel and the ground, as JPEG leaves it
 PAINTED = 40  # minimum difference of a channel between a painted pixel and the ground
@@ -177,24 +177,20 @@ def _ground(colour, visible, image):
 
 
 def _difference(colour, other) -> np.ndarray:
-    """The largest difference of a channel, for uint8 colours (..., 3)."""
-    if colour.ndim == 3:
-        return _image_difference(colour, other)
-    apart = [np.maximum(a, b) - np.minimum(a, b) for a, b in zip(_channels(colour), _channels(other), strict=True)]
-    return np.maximum(np.maximum(apart[0], apart[1]), apart[2])
-
-
-def _image_difference(colour, other) -> np.ndarray:
-    """`_difference` of an image (H, W, 3) from another one, or from a colour (3,)."""
+    """The largest difference of a channel of uint8 colours, (H, W, 3) or (N, 3), from others or from a colour (3,)."""
     import cv2
 
-    out = np.empty(colour.shape[:2], np.uint8)
+    out = np.empty(colour.shape[:-1], np.uint8)
+    if other.ndim == 1:
+        rows = max(last - first for first, last in blocks_of(colour.shape))
+        plain = np.broadcast_to(other, (rows, *colour.shape[1:])).astype(np.uint8)
 
     def work(first, last):
         part = np.ascontiguousarray(colour[first:last])
-        from_part = other[first:last] if other.ndim == 3 else np.broadcast_to(other, part.shape)
-        red, green, blue = cv2.split(cv2.absdiff(part, np.ascontiguousarray(from_part)))
-        out[first:last] = cv2.max(cv2.max(red, green), blue)
+        from_part = plain[: last - first] if other.ndim == 1 else np.ascontiguousarray(other[first:last])
+        apart = cv2.absdiff(part, from_part).reshape(-1, 1, 3)
+        red, green, blue = cv2.split(apart)
+        out[first:last] = cv2.max(cv2.max(red, green), blue).reshape(out[first:last].shape)
 
     for_blocks(work, colour.shape)
     return out
@@ -274,7 +270,8 @@ def _plain_colour(colour, visible) -> np.ndarray:
 def _most_frequent(values) -> np.ndarray:
     """The median of the colours in the most frequent cell of 5 bits per channel."""
     code = _coarse(values)
-    return np.rint(np.median(values[code == np.argmax(np.bincount(code))], axis=0)).astype(np.uint8)
+    values = np.take(values, np.flatnonzero(code == np.argmax(np.bincount(code))), axis=0)
+    return np.rint(np.median(values, axis=0)).astype(np.uint8)
 
 
 def _coarse(colours) -> np.ndarray:
@@ -292,12 +289,13 @@ def _without_specks(painted) -> np.ndarray:
 
 def _colours(colour, painted, paper, is_plain: bool) -> list[Colour]:
     """The colours of the painted pixels, by decreasing number; `paper` is the colour of a plain ground, or None."""
-    values = colour[painted]
+    places = np.flatnonzero(painted)
+    values = np.take(colour.reshape(-1, 3), places, axis=0)  # several times faster than colour[painted]
     left = np.ones(len(values), bool)
     centres: list[np.ndarray] = []
     rejected = 0
     while len(centres) < MAX_COLOURS and rejected < MAX_REJECTED and left.any():
-        centre = _most_frequent(values[left])
+        centre = _most_frequent(np.take(values, np.flatnonzero(left), axis=0))
         near = left & (_difference(values, centre) <= COMPACT)
         left &= ~near
         if np.count_nonzero(near) < MIN_COLOUR * len(values) and not _is_dot(values[near], centre, is_plain):
@@ -311,7 +309,7 @@ def _colours(colour, painted, paper, is_plain: bool) -> list[Colour]:
     found = []
     for k, centre in enumerate(centres):
         pixels = np.zeros(painted.shape, bool)
-        pixels[painted] = nearest == k
+        pixels.ravel()[places[nearest == k]] = True
         rgb = tuple(int(v) for v in centre)
         found.append(Colour(hue_name(rgb), rgb, pixels))
     return _without_rims(sorted(found, key=lambda c: -np.count_nonzero(c.pixels)))

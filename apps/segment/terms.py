@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import gridcut
-from apps.common.row_blocks import BLOCK_PIXELS, ONE_BLOCK_PIXELS, for_blocks, in_parallel
+from apps.common.row_blocks import BLOCK_PIXELS, ONE_BLOCK_PIXELS, concurrently, for_blocks, in_parallel
 from apps.segment.colour_models import lab_image, make_palette, whole_density
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.mark_prior import mark_prior, side_lengths
@@ -39,19 +39,12 @@ class EnergyTerms:
     def __init__(self, rgb, marks, soft, device, clock, start=None, scale=1.0):
         self.marks, self.device, self.soft = marks, device, soft
         self.is_object, self.is_background = marks == OBJECT, marks == BACKGROUND
+        self.is_box = start is None and not self.is_object.any()
         lab = lab_image(rgb)
+        edges = concurrently(lambda: self._weights(lab, scale))  # with the colours and the distances
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
         clock.charge("colours")
-        self.is_box = start is None and not self.is_object.any()
-        self.edges = gridcut.contrast_edges(
-            with_wide_steps(lab, BLUR * scale) if self.is_box else lab,
-            weight=(BOX_SMOOTHNESS if self.is_box else SMOOTHNESS) * UNIT * scale,
-            connectivity=8,
-            beta=CONTRAST / mean_squared_step(lab),
-            dtype=np.int32,
-        )
-        clock.charge("edges")
         self.lab = lab
         self.preference = np.float32(0)
         self.trust = 1.0
@@ -74,6 +67,18 @@ class EnergyTerms:
             )
             self.set_location_costs((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
         clock.charge("distances")
+        self.edges = edges()
+        clock.charge("edges")
+
+    def _weights(self, lab, scale):
+        """Weights of the edges, by offset."""
+        return gridcut.contrast_edges(
+            with_wide_steps(lab, BLUR * scale) if self.is_box else lab,
+            weight=(BOX_SMOOTHNESS if self.is_box else SMOOTHNESS) * UNIT * scale,
+            connectivity=8,
+            beta=CONTRAST / mean_squared_step(lab),
+            dtype=np.int32,
+        )
 
     def set_location_costs(self, preference):
         """Set costs by location: `preference` (H, W) in 1 / UNIT nats, positive against the label object."""
