@@ -116,6 +116,11 @@ def lab_image(rgb: np.ndarray) -> np.ndarray:
     return cv2.cvtColor(np.ascontiguousarray(rgb, np.float32), cv2.COLOR_RGB2LAB)
 
 
+def prepare_lab() -> None:
+    """Let OpenCV compute its tables of CIELAB, 0.1 s; a later conversion waits for them or finds them there."""
+    lab_image(np.zeros((1, 1, 3), np.float32))
+
+
 def make_palette(rgb: np.ndarray, lab: np.ndarray) -> Palette:
     """Palette of an image given as RGB in [0, 1] and as Lab."""
     levels = 1 << BITS

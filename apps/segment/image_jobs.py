@@ -59,6 +59,8 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         return segment_volume_files(job, chosen)
     reading = _Reading(job)  # decoding the files does not have to wait for the imports
     from apps.common.annotations import Annotation
+    from apps.common.row_blocks import concurrently
+    from apps.segment.colour_models import prepare_lab
     from apps.segment.hints import remarks_on
     from apps.segment.label_figures import colour_of
     from apps.segment.location import read_location
@@ -70,6 +72,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         rgb, metadata = reading.photograph.result()
         scribbles = reading.scribbles.result()
     shape = rgb.shape[:2]
+    concurrently(prepare_lab)
     location = read_location(job, chosen, rgb, scribbles)
     marks, options = location.hints.marks, location.options
     truth = read_truth(job.truth) if job.truth is not None else None
