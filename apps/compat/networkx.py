@@ -11,6 +11,7 @@ dictionary per edge takes most of the time, so the adjacency lists are read in o
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -38,30 +39,35 @@ class ConvertedGraph:
         adjacency = getattr(graph, "_adj", graph.adj)  # the dicts are several times faster than networkx's views
         self.graph = graph
         self.nodes = list(adjacency)
-        self.index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
         self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
-        self.indices = _positions(list(chain.from_iterable(adjacency.values())), self.nodes, self.index)
+        ends = chain.from_iterable(adjacency.values())
+        self.indices = self._positions(ends, int(self.indptr[-1]))
         self.values = {}
         if not graph.is_multigraph():
             for name, default in attributes.items():
                 self.values[name, default] = _attributes(adjacency, name, default)
+
+    @cached_property
+    def index(self) -> dict:
+        """The index of each node."""
+        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+
+    def _positions(self, ends: Iterable, count: int) -> np.ndarray:
+        """The index of each of `count` nodes, int64."""
+        nodes = self.nodes
+        if nodes and set(map(type, nodes)) == {int}:
+            low, high = min(nodes), max(nodes)
+            if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
+                table = np.empty(high - low + 1, np.int64)
+                table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
+                return table[np.fromiter(ends, np.int64, count) - low]
+        return np.fromiter(map(self.index.__getitem__, ends), np.int64, count)
 
     def is_directed(self) -> bool:
         return self.graph.is_directed()
 
     def is_multigraph(self) -> bool:
         return self.graph.is_multigraph()
-
-
-def _positions(ends: list, nodes: list, index: dict) -> np.ndarray:
-    """The index of each node of a list, int64."""
-    if nodes and set(map(type, nodes)) == {int}:
-        low, high = min(nodes), max(nodes)
-        if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
-            table = np.empty(high - low + 1, np.int64)
-            table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
-            return table[np.fromiter(ends, np.int64, len(ends)) - low]
-    return np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
 
 
 def _attributes(adjacency, name, default) -> list:
