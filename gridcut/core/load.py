@@ -180,23 +180,6 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
 
 
 @kernel
-def load_lines_kernel(source, sink, capacities, scale, extent, offsets, stride, head, bands, step, excess, residual):
-    """Load terminals and arcs on the lines of some bands, (n, 2), as the kernels above; bitwise ors of all values.
-
-    One call for a thread's share: with a call per band, threads wait for each other's calls, which hold the GIL.
-    """
-    seen_source = seen_sink = seen = np.int64(0)
-    for i in range(len(bands)):
-        first, last = bands[i, 0], bands[i, 1]
-        a, b = load_terminals_kernel(source, sink, None, scale, extent, stride, head, first, last, excess)
-        c = load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual)
-        seen_source |= a
-        seen_sink |= b
-        seen |= c
-    return seen_source, seen_sink, seen
-
-
-@kernel
 def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
     """The largest capacity in use (offset 0: of a terminal), and whether one is negative or NaN."""
     largest = zero
@@ -315,9 +298,11 @@ def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.nda
     layout = views.layout
     extent, stride, head = layout.extent, layout.stride3, layout.head
     offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
-    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1:
-        where = scale, extent, offsets, stride, head, np.array(bands, np.int64).reshape(-1, 2), layout.step
-        *terminals, seen = load_lines_kernel(views.source, views.sink, views.arcs, *where, excess, residual)
+    if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1 and bands:
+        # The entries of a pixel are read together anyway.  Threads call a kernel once: each call holds the GIL.
+        lines = bands[0][0], bands[-1][1]
+        terminals = load_terminals_kernel(views.source, views.sink, None, scale, extent, stride, head, *lines, excess)
+        seen = load_all_arcs_kernel(views.arcs, scale, extent, offsets, stride, head, *lines, layout.step, residual)
         return [*terminals, *[seen] * layout.arcs]
     seen_source = seen_sink = 0
     seen = [0] * layout.arcs
