@@ -1,7 +1,8 @@
 """Loading the caller's arrays into the grid: one pass over the capacities, which also validates them.
 
-Arrays of any memory layout and scalars are read in place.  Lines are loaded in bands that are small enough for
-the entries of all arrays for a pixel to be in the cache together.
+Arrays of any memory layout and scalars are read in place.  If all capacities have one type and layout and there is no
+mask, one kernel reads the entries of all arcs of a pixel together.  Otherwise a kernel reads one array at a time, in
+bands of lines small enough for the residuals of a pixel to stay in the cache.  Threads share the lines of large grids.
 """
 
 from functools import reduce

@@ -155,7 +155,7 @@ def test_interrupts(own_worker_waits):
                 pytest.fail("no interrupt")
             except KeyboardInterrupt:
                 armed[0] = False
-            assert not running - {3}, "the interrupt ended the caller's own worker, 3, wherever it was"
+            assert running <= {3}, "only the caller's own worker ends in the middle"
             while alive():  # a thread that was cancelled before it started ends without running its worker
                 assert time.monotonic() - begin < LIMIT
                 time.sleep(1e-4)
