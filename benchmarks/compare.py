@@ -120,7 +120,7 @@ def _has_device(case: Case) -> bool:
     """Whether the call takes a device and has a method there; sparse costs and two greedy methods have none."""
     host = "linear_sum_assignment", "maximum_bipartite_matching", "dulmage_mendelsohn"
     cpu_only = "sparse", "greedy random", "greedy sorted"
-    return not (case.call.endswith(host) or case.name.startswith(cpu_only))
+    return not (case.call.endswith(host) or case.name.startswith(cpu_only) or case.call == "warm_graph")
 
 
 def all_cases(quick: bool):
@@ -142,6 +142,7 @@ def gridcut_cases(quick: bool):
         rng = np.random.default_rng(side)
         problem = (rng.integers(0, 99, (side, side)), rng.integers(0, 99, (side, side)), {(0, 1): 30, (1, 0): 30})
         yield Case("gridcut", f"random {side} x {side}", "gridcut.max_flow", problem, {})
+        yield Case("gridcut", f"random {side} x {side}, warm", "warm", problem, {})
     for name, problem in problems.items():
         arguments = (problem.source, problem.sink, problem.edges)
         yield Case("gridcut", name, "gridcut.max_flow", arguments, {})
@@ -149,6 +150,13 @@ def gridcut_cases(quick: bool):
             floats = (problem.source / 7, problem.sink / 7, {o: w / 7 for o, w in problem.edges.items()})
             yield Case("gridcut", f"{name}, float64", "gridcut.max_flow", floats, {})
             yield Case("gridcut", f"{name}, warm", "warm", arguments, {})
+    for n in (20, 2000) if quick else (20, 2000, 100_000):
+        rng = np.random.default_rng(n)
+        graph = scipy.sparse.random_array((n, n), density=4 / n, format="csr", rng=rng)
+        graph.data = np.ceil(50 * graph.data).astype(np.int64)
+        problem = (graph, *rng.integers(0, 99, (2, n)))
+        yield Case("graphs", f"random, {n} nodes", "gridcut.graph_max_flow", problem, {})
+        yield Case("graphs", f"random, {n} nodes, warm", "warm_graph", problem, {})
     rng = np.random.default_rng(1)
     small = rng.integers(0, 99, (2, 20, 24, 24))
     yield Case("gridcut", "batch 20 x 24 x 24", "gridcut.max_flow_batch", (*small, {(0, 1): 30, (1, 0): 30}), {})
@@ -176,10 +184,15 @@ def assign_cases(quick: bool):
     for family in ("nearest 1e3", "random 1e5"):
         sparse = SPARSE[family](200 if quick else 10_000, np.random.default_rng(2))
         yield Case("assign", f"sparse {family}", "assign.solve", (sparse,), {})
+        yield Case("assign", f"sparse {family}, float64", "assign.solve", (sparse / 7,), {})
+    cost = DENSE["u1e6"](10, np.random.default_rng(10))
+    yield Case("assign", "sparse 10", "assign.solve", (scipy.sparse.csr_array(cost),), {})
+    yield Case("assign", "sparse 10, float64", "assign.solve", (scipy.sparse.csr_array(cost / 7),), {})
     batch = np.random.default_rng(3).integers(0, 1000, (500, 30, 30))
     yield Case("assign", "batch 500 x 30", "assign.solve_batch", (batch,), {})
-    points = np.random.default_rng(4).random((2, 100 if quick else 3000, 2))
-    yield Case("assign", f"points {points.shape[1]}", "assign.solve_points", tuple(points), {})
+    for n in (20,) if quick else (20, 3000):
+        points = np.random.default_rng(4).random((2, n, 2))
+        yield Case("assign", f"points {n}", "assign.solve_points", tuple(points), {})
 
 
 def matching_cases(quick: bool):
@@ -225,7 +238,7 @@ def app_cases(quick: bool):
 def _parser():
     options = command.parser("compare", __doc__, "compare")
     options.add_argument("commit", help="a commit, or a folder with another checkout")
-    groups = ("gridcut", "labels", "assign", "matching", "apps")
+    groups = ("gridcut", "graphs", "labels", "assign", "matching", "apps")
     options.add_argument("--only", type=lambda text: text.split(","), default=groups, metavar=",".join(groups))
     options.add_argument("--case", default="", metavar="TEXT", help="only the cases with this in their name")
     options.add_argument("--rounds", type=int, default=9)

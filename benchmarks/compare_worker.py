@@ -17,10 +17,20 @@ def warm(source, sink, edges, device="cpu"):
     """A solver that is updated with a changed strip and solved again."""
     import gridcut
 
-    solver = gridcut.Solver(source, sink, edges, device=device)
+    return _solved_in_turn(gridcut.Solver(source, sink, edges, device=device), source)
+
+
+def warm_graph(graph, source, sink):
+    """The same with a sparse graph."""
+    import gridcut
+
+    return _solved_in_turn(gridcut.GraphSolver(graph, source, sink), source)
+
+
+def _solved_in_turn(solver, source):
     solver.solve()
     changed = source.copy()
-    changed[: len(changed) // 20] += 40
+    changed[: max(1, len(changed) // 20)] += 40
     turn = [changed, source]
 
     def step():
