@@ -5,12 +5,13 @@ What would hang runs in a process of its own (thread_faults.py), which has to en
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.faults import HAS_TIMER
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 1200  # for compilation mostly
@@ -50,7 +51,7 @@ def test_a_thread_that_cannot_be_started_ends_the_others():
     assert all(hits.values())
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that interrupts")
+@pytest.mark.skipif(not HAS_TIMER, reason="no timer that interrupts")
 @pytest.mark.parametrize("mode", ["interrupts", pytest.param("large", marks=pytest.mark.slow)])
 def test_an_interrupt_ends_all_threads(mode):
     hits = run(mode)

@@ -6,11 +6,9 @@ Prints one line of JSON for each solver.  Run by test_thread_faults.py in a proc
 is a process that does not end.
 """
 
-import gc
 import itertools
 import json
 import random
-import signal
 import sys
 import threading
 import time
@@ -30,6 +28,7 @@ from gridcut.device import run_threads
 from gridcut.ibfs import ibfs
 from matching.general import general_graph, locally_dominant, parallel
 from matching.portfolio import portfolio
+from tests.faults import interrupted
 
 THREADS = 3
 ROUNDS = 25  # interrupts of each solver
@@ -206,27 +205,10 @@ def seconds(solve) -> float:
 
 def interrupts(solve, value, rng):
     """Ctrl-C at a random moment."""
-    armed = [False]
-
-    def interrupt(*_):
-        if armed[0]:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGALRM, interrupt)
-    gc.collect()  # an interrupt in the finaliser of a compiled module leaves the lock of LLVM acquired permanently
     took = min(seconds(solve) for _ in range(5))  # a run that waited for other programs takes too long
     hits = {"in time": 0, "too late": 0}
     for _ in range(ROUNDS):
-        armed[0] = True
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, took))
-        try:
-            solve()
-            armed[0] = False
-            hits["too late"] += 1
-        except KeyboardInterrupt:
-            armed[0] = False
-            hits["in time"] += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        hits["in time" if interrupted(solve, rng.uniform(1e-4, took)) else "too late"] += 1
         assert nobody_runs()
     return hits
 

@@ -2,13 +2,13 @@
 
 import random
 import re
-import signal
 import threading
 import time
 
 import pytest
 
 from gridcut.device import run_threads
+from tests.faults import HAS_TIMER, interrupted
 
 LIMIT = 30  # seconds until a waiting worker fails the test
 
@@ -124,43 +124,26 @@ def test_without_an_abort_cell_and_with_one_worker():
         run_threads(lambda i: (_ for _ in ()).throw(ValueError("alone")), 1, [0])
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that interrupts")
+@pytest.mark.skipif(not HAS_TIMER, reason="no timer that interrupts")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("own_worker_waits", [True, False], ids=["in the worker", "in the end"])
 def test_interrupts(own_worker_waits):
     """At random moments: while threads start, in the caller's own worker, and while it waits for the others."""
-    rng, armed = random.Random(1), [False]
+    rng = random.Random(1)
+    for _ in range(300):
+        abort, running = [0], set()
 
-    def interrupt(*_):
-        if armed[0]:
-            raise KeyboardInterrupt
+        def work(i, abort=abort, running=running):
+            running.add(i)
+            if i < 3 or own_worker_waits:
+                wait_for(abort)
+            running.discard(i)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for _ in range(300):
-            abort, running = [0], set()
-
-            def work(i, abort=abort, running=running):
-                running.add(i)
-                if i < 3 or own_worker_waits:
-                    wait_for(abort)
-                running.discard(i)
-
-            begin = time.monotonic()
-            try:
-                armed[0] = True
-                # Repeated: Python drops an interrupt that arrives while it cleans up after a thread.
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-3), 0.5)
-                run_threads(work, 4, abort)
-                pytest.fail("no interrupt")
-            except KeyboardInterrupt:
-                armed[0] = False
-            assert running <= {3}, "only the caller's own worker ends in the middle"
-            while alive():  # a thread that was cancelled before it started ends without running its worker
-                assert time.monotonic() - begin < LIMIT
-                time.sleep(1e-4)
+        begin = time.monotonic()
+        # Repeated, since Python drops an interrupt that arrives while it cleans up after a thread.
+        assert interrupted(lambda: run_threads(work, 4, abort), rng.uniform(1e-5, 2e-3), again=0.5)  # noqa: B023
+        assert running <= {3}, "only the caller's own worker ends in the middle"
+        while alive():  # a thread that was cancelled before it started ends without running its worker
             assert time.monotonic() - begin < LIMIT
-    finally:
-        armed[0] = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+            time.sleep(1e-4)
+        assert time.monotonic() - begin < LIMIT
