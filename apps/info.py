@@ -45,6 +45,7 @@ def _driver() -> str:
 def facts() -> dict:
     """Versions by library, system, cores, threads, devices, compiled kernels and warnings."""
     from gridcut.device import cuda_is_available, thread_count
+    from gridcut.device.choose import cuda_obstacle
 
     has_cuda = cuda_is_available()
     return {
@@ -54,6 +55,7 @@ def facts() -> dict:
         "threads": thread_count(),
         "devices": ["cpu", "cuda"] if has_cuda else ["cpu"],
         "gpu": gpu_facts(),
+        "gpu_obstacle": cuda_obstacle(),
         "kernels": kernel_facts(),
         "warnings": warnings(),
     }
@@ -102,7 +104,7 @@ def _main(argv) -> int:
         write_json(chosen.json, known)
         return 0
     gpu = known["gpu"]
-    about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else "none"
+    about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else f"none: {known['gpu_obstacle']}"
     rows = [
         *known["versions"].items(),
         ("system", known["system"]),

@@ -1,5 +1,6 @@
 """Device selection: "auto" uses a GPU if one is available; "cpu" and "cuda" are used, or an error is raised."""
 
+import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import Literal
@@ -7,6 +8,7 @@ from typing import Literal
 import numba
 
 DeviceName = Literal["auto", "cpu", "cuda"]
+NEWEST_PYTHON = (3, 14)  # the last Python with a package of numba-cuda 0.30, the version of the extras
 
 
 @cache
@@ -50,8 +52,17 @@ def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
     if device == "auto":
         return "cuda" if cuda_is_available() else "cpu"
     if device == "cuda" and not cuda_is_available():
-        why = "numba finds no CUDA GPU"
-        if not numba_cuda_is_installed():
-            why = "numba-cuda is not installed (it comes with cutmatch's extra cuda13 or cuda12)"
-        raise RuntimeError(f"device='cuda': {why}; use device='cpu' or 'auto'")
+        raise RuntimeError(f"device='cuda': {cuda_obstacle()}; use device='cpu' or 'auto'")
     return device
+
+
+def cuda_obstacle() -> str:
+    """Why no GPU can be used; empty if one can."""
+    if cuda_is_available():
+        return ""
+    if numba_cuda_is_installed():
+        return "numba finds no CUDA GPU"
+    if sys.version_info[:2] > NEWEST_PYTHON:
+        newest = "Python {}.{}".format(*NEWEST_PYTHON)
+        return f"numba-cuda, which a GPU needs, has no package for a Python newer than {newest} (use {newest})"
+    return "numba-cuda is not installed (it comes with cutmatch's extra cuda13 or cuda12)"
