@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-PACKAGES = {"gridcut", "assign", "matching", "apps"}
+PACKAGES = {"cutmatch", "gridcut", "assign", "matching", "apps"}
 NEEDED = {
     *(f"{package}/{name}" for package in PACKAGES for name in ("__init__.py", "__init__.pyi", "py.typed")),
     "apps/common/writing.py",

@@ -104,7 +104,9 @@ def _main(argv) -> int:
         write_json(chosen.json, known)
         return 0
     gpu = known["gpu"]
-    about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else f"none: {known['gpu_obstacle']}"
+    about = f"none: {known['gpu_obstacle']}"
+    if gpu:
+        about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}"
     rows = [
         *known["versions"].items(),
         ("system", known["system"]),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("gridcut", "assign", "matching", "apps")
+PACKAGES = ("gridcut", "assign", "matching", "apps", "cutmatch")
 SOURCES = {name: sorted((ROOT / name).rglob("*.py")) for name in PACKAGES}
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text("utf-8")
 

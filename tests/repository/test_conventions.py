@@ -16,7 +16,7 @@ import pytest
 from gridcut.device.choose import numba_cuda_is_installed
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ["gridcut", "assign", "matching", "apps"]
+PACKAGES = ["gridcut", "assign", "matching", "apps", "cutmatch"]
 SOURCES = sorted(p for package in PACKAGES for p in (ROOT / package).rglob("*.py"))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("gridcut", "assign", "matching", "apps")
+PRODUCT = ("gridcut", "assign", "matching", "apps", "cutmatch")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Distributions that own a module but cannot be found by it, because they may not be installed.
 OWNERS = {

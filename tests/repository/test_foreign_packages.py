@@ -1,0 +1,105 @@
+"""Other projects have packages named apps, assign or matching: what works beside them, and how the rest is refused."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cutmatch
+
+ROOT = Path(__file__).resolve().parents[2]
+ONE_CUT = "cutmatch.max_flow([3, 0], [0, 2], {(1,): 1}).value"
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """Makes a folder with packages of these names, each with a function of its own."""
+
+    def make(*names, text="OWNER = 'the project'\n"):
+        for name in names:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "__init__.py").write_text(text)
+        return tmp_path
+
+    return make
+
+
+def python(*arguments, path, cwd=None):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=300)
+
+
+def printed(code, path):
+    done = python("-c", f"import cutmatch; print({code})", path=path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("names", [("apps",), ("assign", "matching"), ("apps", "assign", "matching")])
+def test_what_needs_no_hidden_package_works(foreign, names):
+    assert printed(ONE_CUT, [foreign(*names), ROOT]) == "1"
+
+
+@pytest.mark.parametrize(
+    ("names", "attribute"),
+    [
+        (("apps",), "segment"),
+        (("apps",), "apps"),
+        (("assign",), "linear_sum_assignment"),
+        (("assign",), "flow"),  # it imports assign itself
+        (("matching",), "matching"),
+        (("gridcut",), "max_flow"),
+    ],
+)
+def test_what_needs_a_hidden_package_is_refused_in_one_line(foreign, names, attribute):
+    folder = foreign(*names)
+    done = python("-c", f"import cutmatch; cutmatch.{attribute}", path=[folder, ROOT])
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("ImportError"))
+    assert f"cutmatch.{attribute} needs the package {names[0]} in {ROOT}" in line
+    assert str(folder / names[0] / "__init__.py") in line
+    assert "rename it" in line
+
+
+def test_the_project_keeps_its_own_package(foreign):
+    """Our package never comes into the place of the project's, in whichever order they are imported."""
+    path = [foreign("apps"), ROOT]
+    code = f"({ONE_CUT}, __import__('apps').OWNER)"
+    assert printed(code, path) == "(1, 'the project')"
+    done = python("-c", "import apps, cutmatch; cutmatch.segment", path=path)
+    assert "cutmatch.segment needs the package apps" in done.stderr
+
+
+def test_a_module_or_a_bare_folder_of_the_same_name_is_named(tmp_path):
+    (tmp_path / "apps.py").write_text("")
+    done = python("-c", "import cutmatch; cutmatch.segment", path=[tmp_path, ROOT])
+    assert f"but {tmp_path / 'apps.py'} has the same name" in done.stderr
+
+
+def test_ours_first_hides_theirs(foreign):
+    path = [ROOT, foreign("apps", "assign", "matching", "gridcut")]
+    assert printed("cutmatch.segment.__name__, cutmatch.matching.__name__", path) == "apps.segment matching"
+
+
+def test_the_command_finds_its_own_packages(foreign):
+    """Also if the project's packages cannot even be imported, in the project's folder."""
+    folder = foreign("apps", "assign", "matching", "gridcut", text="raise RuntimeError('the project was imported')\n")
+    done = python("-m", "cutmatch", "info", path=[folder, ROOT], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert str(folder) not in done.stdout
+    photos = [ROOT / "data/frame1.png", ROOT / "data/frame2.png"]
+    work = ["superpixels", *photos, "--regions", "20", "--workers", "2", "--out", folder / "out"]  # processes of its own
+    done = python("-m", "cutmatch", *map(str, work), path=[folder, ROOT], cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_attribute_is_typed_and_loads():
+    stub = (ROOT / "cutmatch/__init__.pyi").read_text("utf-8")
+    typed = {line.split(" as ")[1] for line in stub.splitlines()}
+    assert typed == set(cutmatch.__all__)
+    for name in cutmatch.__all__:
+        assert getattr(cutmatch, name).__name__.split(".")[-1].strip("_") == name
+    with pytest.raises(AttributeError, match="has no attribute 'max_flows'"):
+        _ = cutmatch.max_flows
