@@ -90,7 +90,7 @@ def test_the_command_finds_its_own_packages(foreign):
     assert done.returncode == 0, done.stderr
     assert str(folder) not in done.stdout
     photos = [ROOT / "data/frame1.png", ROOT / "data/frame2.png"]
-    work = ["superpixels", *photos, "--regions", "20", "--workers", "2", "--out", folder / "out"]  # processes of its own
+    work = ["superpixels", *photos, "--regions", "20", "--workers", "2", "--out", folder / "out"]
     done = python("-m", "cutmatch", *map(str, work), path=[folder, ROOT], cwd=folder)
     assert done.returncode == 0, done.stderr
 
