@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md")),
     *sorted(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "generated")),
 ]
 PARTS = ("guide", "algorithms", "benchmarks", "notes")
