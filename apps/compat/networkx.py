@@ -10,6 +10,7 @@ dictionary per edge takes most of the time, so the adjacency lists are read in o
 `should_run` says from how many edges the backend is faster including this conversion; benchmarks/faces.py measures it.
 """
 
+import time
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
@@ -20,32 +21,32 @@ import numpy as np
 
 from apps.compat.networkx_info import FUNCTIONS
 from gridcut.device import kernel
+from gridcut.device.networkx_graph import adjacency_of
 
 MIN_EDGES = 500  # for which conversion and solution are faster than networkx
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
+MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
+PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 
 
 class ConvertedGraph:
     """A graph of networkx as arrays; node i is `nodes[i]`, its neighbours are indices[indptr[i] : indptr[i + 1]].
 
-    values   {(name, default): edge attribute of each entry}, float64 or int64
+    read     what has been read of the edge attributes, by name
     """
 
     __networkx_backend__ = "cutmatch"
     __networkx_cache__ = None
 
-    def __init__(self, graph, attributes: dict):
-        adjacency = getattr(graph, "_adj", graph.adj)  # the dicts are several times faster than networkx's views
+    def __init__(self, graph):
+        adjacency = adjacency_of(graph)
         self.graph = graph
         self.nodes = list(adjacency)
         self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
         ends = chain.from_iterable(adjacency.values())
         self.indices = self._positions(ends, int(self.indptr[-1]))
-        self.values = {}
-        if not graph.is_multigraph():
-            for name, default in attributes.items():
-                self.values[name, default] = _attributes(adjacency, name, default)
+        self.read: dict = {}
 
     @cached_property
     def index(self) -> dict:
@@ -70,20 +71,9 @@ class ConvertedGraph:
         return self.graph.is_multigraph()
 
 
-def _attributes(adjacency, name, default) -> list:
-    """An edge attribute of each entry of the adjacency lists."""
-    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
-    try:
-        return list(map(itemgetter(name), data))
-    except KeyError:
-        return [data.get(name, default) for ends in adjacency.values() for data in ends.values()]
-
-
-def convert_from_nx(graph, *, edge_attrs=None, preserve_edge_attrs=False, **_) -> ConvertedGraph:
-    """The graph as arrays, with the edge attributes {name: default} that the function needs."""
-    if preserve_edge_attrs:
-        raise NotImplementedError("cutmatch converts single edge attributes only")
-    return ConvertedGraph(graph, edge_attrs or {})
+def convert_from_nx(graph, **_) -> ConvertedGraph:
+    """The graph as arrays, whatever attributes are to be preserved."""
+    return ConvertedGraph(graph)
 
 
 def convert_to_nx(result, **_):
@@ -97,13 +87,20 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
         return f"cutmatch has no {name}"
     graph = _graph_of(args, kwargs)
     if name in FLOWS:
-        solver = args[4] if len(args) > 4 else kwargs.get("flow_func")
-        others = kwargs.keys() - {"flowG", "_s", "_t", "capacity", "flow_func"}
-        if solver is not None or others:
-            return "flow_func and its parameters choose among networkx's own algorithms"
-    elif name == "minimum_weight_full_matching" and graph is not None and graph.is_multigraph():
+        given = dict(zip(PARAMETERS, args, strict=False)) | kwargs
+        return _refusal(**{key: value for key, value in given.items() if key not in PARAMETERS[:3]}) or True
+    if name == "minimum_weight_full_matching" and graph is not None and graph.is_multigraph():
         return "parallel edges are not supported"
     return True
+
+
+def _refusal(capacity: Any = None, flow_func=None, **others) -> str | None:
+    """Why the flows cannot run with these arguments, or None if they can."""
+    if flow_func is not None or others:
+        return "flow_func and its parameters choose among networkx's own algorithms"
+    if callable(capacity):
+        return "capacity must be the name of an edge attribute; functions are left to networkx"
+    return None
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
@@ -114,7 +111,7 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     if name == "maximal_matching":
         cache = getattr(graph, "__networkx_cache__", None) or {}
         return "cutmatch" in cache.get("backends", {}) or "a conversion takes longer than networkx's own function"
-    entries = sum(map(len, getattr(graph, "_adj", graph.adj).values()))
+    entries = sum(map(len, adjacency_of(graph).values()))
     edges = entries if graph.is_directed() else entries // 2
     return edges >= MIN_EDGES or f"networkx is as fast for fewer than {MIN_EDGES} edges"
 
@@ -143,17 +140,18 @@ def minimum_weight_full_matching(G: ConvertedGraph, top_nodes: Iterable | None =
     if weight is None:
         weights = np.ones(len(indices), np.int64)
     else:
-        weights = _numbers(G, weight, 1)[kept]
-    if weights.dtype.kind == "f" and not np.isfinite(weights).all():
-        allowed = weights != INF
-        if np.isnan(weights).any() or (weights == -INF).any():
+        weights, infinite = (array[kept] for array in _numbers(G, weight, 1))
+        if weights.dtype.kind == "f" and (np.isnan(weights).any() or (weights == -INF).any()):
             raise ValueError("matrix contains invalid numeric entries")
-        indptr = np.concatenate(([0], np.cumsum(allowed)))[indptr]
-        indices, weights = indices[allowed], weights[allowed]
+        if infinite.any():
+            indptr = np.concatenate(([0], np.cumsum(~infinite)))[indptr]
+            indices, weights = indices[~infinite], weights[~infinite]
     try:
         found = assign.solve((indptr, indices, weights, shape), device="cpu")
     except assign.InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
+    except (TypeError, ValueError) as error:  # integers that are too large
+        raise NotImplementedError(f"left to networkx: {error}") from error
     return _partners(G, rows[found.row], cols[found.col])
 
 
@@ -170,37 +168,33 @@ def maximal_matching(G: ConvertedGraph) -> set:
     return set(zip(lower, upper, strict=True))
 
 
-def maximum_flow_value(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> Any:
+def maximum_flow_value(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> Any:
     """`networkx.maximum_flow_value`."""
-    return _cut(flowG, _s, _t, capacity)[0]
+    return _cut(flowG, _s, _t, capacity, flow_func, others)[0].value
 
 
-def minimum_cut_value(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> Any:
+def minimum_cut_value(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> Any:
     """`networkx.minimum_cut_value`."""
-    return _cut(flowG, _s, _t, capacity)[0]
+    return _cut(flowG, _s, _t, capacity, flow_func, others)[0].value
 
 
-def minimum_cut(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> tuple:
+def minimum_cut(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> tuple:
     """`networkx.minimum_cut`; the nodes that can still reach the sink are on its side, as in networkx."""
-    value, labels = _cut(flowG, _s, _t, capacity)[:2]
-    sides: tuple[set, set] = (set(), set())
-    for node, is_source in zip(flowG.nodes, labels.tolist(), strict=True):
-        sides[not is_source].add(node)
-    return value, sides
+    cut, _ = _cut(flowG, _s, _t, capacity, flow_func, others)
+    return cut.value, cut.partition()
 
 
-def maximum_flow(flowG: ConvertedGraph, _s: Any, _t: Any, capacity: str = "capacity", flow_func=None) -> tuple:
+def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> tuple:
     """`networkx.maximum_flow`."""
     from gridcut.graph.graph_completion import flow_of_cut
 
-    value, _, cut, capacities = _cut(flowG, _s, _t, capacity)
-    n = len(flowG.nodes)
-    lists = (flowG.indptr, flowG.indices, capacities, (n, n))
+    cut, problem = _cut(flowG, _s, _t, capacity, flow_func, others)
+    lists = (flowG.indptr, flowG.indices, problem.capacity, (problem.nodes, problem.nodes))
     flow = flow_of_cut(lists, cut, flowG.index[_s], flowG.index[_t])
     amounts = np.maximum(flow, 0).tolist()
     names = [flowG.nodes[end] for end in flowG.indices.tolist()]
     starts = flowG.indptr.tolist()
-    return value, {
+    return cut.value, {
         node: dict(zip(names[begin:end], amounts[begin:end], strict=True))
         for node, begin, end in zip(flowG.nodes, starts[:-1], starts[1:], strict=True)
     }
@@ -220,7 +214,7 @@ def _sides(G: ConvertedGraph, top_nodes) -> tuple[np.ndarray, np.ndarray]:
     if top_nodes is not None:
         is_row[[G.index[node] for node in top_nodes]] = 1
     elif n == 0 or G.is_directed() or colour(G.indptr, G.indices, is_row) != 1:
-        top, _ = networkx.bipartite.sets(G.graph, backend="networkx")  # raises, or knows directed graphs
+        top, _ = networkx.bipartite.sets(G.graph)  # raises, or knows directed graphs
         is_row[[G.index[node] for node in top]] = 1
     return np.flatnonzero(is_row), np.flatnonzero(is_row == 0)
 
@@ -267,39 +261,59 @@ def colour(indptr, indices, is_row):
     return 1
 
 
-def _numbers(G: ConvertedGraph, name: str, default) -> np.ndarray:
-    """An edge attribute of each entry, int64 or float64; NotImplementedError for others, so that networkx runs."""
-    values = G.values[name, default]
-    if not isinstance(values, np.ndarray):
-        array = np.array(values) if values else np.zeros(0, np.int64)
-        if array.ndim != 1 or array.dtype.kind not in "biuf" or array.dtype == np.uint64:
-            raise NotImplementedError(f"the edge attribute {name!r} must hold numbers, got {array.dtype}")
-        values = G.values[name, default] = array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
-    return values
+def _numbers(G: ConvertedGraph, name: Any, default) -> tuple[np.ndarray, np.ndarray]:
+    """An edge attribute of each entry, and which are +inf, as `numbers_of` returns them."""
+    from gridcut.graph.networkx_problem import numbers_of
+
+    if (name, default) not in G.read:
+        adjacency = adjacency_of(G.graph)
+        data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+        try:
+            values = list(map(itemgetter(name), data))
+        except KeyError:
+            values = [data.get(name, default) for ends in adjacency.values() for data in ends.values()]
+        if len(values) != len(G.indices):
+            raise RuntimeError("the graph was changed after its conversion; call graph.__networkx_cache__.clear()")
+        G.read[name, default] = numbers_of(values)
+    found = G.read[name, default]
+    if found is None:
+        raise NotImplementedError(f"the edge attribute {name!r} must hold real numbers; others are left to networkx")
+    return found
 
 
-def _capacities(G: ConvertedGraph, name: str) -> tuple[np.ndarray, Any]:
-    """Capacity of each entry, and the sum of the finite ones; an infinite one is more than twice the sum."""
-    if (name, "capacities") not in G.values:
-        given = G.values[name, INF]
-        values = np.maximum(_numbers(G, name, INF), 0)
-        infinite = values == INF
-        if values.dtype.kind == "f" and all(type(value) is int or value == INF for value in given):
-            values = np.array([0 if value == INF else max(value, 0) for value in given], np.int64)
-        else:
-            values = np.where(infinite, values.dtype.type(0), values)
-        total = values.sum().item()
-        values[infinite] = 2 * total + 1
-        G.values[name, "capacities"] = values, total
-    return G.values[name, "capacities"]
+def _network(G: ConvertedGraph, name: Any) -> tuple:
+    """The network of `gridcut.graph_max_flow`, and the capacity of its infinite entries.
+
+    That is more than twice the sum of all others.  It is None if int64 does not hold it, and these entries are then 0.
+    As in networkx, only edges of positive capacity exist.
+    """
+    from gridcut.graph.networkx_problem import Network
+
+    if (name, "network") not in G.read:
+        values, infinite = _numbers(G, name, INF)
+        values = np.where(values > 0, values, 0)
+        limit = None
+        if values.dtype != object and float(values.max(initial=0)) * values.size < MAX_SUM[values.dtype.kind]:
+            values[infinite] = limit = 2 * values.sum().item() + 1
+        elif values.dtype.kind == "f":
+            raise NotImplementedError(f"the sum of the edge attribute {name!r} might overflow; left to networkx")
+        G.read[name, "network"] = Network(G.nodes, G.index, G.indptr, G.indices, values, infinite), limit
+    return G.read[name, "network"]
 
 
-def _cut(G: ConvertedGraph, s: Any, t: Any, name: str) -> tuple:
-    """Value and labels (True: source side) of a minimum cut, the cut itself and the capacities it was given."""
+def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: dict) -> tuple:
+    """A minimum cut, and the problem that was solved."""
     import networkx
 
-    import gridcut
+    from gridcut.graph import graph_methods
+    from gridcut.graph.graph_flow import cut_of_graph
+    from gridcut.graph.graph_problem import check_graph_problem
+    from gridcut.graph.networkx_problem import UnboundedFlowError, problem_between
 
+    start = time.perf_counter()
+    refusal = _refusal(name, flow_func, **others)  # again, since networkx 3.2 takes any text of can_run for True
+    if refusal is not None:
+        raise NotImplementedError(refusal)
     if G.is_multigraph():
         raise networkx.NetworkXError("MultiGraph and MultiDiGraph not supported (yet).")
     for node in (s, t):
@@ -307,11 +321,21 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: str) -> tuple:
             raise networkx.NetworkXError(f"node {node!s} not in graph")
     if s == t:
         raise networkx.NetworkXError("source and sink are the same node")
+    network, limit = _network(G, name)
     n = len(G.nodes)
-    capacities, total = _capacities(G, name)
-    source, sink = np.zeros(n, capacities.dtype), np.zeros(n, capacities.dtype)
-    source[G.index[s]] = sink[G.index[t]] = 2 * total + 1
-    cut = gridcut.graph_max_flow((G.indptr, G.indices, capacities, (n, n)), source, sink, device="cpu")
-    if cut.value > 1.5 * total + 0.5:  # twice that with an infinite path, else at most the sum
-        raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
-    return cut.value, cut.labels, cut, capacities
+    try:
+        if limit is None:
+            problem = problem_between(network, s, t)
+        else:
+            source, sink = np.zeros((2, n), network.capacity.dtype)
+            source[G.index[s]] = sink[G.index[t]] = limit
+            problem = check_graph_problem((G.indptr, G.indices, network.capacity, (n, n)), source, sink)
+        method = graph_methods.choose("cpu", "auto", {}, problem)
+        cut = cut_of_graph(problem, G.nodes, *method, {}, start)
+        if limit is not None and cut.value > 0.75 * limit:  # the limit with an infinite path, else at most half of it
+            raise UnboundedFlowError
+    except UnboundedFlowError:
+        raise networkx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+    except ValueError as error:
+        raise NotImplementedError(f"left to networkx: {error}") from error
+    return cut, problem

@@ -1,10 +1,12 @@
 """The maximum-flow problem of a networkx graph, read edge by edge; networkx itself is not imported.
 
 Nodes are numbered in the graph's order.  The source is a node with an infinite capacity from the source of
-`max_flow`, and the sink one with an infinite capacity to its sink.  Among integers, infinite capacities are replaced by
-one more than the capacity of some finite cut.  That changes no minimum cut, and makes no other cut minimal.
+`max_flow`, and the sink one with an infinite capacity to its sink.  Among integers, infinite capacities, and those that
+int64 does not hold, are replaced by one more than the capacity of some finite cut.  That changes no minimum cut, and
+makes no other cut minimal.
 """
 
+from collections.abc import Callable
 from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
@@ -17,6 +19,12 @@ from gridcut.device.networkx_graph import NetworkxGraph, adjacency_of
 from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
 
 CAPACITY = "capacity"  # networkx's name of the edge attribute
+INTEGERS = int | np.integer | np.bool_
+NUMBERS = INTEGERS | float | np.floating
+
+
+class UnboundedFlowError(ValueError):
+    """Edges of infinite capacity lead from the source to the sink."""
 
 
 class Network(NamedTuple):
@@ -24,7 +32,8 @@ class Network(NamedTuple):
 
     nodes, index      the nodes in the order of their numbers; the number of each node
     indptr, indices   as in GraphProblem
-    capacity          int64 if all finite capacities are integers, else float64; 0 where `infinite`
+    capacity          int64 if all finite capacities are integers, or Python's integers if one does not fit; else
+                      float64; 0 where `infinite`
     infinite          whether the capacity of an entry is infinite
     """
 
@@ -59,9 +68,10 @@ def read_network(graph: NetworkxGraph) -> Network:
     index = dict(zip(nodes, range(len(nodes)), strict=True))
     indptr, ends, given = _entries(graph, adjacency)
     indices = np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
-    infinite = np.array([isinstance(value, float | np.floating) and value == inf for value in given], bool)
-    capacity = _capacities(given, infinite, lambda i: _edge(nodes, indptr, indices, i))
-    return Network(nodes, index, indptr, indices, capacity, infinite)
+    numbers = numbers_of(given)
+    if numbers is None or not (numbers[0] >= 0).all():
+        raise _bad_capacity(given, lambda i: _edge(nodes, indptr, indices, i))
+    return Network(nodes, index, indptr, indices, *numbers)
 
 
 def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
@@ -74,10 +84,11 @@ def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
     if s == t:
         raise ValueError(f"source and sink must be different nodes of graph, both are {source!r:.60}")
     _check_bounded(indptr, indices, infinite, s, t, nodes)
-    capacity = capacity.copy()
+    unlimited = _unlimited(capacity, indptr, indices, infinite, s, t)
+    capacity = np.minimum(capacity, unlimited).astype(np.int64) if _is_large(capacity) else capacity.copy()
     terminals = np.zeros((2, len(nodes)), capacity.dtype)
-    terminals[0, s] = terminals[1, t] = _unlimited(capacity, indptr, indices, infinite, s, t)
-    capacity[infinite] = terminals[0, s]
+    terminals[0, s] = terminals[1, t] = unlimited
+    capacity[infinite] = unlimited
     lists = indptr, indices, capacity, (len(nodes), len(nodes))
     return check_graph_problem(lists, *terminals)
 
@@ -100,29 +111,48 @@ def _entries(graph: NetworkxGraph, adjacency) -> tuple[np.ndarray, list, list]:
     return indptr, [end for end, _ in entries], [data.get(CAPACITY, inf) for _, data in entries]
 
 
-def _capacities(given: list, infinite: np.ndarray, edge) -> np.ndarray:
-    """Capacities as int64 if all finite ones are integers, else float64, with 0 for infinite ones.
+def numbers_of(given: list) -> tuple[np.ndarray, np.ndarray] | None:
+    """Values of an edge attribute as in `Network.capacity`, and which are +inf; None if one is not a real number."""
+    try:
+        array = np.array(given) if given else np.zeros(0, np.int64)
+    except ValueError:  # sequences of several lengths
+        return None
+    if array.ndim != 1 or array.dtype.kind not in "biufO":
+        return None
+    if array.dtype.kind in "bi":
+        return array.astype(np.int64), np.zeros(len(given), bool)
+    if array.dtype.kind == "O" and not all(isinstance(value, NUMBERS) for value in given):
+        return None
+    infinite = np.array([value == inf for value in given]) if array.dtype.kind == "O" else array == inf
+    finite = given
+    if infinite.any():
+        finite = [0 if is_infinite else value for value, is_infinite in zip(given, infinite.tolist(), strict=True)]
+    if all(isinstance(value, INTEGERS) for value in finite):
+        integers = [int(value) for value in finite]
+        fits = max(map(abs, integers)) < 2**63
+        return np.array(integers, np.int64 if fits else object), infinite
+    try:
+        array = array.astype(np.float64)
+    except OverflowError:  # an integer that float64 does not hold
+        return None
+    array[infinite] = 0
+    return array, infinite
 
-    edge   edge(i): the ends of entry i, for messages
-    """
-    finite = [0 if is_infinite else value for value, is_infinite in zip(given, infinite.tolist(), strict=True)]
-    for i, value in enumerate(finite):
-        is_number = isinstance(value, int | float | np.integer | np.floating | np.bool_)
+
+def _bad_capacity(given: list, edge: Callable[[int], str]) -> Exception:
+    """The error for capacities of which one is not a number, negative, or an integer too large to be a float."""
+    for i, value in enumerate(given):
+        is_number = isinstance(value, NUMBERS)
         if not is_number or not value >= 0:
             kind = ValueError if is_number else TypeError
-            raise kind(
+            return kind(
                 f"the edge attribute 'capacity' of {edge(i)} is {value!r:.60}; capacities must be numbers, 0 or more"
             )
-    if all(isinstance(value, int | np.integer | np.bool_) for value in finite):
-        try:
-            return np.array([int(value) for value in finite], np.int64)
-        except OverflowError:
-            at = next(i for i, value in enumerate(finite) if value >= 2**63)
-            raise ValueError(
-                f"the edge attribute 'capacity' of {edge(at)} is {finite[at]}; integers must be less than 2^63; scale "
-                "the capacities down, or pass floats"
-            ) from None
-    return np.array(finite, np.float64)
+    i = given.index(max(value for value in given if isinstance(value, int)))
+    return ValueError(
+        f"the edge attribute 'capacity' of {edge(i)} is {given[i]!r:.60}; among floats, integers must be less than "
+        "2^1024"
+    )
 
 
 def _edge(nodes: list, indptr, indices, i: int) -> str:
@@ -139,7 +169,7 @@ def _check_bounded(indptr, indices, infinite, s: int, t: int, nodes: list) -> No
     paths = scipy.sparse.csr_array((np.ones(kept[-1], np.int8), indices[infinite], kept), shape=(n, n))
     reached, before = breadth_first_order(paths, s)
     if t in reached:
-        raise ValueError(
+        raise UnboundedFlowError(
             f"the maximum flow is unbounded: edges of infinite capacity lead from {nodes[s]!r:.40} to "
             f"{nodes[t]!r:.40}, the last one from {nodes[before[t]]!r:.40}; give one of them a finite attribute "
             "'capacity' (edges without it are infinite)"
@@ -150,10 +180,26 @@ def _unlimited(capacity: np.ndarray, indptr, indices, infinite, s: int, t: int) 
     """More than the capacity of one of the finite cuts: all finite edges, or those at the source or the sink."""
     if capacity.dtype.kind == "f":
         return inf
-    tails = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    at_source, at_sink = (tails == s) & (indices != s), (indices == t) & (tails != t)
-    cuts = [at_source, at_sink, ~infinite]
-    bound = 1 + min(sum(capacity[cut].tolist()) for cut in cuts if not (cut & infinite).any())
+    at_source = np.arange(indptr[s], indptr[s + 1])
+    at_sink = np.flatnonzero(indices == t)
+    at_source = at_source[indices[at_source] != s]
+    at_sink = at_sink[(at_sink < indptr[t]) | (at_sink >= indptr[t + 1])]
+    cuts = [_sum(capacity), *(_sum(capacity[cut]) for cut in (at_source, at_sink) if not infinite[cut].any())]
+    bound = 1 + min(cuts)
     if bound >= 2**63:
-        raise ValueError(f"the capacities of graph are too large: they sum to {bound - 1}; scale them down")
+        raise ValueError(
+            f"the capacities of graph are too large: they sum to {bound - 1}; scale them down, or pass floats"
+        )
     return bound
+
+
+def _sum(integers: np.ndarray) -> int:
+    """The sum of integers that are 0 or more, also if int64 does not hold it."""
+    return sum(integers.tolist()) if _is_large(integers) else int(integers.sum())
+
+
+def _is_large(capacity: np.ndarray) -> bool:
+    """Whether these are integers whose sum might exceed int64."""
+    if capacity.dtype == object:
+        return True
+    return capacity.dtype.kind == "i" and float(capacity.max(initial=0)) * capacity.size >= 2.0**62

@@ -1,9 +1,11 @@
 """The backend of networkx: networkx's own tests through its dispatch, values, caching, and when it runs.
 
-test_networkx_backend.py runs this file in a process whose networkx has found the backend by its entry points.
+test_networkx_backend.py runs this file in a process whose networkx has found the backend by its entry points.  Tests
+count what the backend ran, because networkx runs its own function silently if the backend raises NotImplementedError.
 """
 
 import random
+from decimal import Decimal
 
 import networkx as nx
 import numpy as np
@@ -18,23 +20,55 @@ GENERAL = borrowed("networkx.algorithms.tests.test_matching")
 FLOW = borrowed("networkx.algorithms.flow.tests.test_maxflow")
 
 
+VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+FLOWS = [name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))]
+
+
 @pytest.fixture(autouse=True)
 def _no_note_on_the_cache(monkeypatch):
     """networkx warns at the first use of each converted graph from its cache."""
-    monkeypatch.setattr(nx.config, "warnings_to_ignore", {"cache"})
+    if VERSION >= (3, 4):
+        monkeypatch.setattr(nx.config, "warnings_to_ignore", {"cache"})
+
+
+def by_networkx(function, *args, **kwargs):
+    """The result of networkx's own function, also if the backend has priority."""
+    return function.orig_func(*args, **kwargs)
 
 
 @pytest.fixture
-def preferred(monkeypatch):
-    """Every supported call goes to the backend, whatever the size; a list of what ran."""
-    ran = []
-    monkeypatch.setattr(nx.config.backend_priority, "algos", ["cutmatch"])
-    monkeypatch.setattr(backend, "should_run", lambda name, args, kwargs: True)
+def priority(monkeypatch):
+    """The backend runs wherever it can and should."""
+    if VERSION >= (3, 4):
+        monkeypatch.setattr(nx.config.backend_priority, "algos", ["cutmatch"])
+    elif VERSION >= (3, 3):
+        monkeypatch.setattr(nx.config, "backend_priority", ["cutmatch"])
+    else:
+        monkeypatch.setattr(nx.utils.backends._dispatch, "_automatic_backends", ["cutmatch"])
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """A list of the functions of the backend that returned a result."""
+    names = []
+
+    def counted(name, function):
+        def run(*args, **kwargs):
+            result = function(*args, **kwargs)
+            names.append(name)
+            return result
+
+        return run
+
     for name in FUNCTIONS:
-        function = getattr(backend, name)
-        monkeypatch.setattr(
-            backend, name, lambda *args, _f=function, _n=name, **kwargs: (ran.append(_n), _f(*args, **kwargs))[1]
-        )
+        monkeypatch.setattr(backend, name, counted(name, getattr(backend, name)))
+    return names
+
+
+@pytest.fixture
+def preferred(monkeypatch, priority, ran):
+    """Every supported call goes to the backend, whatever the size; a list of what ran."""
+    monkeypatch.setattr(backend, "should_run", lambda name, args, kwargs: True)
     return ran
 
 
@@ -62,8 +96,9 @@ class TestTheirFlows(FLOW.get("TestMaxflowMinCutCommon", object)):
         space = FLOW["TestMaxflowMinCutCommon"].test_graph1.__globals__
         theirs = space["compare_flows_and_cuts"]
 
-        def compare(G, s, t, value, capacity="capacity"):
-            theirs(G, s, t, value, capacity)
+        def compare(G, s, t, *expected, capacity="capacity"):
+            theirs(G, s, t, *expected, capacity=capacity)
+            value = expected[-1]
             preferred.clear()
             found, flow = nx.maximum_flow(G, s, t, capacity)
             assert found == value
@@ -71,8 +106,8 @@ class TestTheirFlows(FLOW.get("TestMaxflowMinCutCommon", object)):
             space["validate_flows"](G, s, t, flow, value, capacity, nx.minimum_cut)
             found, partition = nx.minimum_cut(G, s, t, capacity)
             space["validate_cuts"](G, s, t, found, partition, capacity, nx.minimum_cut)
-            assert partition == nx.minimum_cut(G, s, t, capacity, backend="networkx")[1]
-            assert set(preferred) == {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
+            assert partition == by_networkx(nx.minimum_cut, G, s, t, capacity)[1]
+            assert set(preferred) == (set() if callable(capacity) else set(FLOWS))
 
         monkeypatch.setitem(space, "compare_flows_and_cuts", compare)
 
@@ -125,9 +160,8 @@ def test_full_matchings_of_random_graphs(seed, kind):
     graph, left = bipartite(8, 9 + seed % 3, 80, seed)
     for _, _, data in graph.edges(data=True):
         data["weight"] = kind(data["weight"])
-    found, expected = (
-        nx.bipartite.minimum_weight_full_matching(graph, left, backend=name) for name in ("cutmatch", "networkx")
-    )
+    found = nx.bipartite.minimum_weight_full_matching(graph, left, backend="cutmatch")
+    expected = by_networkx(nx.bipartite.minimum_weight_full_matching, graph, left)
     assert sum(graph.edges[edge]["weight"] for edge in found.items()) == sum(
         graph.edges[edge]["weight"] for edge in expected.items()
     )
@@ -162,10 +196,9 @@ def test_flows_of_random_graphs(directed, capacities):
             assert net == pytest.approx({0: value, 13: -value}.get(node, 0), abs=1e-6 if "float" in capacities else 0)
 
 
-def outcome(name, *args):
-    graph, function, *rest = args
+def outcome(function, *args, **kwargs):
     try:
-        function(graph, *rest, backend=name)
+        function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001
         return type(error), str(error)
     return None
@@ -195,19 +228,152 @@ def infinite_path():
     ],
 )
 def test_exceptions_are_those_of_networkx(arguments):
-    expected, found = outcome("networkx", *arguments), outcome("cutmatch", *arguments)
+    graph, function, *rest = arguments
+    expected = outcome(by_networkx, function, graph, *rest)
+    found = outcome(function, graph, *rest, backend="cutmatch")
     if expected is not None and issubclass(expected[0], KeyError):
         assert issubclass(found[0], nx.NetworkXError)  # networkx fails by accident
     else:
         assert found == expected
 
 
-def test_attributes_that_are_no_numbers_are_left_to_networkx():
+def weighted(weights, attribute="capacity", kind=nx.DiGraph):
+    """A path with these attributes; None: without."""
+    graph = nx.path_graph(len(weights) + 1, create_using=kind)
+    for i, weight in enumerate(weights):
+        if weight is not None:
+            graph.edges[i, i + 1][attribute] = weight
+    return graph
+
+
+def test_attributes_that_are_no_numbers_are_left_to_networkx(preferred):
     graph = nx.Graph([(0, 1, {"weight": "3"})])
-    with pytest.raises(NotImplementedError, match="cutmatch"):
+    with pytest.raises(NotImplementedError):
         nx.bipartite.minimum_weight_full_matching(graph, [0], backend="cutmatch")
+    paths = weighted(["3", 4]), weighted([None, 3j]), weighted([Decimal(2), 3])
+    for path in paths:
+        assert outcome(nx.maximum_flow_value, path, 0, 2) == outcome(by_networkx, nx.maximum_flow_value, path, 0, 2)
+    assert not preferred
 
 
+@pytest.mark.parametrize("name", FLOWS)
+def test_flows_run_on_the_backend_by_name_and_by_priority(name, ran, priority):
+    """Also a second time, from networkx's cache, and of another attribute of the same converted graph."""
+    graph = nx.gnp_random_graph(60, 0.3, seed=1, directed=True)
+    for i, (_, _, data) in enumerate(graph.edges(data=True)):
+        data["capacity"], data["width"] = i % 17, i % 5 + 0.5
+    function = getattr(nx, name)
+    for options in ({}, {"capacity": "width"}, {"capacity": "length"}):
+        expected = outcome(by_networkx, function, graph, 0, 59, **options)
+        for keywords in ({"backend": "cutmatch"}, {}, {"backend": "cutmatch"}):
+            ran.clear()
+            assert outcome(function, graph, 0, 59, **options, **keywords) == expected
+            assert ran == ([] if expected else [name])
+            if expected is None:
+                found, wanted = (
+                    function(graph, 0, 59, **options, **keywords),
+                    by_networkx(function, graph, 0, 59, **options),
+                )
+                assert found == wanted if "flow" not in name or "value" in name else found[0] == wanted[0]
+
+
+def test_functions_as_arguments_are_left_to_networkx(preferred):
+    graph = weighted([4, 8])
+
+    def half(u, v, data):
+        return data["capacity"] / 2
+
+    if VERSION >= (3, 7):
+        for name in FLOWS:
+            function = getattr(nx, name)
+            assert function(graph, 0, 2, half) == by_networkx(function, graph, 0, 2, half)
+            assert function(graph, 0, 2, capacity=half) == by_networkx(function, graph, 0, 2, half)
+    shortest = nx.algorithms.flow.shortest_augmenting_path
+    assert nx.maximum_flow_value(graph, 0, 2, flow_func=shortest, two_phase=True) == 4
+    assert not preferred
+    for keywords in ({"capacity": half}, {"flow_func": shortest}, {"flow_func": shortest, "two_phase": True}):
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            nx.maximum_flow_value(graph, 0, 2, backend="cutmatch", **keywords)
+
+
+INF = float("inf")
+OVERFLOWING = [1e308, 1e308, INF]
+
+
+@pytest.mark.parametrize(
+    "capacities",
+    [
+        [2**61] * 8,
+        [2**61] * 2,
+        [3 * 2**60] * 4,
+        [2**70, 5, 7],
+        [2**70, 0.5],
+        [5, 2**70, INF],
+        [None, 2**64, 3],
+        [10**400, 5, 7],
+        [np.uint64(2**63 + 5), np.int64(3)],
+        [2**63, -1],
+        [-(2**70), 5],
+        [3, np.int64(4), INF],
+        [3, 4.5, INF],
+        [2**61 + 1, 0.5, 2**61],
+        OVERFLOWING,
+        [1e200, 1.5],
+        [True, 3],
+        [np.float32(0.5), 2],
+        [-INF, 3],
+        [float("nan"), 3.0],
+        [0, INF],
+    ],
+)
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph])
+def test_large_and_mixed_capacities_are_exact_or_left_to_networkx(capacities, kind, preferred):
+    graph = weighted(capacities, kind=kind)
+    end = len(capacities)
+    plain = weighted([int(one) if isinstance(one, np.integer) else one for one in capacities], kind=kind)
+    expected = by_networkx(nx.maximum_flow_value, plain, 0, end)  # numpy's integers wrap around in networkx
+    for name in FLOWS:
+        found = getattr(nx, name)(graph, 0, end)
+        value = found if name.endswith("value") else found[0]
+        assert value == expected
+        if not any(isinstance(one, float | np.floating) and one != INF for one in capacities):
+            assert isinstance(value, int)
+    if kind is nx.DiGraph and capacities is not OVERFLOWING:  # else networkx solves what overflows here
+        assert set(preferred) == set(FLOWS)
+
+
+def test_capacities_beyond_int64_at_both_ends(preferred):
+    graph = nx.DiGraph()
+    for i in range(20):
+        graph.add_edge("s", i, capacity=2**63 - 1)
+        graph.add_edge(i, "t", capacity=2**62 + i)
+    value = sum(2**62 + i for i in range(20))
+    assert nx.maximum_flow_value(graph, "s", "t") == nx.minimum_cut(graph, "s", "t")[0] == value
+    assert not preferred
+    with pytest.raises(NotImplementedError):
+        nx.maximum_flow_value(graph, "s", "t", backend="cutmatch")
+
+
+def test_weights_beyond_int64_are_left_to_networkx(preferred):
+    graph = nx.complete_bipartite_graph(3, 3)
+    for i, edge in enumerate(graph.edges):
+        graph.edges[edge]["weight"] = 2**62 * (i % 2) + i
+    found = nx.bipartite.minimum_weight_full_matching(graph, [0, 1, 2])
+    assert found == by_networkx(nx.bipartite.minimum_weight_full_matching, graph, [0, 1, 2])
+    assert not preferred
+
+
+def test_a_graph_changed_behind_networkx_s_back():
+    graph = weighted([3, 4])
+    converted = backend.convert_from_nx(graph)
+    assert backend.maximum_flow_value(converted, 0, 2) == 3
+    graph.add_edge(0, 2, capacity=1)
+    assert backend.maximum_flow_value(converted, 0, 2) == 3
+    with pytest.raises(RuntimeError, match="changed after its conversion"):
+        backend.maximum_flow_value(converted, 0, 2, "length")
+
+
+@pytest.mark.skipif(VERSION < (3, 4), reason="networkx keeps no conversions, or not by default")
 def test_the_conversion_is_cached_until_the_graph_changes(monkeypatch):
     graph, left = bipartite(30, 30, 200, 1)
     count = []
@@ -228,22 +394,21 @@ def test_when_it_runs():
     assert backend.should_run("hopcroft_karp_matching", (), {"G": large}) is True
     assert backend.should_run("minimum_cut", (), {"flowG": nx.DiGraph(large)}) is True
     assert "conversion" in backend.should_run("maximal_matching", (large,), {})
-    nx.bipartite.maximum_matching(large, backend="cutmatch")
-    assert backend.should_run("maximal_matching", (large,), {}) is True
+    if VERSION >= (3, 4):  # which keeps conversions
+        nx.bipartite.maximum_matching(large, backend="cutmatch")
+        assert backend.should_run("maximal_matching", (large,), {}) is True
     assert "flow_func" in backend.can_run("minimum_cut", (large, 0, 1, "capacity", print), {})
     assert "flow_func" in backend.can_run("maximum_flow", (large, 0, 1), {"cutoff": 3})
+    assert "functions" in backend.can_run("maximum_flow", (large, 0, 1), {"capacity": print})
+    assert "functions" in backend.can_run("maximum_flow", (large, 0, 1, print), {})
     assert "parallel" in backend.can_run("minimum_weight_full_matching", (nx.MultiGraph(),), {})
     assert "has no" in backend.can_run("pagerank", (large,), {})
     assert backend.can_run("minimum_cut_value", (large, 0, 1), {"capacity": "x"}) is True
 
 
-def test_by_priority(monkeypatch):
+def test_by_priority(priority, ran):
     graph, left = bipartite(200, 200, 1500, 2)
-    expected = len(nx.bipartite.maximum_matching(graph, left))
-    ran = []
-    function = backend.hopcroft_karp_matching
-    monkeypatch.setattr(backend, "hopcroft_karp_matching", lambda *a, **k: (ran.append(1), function(*a, **k))[1])
-    monkeypatch.setattr(nx.config.backend_priority, "algos", ["cutmatch"])
+    expected = len(by_networkx(nx.bipartite.maximum_matching, graph, left))
     assert len(nx.bipartite.maximum_matching(graph, left)) == expected
     assert ran
     assert nx.is_connected(graph)  # not a function of the backend

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("networkx", minversion="3.4", reason="networkx is not installed (extra 'test')")
+pytest.importorskip("networkx", minversion="3.2", reason="networkx is not installed (extra 'test')")
 ROOT = Path(__file__).parents[2]
 GROUPS = ("networkx.backends", "networkx.backend_info")
 

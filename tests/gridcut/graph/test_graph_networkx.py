@@ -130,10 +130,17 @@ def test_large_integers_are_exact_or_rejected():
     cut = gridcut.graph_max_flow(graph, "a", "d")
     cut.check()
     assert cut.value == large
-    graph["a"]["b"]["capacity"] = 2**63
-    with pytest.raises(
-        ValueError, match=r"'capacity' of edge \('a', 'b'\) is 9223372036854775808; integers must be less"
-    ):
+    for more in (2**63, 10**400, np.uint64(2**64 - 1)):
+        graph["a"]["b"]["capacity"] = more
+        cut = gridcut.graph_max_flow(graph, "a", "d")
+        cut.check()
+        assert cut.value == 2**60
+    graph["c"]["d"]["capacity"] = 2**64
+    with pytest.raises(ValueError, match="the capacities of graph are too large: they sum to 18446744073709551615"):
+        gridcut.graph_max_flow(graph, "a", "d")
+    graph["a"]["b"]["capacity"] = 10**400
+    graph["c"]["d"]["capacity"] = 0.5
+    with pytest.raises(ValueError, match=r"'capacity' of edge \('a', 'b'\) is 1000.*; among floats, integers must be"):
         gridcut.graph_max_flow(graph, "a", "d")
     graph["a"]["b"]["capacity"] = graph["c"]["d"]["capacity"] = 2**63 - 1
     with pytest.raises(ValueError, match="the capacities of graph are too large: they sum to 9223372036854775807"):
