@@ -6,13 +6,14 @@ tabs get them.  Session files are written behind the edits.
 """
 
 import asyncio
+import threading
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from apps.app import MAX_OPEN_IMAGES, MAX_TABS, MAX_UPLOADS, saving
-from apps.app.image_sources import Source, decoded_image
+from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import parse_action, parse_stroke
 from apps.app.open_image import OpenImage
 from apps.app.place import Place
@@ -40,12 +41,16 @@ class Desk:
         self.current = 0
         self._tasks: set[asyncio.Task] = set()
         self._states: list[str] = []
+        self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
+        self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
         self._loop: asyncio.AbstractEventLoop
 
     def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
         """Read an image; its session calls `changed` in a thread of its own."""
         source = self.sources[item]
-        return OpenImage.read(item, source, saving.SessionFile(self.chosen, source), self.chosen.device, changed)
+        uploaded, self._uploaded = self._uploaded, None
+        image = uploaded[1] if uploaded is not None and uploaded[0] is source else source.load()
+        return OpenImage.read(item, source, image, saving.SessionFile(self.chosen, source), self.chosen.device, changed)
 
     async def run(self, call: Callable):
         """The result of a function, called in the thread of edits."""
@@ -73,14 +78,19 @@ class Desk:
     def leave(self, tab: Tab) -> None:
         """Remove a tab that was closed."""
         self.tabs.remove(tab)
+        self._end_stroke(tab)
+
+    def _end_stroke(self, tab: Tab) -> None:
+        """End the stroke that a tab was drawing; it cannot end it itself once it shows another image."""
         for place in self._places.values():
             place.leave(tab)
 
     def items(self) -> list[dict]:
         """The images: name, and state of `saving.state_of`."""
-        for source in self.sources[len(self._states) :]:
+        sources = self.sources[:]  # uploads add to it at any time
+        for source in sources[len(self._states) :]:
             self._states.append(saving.state_of(self.chosen, source))
-        names = (source.path.name for source in self.sources)
+        names = (source.path.name for source in sources)
         return [{"name": name, "state": state} for name, state in zip(names, self._states, strict=True)]
 
     def say_item_state(self, item: int) -> None:
@@ -165,13 +175,15 @@ class Desk:
     async def _open(self, tab: Tab, item: int) -> None:
         if not 0 <= item < len(self.sources):
             raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
+        self._end_stroke(tab)
         tab.forget(item)
         place = await self.place(item)
         opened = await place.open()
+        about = await asyncio.to_thread(opened.about, "image")  # it reads all values of a volume
         if tab.item != item:
             return  # another image has been requested meanwhile
         self.current = item
-        tab.say({"say": "document"} | opened.about("image"))
+        tab.say({"say": "document"} | about)
         assert place.snapshot is not None
         tab.show(opened, place.snapshot)
 
@@ -205,31 +217,34 @@ class Desk:
         """Add an uploaded image; return its number.  InputError if it cannot be used."""
         if not is_plain_name(name) or not name.isprintable() or len(name) > 200:
             raise InputError("the name of the file cannot be used; rename it")
-        if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
-            raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
-        decoded_image(data, repr(name))
-        path, taken = Path(name), {source.name for source in self.sources}
-        stem, count = stem_of(path) or "image", 1
-        unique = stem
-        while unique in taken:
-            count += 1
-            unique = f"{stem}-{count}"
-        self.sources.append(Source(unique, path, data))
+        image = decoded_image(data, repr(name))
+        path, count = Path(name), 1
+        stem = unique = stem_of(path) or "image"
+        with self._uploading:
+            if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
+                raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
+            taken = {source.name for source in self.sources}
+            while unique in taken:
+                count += 1
+                unique = f"{stem}-{count}"
+            source, item = Source(unique, path, data), len(self.sources)
+            self.sources.append(source)
+            self._uploaded = source, image
         self._loop.call_soon_threadsafe(lambda: self.say_all({"say": "items", "items": self.items()}))
-        return len(self.sources) - 1
+        return item
 
-    def start_from(self, item: int, data: bytes) -> None:
+    async def start_from(self, item: int, data: bytes) -> None:
         """Start an image from an uploaded mask."""
+        mask = await asyncio.to_thread(decoded_image, data, "the mask")
         place = self._places.get(item)
         if place is None or not place.opening.done() or place.opened.is_volume:
             raise InputError("a start mask needs an open image")
-        decoded_image(data, "the mask")
-        place.edit(None, lambda opened: self._start(opened, data))
+        place.edit(None, lambda opened: self._start(opened, mask))
 
-    def _start(self, opened: OpenImage, data: bytes) -> None:
+    def _start(self, opened: OpenImage, mask: Image) -> None:
         opened.end_stroke(False)
         try:
-            opened.start_from(data, "the mask")
+            opened.start_from(mask)
         except InputError as error:
             self._loop.call_soon_threadsafe(self.say_all, {"say": "error", "text": str(error)}, opened.item)
 

@@ -43,18 +43,17 @@ class OpenImage:
 
     @classmethod
     def read(
-        cls, item: int, source: Source, file: SessionFile, device: str, callback: Callable[[], None]
+        cls, item: int, source: Source, image: Image, file: SessionFile, device: str, callback: Callable[[], None]
     ) -> "OpenImage":
-        """Read an image, and its session file if there is one.
+        """Open an image with its session file, if there is one.
 
         `callback` is called by the session's thread when its labels have changed.
         """
-        image = source.load()
         session = file.open(image.pixels, spacing=_spacing_of(image), device=device, callback=callback)
         opened = cls(item, source, image, session, file)
         if source.start is not None and not session.strokes:
             if image.volume is None:
-                opened.start_from(source.start.read_bytes(), str(source.start))
+                opened.start_from(decoded_image(source.start.read_bytes(), repr(str(source.start))))
             else:
                 session.start_from(read_start(source.start, image.volume))
         return opened
@@ -86,9 +85,8 @@ class OpenImage:
         if remove:
             self.session.undo()
 
-    def start_from(self, data: bytes, shown: str) -> None:
-        """Start an image from the mask in the content of a file; InputError if it cannot be used."""
-        mask = decoded_image(data, repr(shown))
+    def start_from(self, mask: Image) -> None:
+        """Start an image from a mask; InputError if it cannot be used."""
         self.session.start_from(mask.pixels[..., 0])
 
     def edit(self, action: dict) -> None:

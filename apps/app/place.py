@@ -13,6 +13,7 @@ from apps.common.errors import InputError, reason_of
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
+STALL_DELAY = 5.0  # seconds without a further part after which a stroke ends, if other edits wait for its end
 KEEP_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
 
 
@@ -35,6 +36,7 @@ class Place:
         self.edits: asyncio.Queue = asyncio.Queue()
         self.parked: list = []  # edits of other tabs during a stroke
         self.drawing: Tab | None = None  # the tab that draws a stroke now
+        self.part_time = 0.0  # when its last part arrived
         self.changed = asyncio.Event()
         self.edited = asyncio.Event()
         self.opening: asyncio.Future = asyncio.get_running_loop().create_future()
@@ -70,8 +72,11 @@ class Place:
         """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
         if self.drawing not in (None, tab):
             self.parked.append((tab, call, stroke))
+            if len(self.parked) == 1:
+                self._end_stalled_stroke()
             return
         self.drawing = tab if stroke is not None and not stroke.final else None
+        self.part_time = asyncio.get_running_loop().time()
         self.edits.put_nowait((tab, call, stroke))
         if self.drawing is None:
             parked, self.parked = self.parked, []
@@ -79,9 +84,17 @@ class Place:
                 self.edit(*one)
 
     def leave(self, tab: Tab) -> None:
-        """End the stroke that a closed tab was drawing."""
-        if self.drawing is tab:
+        """End the stroke that a tab was drawing which was closed, shows another image, or stalls."""
+        if self.drawing is tab or any(one is tab for one, _, _ in self.parked):
             self.edit(tab, lambda opened: opened.end_stroke(False))
+
+    def _end_stalled_stroke(self) -> None:
+        """End the stroke for which edits are parked, or look again when it may have stalled."""
+        loop = asyncio.get_running_loop()
+        if self.parked and loop.time() < self.part_time + STALL_DELAY:
+            loop.call_at(self.part_time + STALL_DELAY, self._end_stalled_stroke)
+        elif self.parked and self.drawing is not None:
+            self.leave(self.drawing)
 
     async def _apply(self) -> None:
         opened = await self.open()
@@ -91,15 +104,17 @@ class Place:
                 batch.append(self.edits.get_nowait())
             # One call for all, because each change of threads waits for the session's own.
             outcomes, self.snapshot = await self._desk.run(lambda batch=batch: _applied(opened, joined(batch)))
-            for tab, message in outcomes:
-                if tab is not None:
-                    (tab.say_after if message["say"] == "confirmed" else tab.say)(message | {"item": self.item})
             self.edit_count += 1
             self._show_snapshot(opened)
             try:
                 await self._desk.run(opened.note)
             except Exception as error:
                 self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
+            # A confirmed stroke survives the process, so it is confirmed once it is in the journal.
+            for tab, message in outcomes:
+                if tab is not None:
+                    (tab.say_after if message["say"] == "confirmed" else tab.say)(message | {"item": self.item})
+            self._show_snapshot(opened)
             self.edited.set()
 
     async def _show(self, opened: OpenImage) -> None:
@@ -109,7 +124,7 @@ class Place:
     def _show_snapshot(self, opened: OpenImage) -> None:
         assert self.snapshot is not None
         for tab in self._desk.tabs:
-            if tab.item == self.item:
+            if tab.opened is opened:
                 tab.show(opened, self.snapshot)
 
     async def _publish(self) -> None:

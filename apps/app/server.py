@@ -60,7 +60,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         return JSONResponse({"item": await asyncio.to_thread(desk.add, request.query_params.get("name", ""), data)})
 
     async def start(request: Request) -> Response:
-        desk.start_from(request.path_params["item"], await _body(request))
+        await desk.start_from(request.path_params["item"], await _body(request))
         return Response(status_code=204)
 
     async def tab_socket(websocket: WebSocket) -> None:

@@ -21,7 +21,7 @@ class Tab:
     """A connected page.
 
     item       number of the image that it shows, or None
-    look       axis and index of the slice that it shows; axis -1 for an image
+    opened     the image, once the page has been told of it
     """
 
     def __init__(self, send_text: Callable[[str], Awaitable], send_bytes: Callable[[bytes], Awaitable]):
@@ -31,7 +31,7 @@ class Tab:
         self._after: list[dict] = []
         self.item: int | None = None
         self._look: tuple[int, int] | None = None
-        self._opened: OpenImage | None = None
+        self.opened: OpenImage | None = None
         self._snapshot: Snapshot | None = None
         self._shown: np.ndarray | None = None
         self._shown_look: tuple[int, int] | None = None
@@ -51,12 +51,12 @@ class Tab:
 
     def show(self, opened: OpenImage, snapshot: Snapshot) -> None:
         """Send what has changed in the image shown."""
-        self._opened, self._snapshot = opened, snapshot
+        self.opened, self._snapshot = opened, snapshot
         self._news.set()
 
     def forget(self, item: int | None) -> None:
         """Show another image, or the same again from the start: nothing of it has been seen."""
-        self.item, self._look, self._opened, self._snapshot = item, None, None, None
+        self.item, self._look, self.opened, self._snapshot = item, None, None, None
         self._labels = self._shown = self._shown_look = self._state = None
         self._keys = set()
         self._after.clear()
@@ -73,8 +73,8 @@ class Tab:
             self._news.clear()
             while self._waiting:
                 await self._send_text(json.dumps(self._waiting.popleft()))
-            if self._snapshot is not None and self._opened is not None:
-                await self._send_snapshot(self._opened, self._snapshot)
+            if self._snapshot is not None and self.opened is not None:
+                await self._send_snapshot(self.opened, self._snapshot)
 
     async def _send_snapshot(self, opened: OpenImage, snapshot: Snapshot) -> None:
         """Send strokes, labels and state, and then what was to be said after them.
@@ -83,11 +83,11 @@ class Tab:
         """
         after, self._after = self._after, []
         for key, message in snapshot.strokes.items():
-            if key not in self._keys:
+            if opened is self.opened and key not in self._keys:  # another image may have been requested meanwhile
                 self._keys.add(key)
                 await self._send_bytes(message)
         await self._send_labels(opened, snapshot)
-        if snapshot.state != self._state:
+        if opened is self.opened and snapshot.state != self._state:
             self._state = snapshot.state
             await self._send_text(json.dumps({"say": "state", "item": opened.item} | snapshot.state))
         for message in after:
@@ -103,7 +103,7 @@ class Tab:
             message = encode_mask(opened.item, *look, labels, before)
         else:
             message = await asyncio.to_thread(encode_mask, opened.item, *look, labels, before)
-        if opened is not self._opened or look != self._look:
+        if opened is not self.opened or look != self._look:
             return  # another image or slice has been requested meanwhile
         self._shown, self._shown_look, self._labels = labels, look, snapshot.labels
         if message is not None:
