@@ -9,9 +9,10 @@ from gridcut import methods
 from gridcut.core.cut import Cut
 from gridcut.core.outcome import empty_cut
 from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_problem, check_shape
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
+from gridcut.device.one_call import one_at_a_time, refuse
 
 
 class Solver:
@@ -40,8 +41,12 @@ class Solver:
     remain valid.  A solver pays if edges stay and terminals change, the more so the fewer.  If many edges change, as
     between frames of a video, each solve starts cold and `max_flow` is as fast.
 
-    Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
-    threads simultaneously; different solvers are independent.
+    Memory: that of the method, and one copy of all capacities.
+
+    An interrupt of `update` changes all capacities or none.  After an interrupt of `solve`, or an error that the
+    callback raises, the next solve starts from the flow found so far if it is valid, else cold.  Copies and pickles are
+    independent: they have the capacities, without the flow.  A solver that another thread is using raises RuntimeError;
+    different solvers are independent.
 
     References
     ----------
@@ -57,6 +62,8 @@ class Solver:
     >>> solver.solve().value
     3
     """
+
+    _is_running = False  # see one_at_a_time
 
     def __init__(
         self,
@@ -106,6 +113,18 @@ class Solver:
             As `max_flow`; also for an offset that had no edges, for float capacities if all were integers
             before, and for `where` together with `edges`.
         """
+        if self._is_running:
+            refuse(self)
+        try:
+            try:
+                self._is_running = True
+                self._update(source, sink, edges, where)
+            finally:
+                self._is_running = False
+        finally:
+            self._is_running = False
+
+    def _update(self, source, sink, edges, where) -> None:
         problem = self._problem
         if edges is None and type(where) is tuple and self._device == "cpu" and self._state is not None:
             if self._state.change_terminals(source, sink, where):
@@ -149,7 +168,20 @@ class Solver:
         Cut
             ``stats["warm"]`` reports whether the solve started from the previous flow.
         """
-        check_callback(callback)
+        if self._is_running:
+            refuse(self)
+        try:
+            try:
+                self._is_running = True
+                return self._solve(method, callback, parameters)
+            finally:
+                self._is_running = False
+        finally:
+            self._is_running = False
+
+    def _solve(self, method, callback, parameters) -> Cut:
+        if callback is not None:
+            check_callback(callback)
         if method is None and not parameters:
             name, parameters = self._default, self._parameters  # checked when the solver was created
         else:
@@ -160,6 +192,17 @@ class Solver:
         if self._state is None:
             return empty_cut(self._problem, self._device, name)
         return self._state.solve(name, parameters, callback)
+
+    @one_at_a_time
+    def __getstate__(self) -> dict:
+        """What copies and pickles hold: everything, with the capacities on the host instead of the state."""
+        capacities = None if self._state is None else self._state.capacities()
+        return {**self.__dict__, "_state": capacities, "_is_running": False}
+
+    def __setstate__(self, values: dict) -> None:
+        self.__dict__.update(values)
+        if self._state is not None:
+            self._state = _start(resolve(self._device), self._default, self._state)  # the GPU may be missing here
 
 
 def _start(device: str, method: str, problem: Problem):

@@ -26,7 +26,7 @@ from gridcut.core.problem import Problem
 from gridcut.core.sums import total
 from gridcut.device import CertificateError, kernel
 
-OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
+OUTSIDE, SOURCE_SIDE, SINK_SIDE, NO_SIDE = 0, 1, 2, 3
 RELATIVE = 1e-9  # relative tolerance for float sums in another order
 INFINITY = np.iinfo(np.int32).max  # unreachable; the same value as in gridcut/out_of_core/region_distance.py
 
@@ -172,6 +172,16 @@ def sides(labels: np.ndarray, problem: Problem, layout: Layout) -> np.ndarray:
             raise CertificateError("labels are True outside the mask")
         inner[~problem.mask] = OUTSIDE
     return side
+
+
+def is_flow(problem: Problem, views: Reader, grid: Grid) -> bool:
+    """Whether (1) and (2) hold: the grid holds a flow of the problem, maximum or not."""
+    layout = grid.layout
+    side = np.zeros(layout.size, np.uint8)
+    layout.interior(side)[...] = NO_SIDE if problem.mask is None else np.where(problem.mask, NO_SIDE, OUTSIDE)
+    start, _ = fill(views, grid.excess.dtype, grid.unit)
+    before = start.excess, start.residual
+    return not certify_kernel(grid.excess, grid.residual, *before, layout.step, side, 0, layout.size)[0]
 
 
 def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: int = 0) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut import methods
+from gridcut.core.certificate import is_flow
 from gridcut.core.changes import (
     change_arc_kernel,
     change_terminal_kernel,
@@ -49,28 +50,34 @@ class HostState:
     """A copy of a problem that is not empty, and the state of its last solve."""
 
     def __init__(self, problem: Problem):
-        self._problem = problem.changed(lambda array: _own(array, problem.shape))
         self.epoch = 0  # incremented by every update and solve, which makes older cuts stale
         self._memory = None  # the name of the last method, and its memory for the next solve; or None
-        self._touched = []  # cells changed since the last solve; None: unknown, there is no flow to start from
+        self._touched = None  # cells changed since the last solve; None: unknown, there is no flow to start from
         self._everywhere = False  # whether further cells have changed since the last solve, without a list
         self._arcs_changed = False  # whether edges have changed since the last solve
         self._to_sink = None
-        self._load()
+        self._is_whole = True  # whether the flow fits the capacities: not during a solve, nor if an error has ended it
+        self._load(problem.changed(lambda array: _own(array, problem.shape)))
 
-    def _load(self):
-        """Load the grid again from the current capacities, without the flow."""
-        self._grid, self._views = load(self._problem)
-        self._problem = self._problem._replace(bound=self._views.bound)
-        self._bounds = None  # largest capacities of source, sink and each arc, or more; None: not computed yet
-        self._forget()
+    def _load(self, problem: Problem, bounds: list | None = None) -> None:
+        """Replace the capacities, and load the grid from them, without a flow.
 
-    def _forget(self):
-        self._small = SmallChanges(self._grid.layout) if is_small(self._problem, self._grid) else None
-        self._touched = None
+        bounds   largest capacities of source, sink and each arc, or more; None: not computed yet
+        """
+        grid, views = load(problem)
+        problem = problem._replace(bound=views.bound)
+        small = SmallChanges(grid.layout) if is_small(problem, grid) else None
+        self.epoch += 1
+        self._forget_memory()
         self._everywhere = self._arcs_changed = False
-        self._memory = None
         self._to_sink = None
+        # In one statement: an interrupt must not separate them.
+        self._problem, self._views, self._grid, self._small, self._bounds = problem, views, grid, small, bounds
+        self._is_whole = True
+
+    def capacities(self) -> Problem:
+        """A copy of the current capacities, from which another state can be created."""
+        return self._problem.changed(np.copy)._replace(bound=None)
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Apply new capacities of checked types and shapes; `index`: raster indices of their pixels, None: all."""
@@ -86,10 +93,24 @@ class HostState:
             changes = [self._whole(key, given[key], *result) for key, result in found.items() if result[0]]
         else:
             changes = [self._at(key, array, index) for key, array in given.items() if index.size]
-        if self._fits_after(changes):
+        bounds = self._bounds_after(changes)
+        if not changes or bounds is None:
+            return
+        self.epoch += 1
+        # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
+        touched, self._touched = self._touched, None
+        self._bounds = None
+        if "sink" in given:
+            self._to_sink = None
+        try:
+            cells = [self._apply(change) for change in changes]
+        except BaseException:
+            # All or nothing.  A kernel changes copy and excesses together, so a second time it changes nothing.
             for change in changes:
                 self._apply(change)
-            self.epoch += bool(changes)
+            raise
+        self._bounds = bounds
+        self._touched = None if touched is None else touched + [some for some in cells if some is not None]
 
     def change_terminals(self, source, sink, where: tuple) -> bool:
         """Apply new terminals of listed pixels the short way; False, and no change, if that is not possible."""
@@ -99,10 +120,12 @@ class HostState:
         # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
         touched, self._touched = self._touched, None
         to_sink, self._to_sink = self._to_sink, None
+        self.epoch += 1
         found = self._small.change(source, sink, where, problem.source, problem.sink, self._bounds, self._grid.excess)
-        if found is not None:
+        if found is None:
+            self.epoch -= 1
+        else:
             cells, more = found
-            self.epoch += 1
             to_sink = None if to_sink is None else to_sink + more
             if touched is not None:
                 touched.append(cells)
@@ -113,6 +136,8 @@ class HostState:
         start = time.perf_counter()
         warm = self._touched is not None
         self.epoch += 1
+        if not self._is_whole and not is_flow(self._problem, self._views, self._grid):
+            self._load(self._problem)
         if warm and name == "ibfs" and callback is None and self._small is not None and self._memory is not None:
             cut = self._solve_small(start)
             if cut is not None:
@@ -128,8 +153,8 @@ class HostState:
             seconds["value"] += done - solved
             if bound is None:
                 break
-            self._problem, warm = self._problem._replace(bound=bound), False
-            self._load()
+            warm = False
+            self._load(self._problem._replace(bound=bound))
             start = time.perf_counter()
             seconds["load"] += start - done
         problem, grid = self._problem, self._grid
@@ -153,12 +178,13 @@ class HostState:
         if cells.size > small.most_touched:
             return None
         self._forget_memory()
+        self._is_whole = False
         labels = np.empty(self._problem.shape, bool)
         deepest, augmentations, repaired, more, left = small.solve(cells, self._arcs_changed, grid, memory, labels)
         if more > small.budget:
             return None
         self._memory = (name, (memory[0], deepest, memory[2]))
-        self._touched, self._arcs_changed = [], False
+        self._touched, self._arcs_changed, self._is_whole = [], False, True
         solved = time.perf_counter()
         if self._to_sink is None:
             self._to_sink = capacity_to_sink(self._views, 1)
@@ -182,6 +208,7 @@ class HostState:
         if listed:
             touched = self._touched[0] if len(self._touched) == 1 else np.concatenate([_NO_CELLS, *self._touched])
         self._forget_memory()
+        self._is_whole = False
         entry = methods.METHODS[name]
         if entry.warm is None:
             sink_side, stats = entry.cpu(self._grid, callback, **parameters)
@@ -189,7 +216,7 @@ class HostState:
         else:
             sink_side, stats, memory = entry.warm(self._grid, memory, touched, callback, **parameters)
         self._memory = (name, memory)
-        self._touched, self._everywhere, self._arcs_changed = [], False, False
+        self._touched, self._everywhere, self._arcs_changed, self._is_whole = [], False, False, True
         return sink_side, stats
 
     def _forget_memory(self):
@@ -215,8 +242,8 @@ class HostState:
             own = array_of(self._problem, key)
             dtype = np.promote_types(own.dtype, array.dtype)
             if dtype != own.dtype:
-                self._problem = with_array(self._problem, key, own.astype(dtype))
-                self._views = reader(self._problem, self._grid.layout)
+                problem = with_array(self._problem, key, own.astype(dtype))
+                self._problem, self._views = problem, reader(problem, self._grid.layout)
 
     def _compare(self, key, array) -> tuple:
         """Results of `compare_kernel` for an array and our copy."""
@@ -260,16 +287,10 @@ class HostState:
         trial = self._problem._replace(bound=None)
         for key, array in arrays.items():
             trial = with_array(trial, key, _own(array, trial.shape))
-        before, self._problem = self._problem, trial
-        try:
-            self._load()
-        except BaseException:
-            self._problem = before
-            raise
-        self.epoch += 1
+        self._load(trial)
 
-    def _fits_after(self, changes: list[Change]) -> bool:
-        """Whether the new capacities fit the grid's integers; if not, they have been loaded into a new grid."""
+    def _bounds_after(self, changes: list[Change]) -> list | None:
+        """The largest capacities, or more, after changes; None if the grid had to be loaded again to hold them."""
         bounds = list(self._bounds or largest_capacities(self._problem, self._views))
         shrinks = False
         for change in changes:
@@ -278,8 +299,7 @@ class HostState:
                 bounds[i] = max(bounds[i], change.largest)
         clamped = self._problem.bound is not None  # the clamped terminals of a pixel depend on its arcs
         if sum(bounds) <= self._limit() and not shrinks and not (clamped and changes):
-            self._bounds = bounds
-            return True
+            return bounds
         # These bounds never decrease, so compute the true ones before loading a new grid.
         trial = self._problem._replace(bound=None)
         for change in changes:
@@ -289,19 +309,12 @@ class HostState:
                 array = array_of(trial, change.key).copy()
                 array.reshape(-1)[change.pixels] = change.values
             trial = with_array(trial, change.key, array)
-        views = reader(trial, self._grid.layout)
-        bounds = largest_capacities(trial, views)
-        if clamped or sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor():
-            # A cold start, which is rare: wider integers, or another unit for floats.
-            self._grid, views = load(trial)
-            trial = trial._replace(bound=views.bound)
-            self._forget()
-        else:
-            self._bounds = bounds
-            return True
-        self._problem, self._views, self._bounds = trial, views, bounds
-        self.epoch += 1
-        return False
+        bounds = largest_capacities(trial, reader(trial, self._grid.layout))
+        if not (clamped or sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor()):
+            return bounds
+        # A cold start, which is rare: wider integers, or another unit for floats.
+        self._load(trial, bounds)
+        return None
 
     def _limit(self):
         """The maximum sum of the bounds."""
@@ -323,8 +336,8 @@ class HostState:
         k = layout.arc(key)
         return [2 + k] if layout.offsets[k ^ 1] in self._problem.edges else [2 + k, 2 + (k ^ 1)]
 
-    def _apply(self, change: Change) -> None:
-        """Write new values to our copy, and adjust the excesses and residuals."""
+    def _apply(self, change: Change) -> np.ndarray | None:
+        """Write new values to our copy, and adjust the excesses and residuals; the changed cells, None: not listed."""
         key, values, pixels = change.key, change.values, change.pixels
         grid, layout = self._grid, self._grid.layout
         old = array_of(self._problem, key).reshape(-1)
@@ -335,18 +348,16 @@ class HostState:
         rows = (layout.stride3, layout.head)
         if not isinstance(key, tuple):
             sign = 1 if key == "source" else -1
-            if key == "sink":
-                self._to_sink = None
             if pixels is None:
                 new = plane(values, self._problem.shape)
                 change_terminals_kernel(new, old, mask, sign, *where, *rows, grid.excess)
                 self._everywhere = True
-                return
+                return None
             cells = np.empty(pixels.size, number)
             count = change_terminal_kernel(values, pixels, old, mask, sign, *where, *rows, grid.excess, cells)
         elif key not in layout.offsets:  # longer than the grid
             old[pixels] = values
-            return
+            return None
         else:
             cells = np.empty(2 * pixels.size, number)
             self._arcs_changed = True
@@ -356,8 +367,7 @@ class HostState:
             far_mask = self._views.far_mask(offset)
             state = (layout.step, k, grid.excess, grid.residual, cells)
             count = change_arc_kernel(values, pixels, old, mask, far_mask, both, *where, offset, *rows, *state)
-        if self._touched is not None:
-            self._touched.append(cells[:count])
+        return cells[:count]
 
 
 def array_of(problem: Problem, key) -> np.ndarray:

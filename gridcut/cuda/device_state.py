@@ -37,6 +37,8 @@ class DeviceState:
         self._problem = self._copied(problem, capacities)
         self._capacities = CapacityArrays(self._problem, capacities.layout)
         self._largest = self._capacities.largest(self._capacities.given_rows())
+        self._state = None  # the state of the last solve, changed to the current capacities; None: unknown
+        self._memory = None  # (method, memory that it is passed as `warm` in the next solve)
         self._fill()
 
     def _copied(self, problem: Problem, capacities: CapacityArrays) -> Problem:

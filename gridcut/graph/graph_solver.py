@@ -10,6 +10,7 @@ from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import as_capacity
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.networkx_graph import is_networkx
+from gridcut.device.one_call import one_at_a_time, refuse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_ibfs import GraphMemory
 from gridcut.graph.graph_problem import (
@@ -49,7 +50,11 @@ class GraphSolver:
     -----
     Residuals and certificate of a cut are available until the next `update` or `solve`; its value and labels remain
     valid.  If more than a tenth of the nodes change, the next solve keeps the flow and searches from scratch.  Memory:
-    that of `graph_max_flow`, and one copy of all capacities.  A solver must not be used by two threads simultaneously.
+    that of `graph_max_flow`, and one copy of all capacities.
+
+    An interrupt of `update` changes all capacities or none; after one of `solve`, the next solve starts cold.  Copies
+    and pickles are independent: they have the capacities, without the flow.  A solver that another thread is using
+    raises RuntimeError; different solvers are independent.
 
     References
     ----------
@@ -82,6 +87,8 @@ class GraphSolver:
     (5, {'town'})
     """
 
+    _is_running = False  # see one_at_a_time
+
     def __init__(self, graph: Any, source: Any, sink: Any):
         self._network: Network | None = None  # of a networkx graph
         self._ends: tuple[Any, Any] = source, sink  # its nodes that are the source and the sink
@@ -97,9 +104,8 @@ class GraphSolver:
             **{name: getattr(given, name).copy() for name in ("capacity", "source", "sink")},
         )
         _check_values(self._problem)
-        self._solved: GraphProblem | None = None  # the problem whose flow the graph holds
-        self._graph: ResidualGraph | None = None
-        self._memory: GraphMemory | None = None
+        # The residual graph of the last solve, its forests, and the problem whose flow it holds; all or none.
+        self._held: tuple[ResidualGraph, GraphMemory, GraphProblem] | None = None
 
     def update(
         self,
@@ -125,6 +131,18 @@ class GraphSolver:
         TypeError, ValueError
             As `graph_max_flow`; also if the entries are others, and for float capacities if all were integers before.
         """
+        if self._is_running:
+            refuse(self)
+        try:
+            try:
+                self._is_running = True
+                self._update(source, sink, capacity)
+            finally:
+                self._is_running = False
+        finally:
+            self._is_running = False
+
+    def _update(self, source, sink, capacity) -> None:
         problem, network, ends = self._problem, self._network, self._ends
         new = problem
         if network is None:
@@ -161,39 +179,49 @@ class GraphSolver:
         ValueError
             As `graph_max_flow`.
         """
+        if self._is_running:
+            refuse(self)
+        try:
+            try:
+                self._is_running = True
+                return self._solve()
+            finally:
+                self._is_running = False
+        finally:
+            self._is_running = False
+
+    def _solve(self) -> GraphCut:
         start = time.perf_counter()
         self.epoch += 1
         problem, touched = self._problem, None
         lists = lists_of(problem)
-        if self._fits(lists):
-            touched = self._apply(lists)
-        else:
-            self._forget()
+        held, self._held = self._held, None  # until this solve is complete: an error may leave it half changed
+        graph = memory = None
+        if held is not None and _fits(held[0], held[2], lists):
+            graph, memory, old = held
+            touched = _apply(graph, old, problem, lists)
+        held = None  # frees its memory before another graph is loaded
         seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
         while True:
-            if self._graph is None or self._memory is None:
-                self._graph, problem = load_graph(problem, lists)
-                self._memory = GraphMemory(self._graph)
+            if graph is None or memory is None:
+                graph, problem = load_graph(problem, lists)
+                memory = GraphMemory(graph)
             loaded = time.perf_counter()
-            sink_side, stats = self._memory.solve(touched)
+            sink_side, stats = memory.solve(touched)
             solved = time.perf_counter()
-            try:
-                value, bound = value_and_bound(problem, lists, ~sink_side, self._graph.unit)
-            except ValueError:
-                self._forget()
-                raise
+            value, bound = value_and_bound(problem, lists, ~sink_side, graph.unit)
             done = time.perf_counter()
             for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
                 seconds[phase] += spent
             if bound is None:
                 break
-            self._forget()
+            graph = memory = None
             problem, start, touched = problem._replace(bound=bound), done, None
-        self._solved = problem
-        graph = self._graph
         stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
         nodes = None if self._network is None else self._network.nodes
-        return GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self), nodes)
+        cut = GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self), nodes)
+        self._held = graph, memory, problem
+        return cut
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""
@@ -232,48 +260,48 @@ class GraphSolver:
             new = new._replace(capacity=new.capacity.astype(np.float64))
         return new
 
-    def _fits(self, lists) -> bool:
-        """Whether the current capacities can be changed to these in the state: same type, same unit, not clamped."""
-        if self._graph is None or self._solved is None or self._solved.bound is not None:
-            return False
-        largest = [float(largest_value(values)[0]) for values in (lists.source, lists.sink)]
-        zeros = np.zeros(self._problem.nodes, np.float64)
-        largest.append(largest_incident_sum(lists.indptr, lists.indices, lists.capacity, np.inf, 1.0, zeros))
-        # Together with those before, since entries change one after another.
-        limit = CAPACITY_LIMIT / 4 if self._graph.excess.dtype == np.int64 else INT32_MAX / 2
-        return sum(largest) / self._graph.unit <= limit and self._graph_total() <= limit
+    @one_at_a_time
+    def __getstate__(self) -> dict:
+        """What copies and pickles hold: everything except the flow."""
+        return {**self.__dict__, "_held": None, "_is_running": False}
 
-    def _graph_total(self) -> float:
-        """The largest sum of residuals and excess of a node, in units."""
-        assert self._graph is not None
-        arcs, excess = self._graph.arcs, self._graph.excess
-        return float(np.abs(excess).max(initial=0)) + float(arcs[2::4].max(initial=0))
 
-    def _apply(self, lists) -> np.ndarray:
-        """Change the state to the current capacities; returns the changed nodes, with repetitions."""
-        graph, old = self._graph, self._solved
-        assert graph is not None
-        assert old is not None
-        before = lists_of(old)
-        scale = scale_of(graph.unit, None)
-        touched = np.empty(graph.nodes + 2 * lists.indices.size, graph.first.dtype)
-        count = change_terminals(lists.source, lists.sink, before.source, before.sink, scale, graph.excess, touched)
-        if old.capacity is not self._problem.capacity:
-            count += change_capacities(
-                lists.indptr,
-                lists.indices,
-                lists.capacity,
-                before.capacity,
-                scale,
-                graph.first,
-                graph.arcs,
-                graph.excess,
-                touched[count:],
-            )
-        return touched[:count].copy()
+def _fits(graph: ResidualGraph, old: GraphProblem, lists) -> bool:
+    """Whether the capacities of a graph can be changed to these: same type, same unit, not clamped."""
+    if old.bound is not None:
+        return False
+    largest = [float(largest_value(values)[0]) for values in (lists.source, lists.sink)]
+    zeros = np.zeros(graph.nodes, np.float64)
+    largest.append(largest_incident_sum(lists.indptr, lists.indices, lists.capacity, np.inf, 1.0, zeros))
+    # Together with those before, since entries change one after another.
+    limit = CAPACITY_LIMIT / 4 if graph.excess.dtype == np.int64 else INT32_MAX / 2
+    return sum(largest) / graph.unit <= limit and _graph_total(graph) <= limit
 
-    def _forget(self) -> None:
-        self._graph = self._memory = self._solved = None
+
+def _graph_total(graph: ResidualGraph) -> float:
+    """The largest sum of residuals and excess of a node, in units."""
+    return float(np.abs(graph.excess).max(initial=0)) + float(graph.arcs[2::4].max(initial=0))
+
+
+def _apply(graph: ResidualGraph, old: GraphProblem, new: GraphProblem, lists) -> np.ndarray:
+    """Change the capacities of a graph from an old problem to a new one; the changed nodes, with repetitions."""
+    before = lists_of(old)
+    scale = scale_of(graph.unit, None)
+    touched = np.empty(graph.nodes + 2 * lists.indices.size, graph.first.dtype)
+    count = change_terminals(lists.source, lists.sink, before.source, before.sink, scale, graph.excess, touched)
+    if old.capacity is not new.capacity:
+        count += change_capacities(
+            lists.indptr,
+            lists.indices,
+            lists.capacity,
+            before.capacity,
+            scale,
+            graph.first,
+            graph.arcs,
+            graph.excess,
+            touched[count:],
+        )
+    return touched[:count].copy()
 
 
 def _check_values(problem: GraphProblem) -> None:

@@ -5,6 +5,9 @@ of each label's last expansion still proves that no pixel gains [1], so the next
 every pixel changes, for example by camera noise, most of each flow remains valid: it is clamped to the new capacities,
 and the resulting deficits are satisfied from nearby excess (moves.py).
 
+A solve that an interrupt, or an error of the callback, ends in the middle leaves flows half changed.  Its descent is
+therefore dropped: the next solve starts from the labels that it reached, and without flows.
+
 [1] Alahari, Kohli, Torr. "Reduce, reuse & recycle: efficiently solving multi-label MRFs." CVPR 2008."""
 
 import time
@@ -15,10 +18,11 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.problem import Offset
 from gridcut.device.arguments import check_callback, plain_array
+from gridcut.device.one_call import one_at_a_time
 from gridcut.multilabel.descent import Descent, run_all
 from gridcut.multilabel.expansion import check_order, check_restarts, plan
 from gridcut.multilabel.labelling import Labelling
-from gridcut.multilabel.validation import check_cycles, check_labels, check_start
+from gridcut.multilabel.validation import check_cycles, check_labels, check_mapping, check_start
 
 
 class LabelSolver:
@@ -40,8 +44,12 @@ class LabelSolver:
 
     Notes
     -----
-    Runs on the CPU.  Memory: as `alpha_expansion`, plus one copy of the unary costs.  A solver must not be used by two
-    threads simultaneously; different solvers are independent.
+    Runs on the CPU.  Memory: as `alpha_expansion`, plus one copy of the unary costs.
+
+    An interrupt of `update` changes all costs or none.  After an interrupt of `solve`, or an error that the callback
+    raises, the next solve starts from the labels reached, without flows.  Copies and pickles are independent, and have
+    the costs and the labels, without flows.  A solver that another thread is using raises RuntimeError; different
+    solvers are independent.
 
     Examples
     --------
@@ -55,6 +63,8 @@ class LabelSolver:
     array([2, 0, 0, 2, 2], dtype=int32)
     """
 
+    _is_running = False  # see one_at_a_time
+
     def __init__(
         self,
         unary: ArrayLike,
@@ -66,13 +76,17 @@ class LabelSolver:
         restarts: int = 0,
     ):
         started = time.perf_counter()
-        self._set_problem(np.array(plain_array("unary", unary)), weights, label_cost)
-        self._descent = Descent(self._problem, check_start(start, self._problem))
+        if label_cost is not None:
+            label_cost = np.array(plain_array("label_cost", label_cost))
+        self._set_problem(np.array(plain_array("unary", unary)), _own_weights(weights), label_cost)
+        self._order = None if order is None else check_order(order, self._problem)
         self._restarts = check_restarts(restarts)
-        self._order = order
-        check_order(order, self._problem)
+        # The descent of the last solve; None: the next one starts from these labels.
+        self._labels = np.empty(0, np.int32)
+        self._descent: Descent | None = Descent(self._problem, check_start(start, self._problem))
         self._seconds = time.perf_counter() - started
 
+    @one_at_a_time
     def update(self, *, unary: ArrayLike | None = None, weights: Mapping[Offset, ArrayLike] | None = None) -> None:
         """Change costs; those not passed, and the labels, stay as they are.  An error leaves the solver unchanged.
 
@@ -95,9 +109,10 @@ class LabelSolver:
                 f"unary must keep its shape {old[0].shape}, got {np.shape(unary)}; create another LabelSolver"
             )
         unary = old[0] if unary is None else np.array(plain_array("unary", unary))
-        self._set_problem(unary, old[1] if weights is None else weights, old[2])
+        self._set_problem(unary, old[1] if weights is None else _own_weights(weights), old[2])
         self._seconds += time.perf_counter() - started
 
+    @one_at_a_time
     def solve(self, *, max_cycles: int | None = None, callback: Callable[[dict], object] | None = None) -> Labelling:
         """Minimise the energy of the current costs, from the last labels.
 
@@ -114,14 +129,39 @@ class LabelSolver:
         cycles = check_cycles(max_cycles)
         check_callback(callback)
         started = time.perf_counter()
-        problem, descent = self._problem, self._descent
-        descent.replace_problem(problem)
+        problem, arguments = self._problem, self._arguments
         moves, restart_plan = plan(check_order(self._order, problem), problem.count, self._restarts)
-        run_all(descent, moves, restart_plan, cycles, callback)
+        descent = self._descent
+        labels = self._labels if descent is None else descent.labels
+        self._labels, self._descent = labels, None  # until this solve is complete
+        if descent is None:
+            descent = Descent(problem, labels)
+        else:
+            descent.replace_problem(problem)
+        try:
+            run_all(descent, moves, restart_plan, cycles, callback)
+        except BaseException:
+            self._labels = descent.labels
+            raise
         seconds = {"update": self._seconds, "solve": time.perf_counter() - started}
+        result = descent.result(arguments, moves, seconds)
         self._seconds = 0.0
-        return descent.result(self._arguments, moves, seconds)
+        self._descent = descent
+        return result
 
     def _set_problem(self, unary, weights, label_cost) -> None:
-        self._problem = check_labels(unary, weights, label_cost, metric=True)
-        self._arguments = unary, {offset: np.array(weight) for offset, weight in weights.items()}, label_cost
+        """Check costs, arrays of our own, and record them all together."""
+        problem = check_labels(unary, weights, label_cost, metric=True)
+        self._problem, self._arguments = problem, (unary, weights, label_cost)
+
+    @one_at_a_time
+    def __getstate__(self) -> dict:
+        """What copies and pickles hold: the costs, and the labels of the last solve."""
+        labels = self._labels if self._descent is None else self._descent.labels
+        return {**self.__dict__, "_labels": labels, "_descent": None, "_is_running": False}
+
+
+def _own_weights(weights) -> dict:
+    """Copies of all weights."""
+    check_mapping(weights)
+    return {offset: np.array(plain_array(f"weights[{offset}]", weight)) for offset, weight in weights.items()}
