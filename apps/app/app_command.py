@@ -13,7 +13,8 @@ Strokes are kept in NAME-session.json in the --out folder after every change; th
 segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the page: masks,
 cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
 
-Exit status: 0 done, 2 the input cannot be used, 70 a defect in cutmatch, 130 stopped by Ctrl-C.
+Exit status: 0 done, 1 strokes could not be written to --out, 2 the input cannot be used, 70 a defect in cutmatch, 130
+stopped by Ctrl-C.
 """
 
 import sys
@@ -21,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from apps.common.command import check_device, parsed, parser
-from apps.common.errors import InputError, finish, print_lines
+from apps.common.errors import SOME_FAILED, InputError, finish, print_lines
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
 
@@ -61,8 +62,12 @@ def _serve(chosen) -> int:
         import webbrowser
 
         threading.Thread(target=webbrowser.open, args=(app.first_address,), daemon=True).start()
-    serve(app, listener)
-    return 0
+    try:
+        serve(app, listener)
+    except KeyboardInterrupt:
+        if not app.desk.unsaved:
+            raise
+    return SOME_FAILED if app.desk.unsaved else 0
 
 
 def _sources(chosen):

@@ -18,11 +18,12 @@ from apps.app.messages import parse_action, parse_stroke
 from apps.app.open_image import OpenImage
 from apps.app.place import Place
 from apps.app.tabs import Tab
-from apps.common.errors import InputError, print_error, reason_of
+from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.segment.label_figures import colour_of
 
+SAVE_SECONDS = 1.2  # for which a server that ends tries to write strokes to a full disk
 LABELS = 9  # offered by the page, one per number key
 
 
@@ -39,10 +40,12 @@ class Desk:
         self._places: dict[int, Place] = {}  # the image used last is the last
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
         self.current = 0
+        self._moving = asyncio.Lock()  # held while a place is made or removed
         self._tasks: set[asyncio.Task] = set()
         self._states: list[str] = []
         self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
         self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
+        self.unsaved = 0  # images whose strokes `close` could not write to --out
         self._loop: asyncio.AbstractEventLoop
 
     def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
@@ -189,21 +192,35 @@ class Desk:
 
     async def place(self, item: int) -> Place:
         """The place of an image, which is opened if it is not; images that no tab shows make room for it."""
-        place = self._places.pop(item, None)
-        failed = place is not None and place.opening.done() and place.opening.exception() is not None
-        if place is None or failed:
-            if place is not None:
+        async with self._moving:
+            place = self._places.pop(item, None)
+            if place is not None and place.opening.done() and place.opening.exception() is not None:
                 await place.close()
-            place = Place(self, item)
+                place = None
+            if place is None:
+                await self._make_room()
+                place = Place(self, item)
+                self._start_task(place.load())
             self._places[item] = place
-            self._start_task(place.load())
-        self._places[item] = place
+            return place
+
+    async def _make_room(self) -> None:
+        """Close images that no tab shows; InputError if a further one must not be opened.
+
+        An image whose strokes cannot be written remains open, as they would be lost.
+        """
         shown = {tab.item for tab in self.tabs}
         unused = [one for one in self._places.values() if one.item not in shown and one.opening.done()]
-        for one in unused[: max(0, len(self._places) - MAX_OPEN_IMAGES)]:
-            del self._places[one.item]
-            await one.close()
-        return place
+        excess, failed = len(self._places) + 1 - MAX_OPEN_IMAGES, None
+        for one in unused:
+            if excess <= 0:
+                return
+            if (error := await _closed(one)) is None:
+                del self._places[one.item]
+                excess -= 1
+            failed = error or failed
+        if excess > 0 and failed is not None:
+            raise InputError(f"no further image can be opened, since strokes are not saved yet: {reason_of(failed)}")
 
     async def opened(self, item: int) -> OpenImage:
         """An open image; InputError if it is not open."""
@@ -249,14 +266,42 @@ class Desk:
             self._loop.call_soon_threadsafe(self.say_all, {"say": "error", "text": str(error)}, opened.item)
 
     async def close(self) -> None:
-        """Write all session files."""
-        for place in list(self._places.values()):
+        """Write all session files.
+
+        On a full disk this is tried again for a moment.  Strokes that cannot be written go to a folder for temporary
+        files, and are counted in `unsaved`.
+        """
+        loop = asyncio.get_running_loop()
+        places, deadline, first = list(self._places.values()), loop.time() + SAVE_SECONDS, True
+        while True:
+            failed = [(place, error) for place in places if (error := await _closed(place)) is not None]
+            if first:
+                for _, error in failed:
+                    print_error(f"cutmatch app: {reason_of(error)}")
+            if loop.time() > deadline or not any(isinstance(error, OutputError) for _, error in failed):
+                break
+            if first:
+                print_error(f"cutmatch app: trying again for {SAVE_SECONDS} s; free some space to keep all strokes")
+            places, first = [place for place, _ in failed], False
+            await asyncio.sleep(0.1)
+        self.unsaved = len(failed)
+        for place, _ in failed:
+            strokes = f"cutmatch app: the strokes on {place.opened.source.path.name!r}"
             try:
-                await place.close()
+                print_error(f"{strokes} were written to {str(await self.run(place.rescue))!r}")
             except Exception as error:
-                print_error(f"cutmatch app: {reason_of(error)}")
+                print_error(f"{strokes} are lost: {reason_of(error)}")
         self.stop_edits()
 
     def stop_edits(self) -> None:
         """End the thread of edits after those that wait; `run` raises RuntimeError from now on."""
         self._thread.shutdown(wait=False)
+
+
+async def _closed(place: Place) -> Exception | None:
+    """Close a place; the error that prevents it."""
+    try:
+        await place.close()
+    except Exception as error:
+        return error
+    return None

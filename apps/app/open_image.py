@@ -5,6 +5,7 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +51,16 @@ class OpenImage:
         `callback` is called by the session's thread when its labels have changed.
         """
         session = file.open(image.pixels, spacing=_spacing_of(image), device=device, callback=callback)
-        opened = cls(item, source, image, session, file)
-        if source.start is not None and not session.strokes:
-            if image.volume is None:
-                opened.start_from(decoded_image(source.start.read_bytes(), repr(str(source.start))))
-            else:
-                session.start_from(read_start(source.start, image.volume))
+        try:
+            opened = cls(item, source, image, session, file)
+            if source.start is not None and not session.strokes:
+                if image.volume is None:
+                    opened.start_from(decoded_image(source.start.read_bytes(), repr(str(source.start))))
+                else:
+                    session.start_from(read_start(source.start, image.volume))
+        except BaseException:
+            file.close()
+            raise
         return opened
 
     @property
@@ -161,11 +166,21 @@ class OpenImage:
             about |= {"spacing": spacing, "range": self.image.range, "window": self.image.window}
         return about | {"address": f"{address}/{self.item}"}
 
+    def rescue(self) -> Path:
+        """Write the session to a folder for temporary files, if `close` could not."""
+        assert self._file is not None
+        return self._file.rescue(self.session)
+
     def close(self) -> None:
-        """End the stroke being drawn and the session's thread, and write the session file."""
+        """End the stroke being drawn, write the session file, and end the session's thread.
+
+        If the file cannot be written, the image remains open.
+        """
         self.end_stroke(False)
-        self.session.close()
         self.keep()
+        self.session.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _spacing_of(image: Image) -> tuple[float, float, float] | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -160,8 +161,12 @@ class Place:
         await asyncio.sleep(seconds)
         return self.edit_count == before and self.drawing is None and self.edits.empty()
 
+    def rescue(self) -> Path:
+        """Write the session to a folder for temporary files, after `close` has raised."""
+        return self.opened.rescue()
+
     async def close(self) -> None:
-        """Apply the edits that wait, and write the session file."""
+        """Apply the edits that wait, and write the session file; if that raises, the place remains in use."""
         if self.opening.done() and self.opening.exception() is None:
             while not self.edits.empty():
                 await asyncio.sleep(0.01)

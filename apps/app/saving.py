@@ -1,12 +1,16 @@
 """The files that the page writes to --out: strokes, kept after every change, and results on request."""
 
+import tempfile
 import threading
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from apps.app.file_lock import FileLock
 from apps.app.image_sources import Image, Source
 from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
@@ -32,11 +36,14 @@ KINDS = {
     "labelme": ("labelme", ANNOTATIONS["labelme"]),
 }
 DEFAULT = ("mask", "cutout")
-VOLUME_KIND = "labels"  # of a volume, in its own format
 
 
 class SessionFile:
-    """The session file of an image in --out, NAME-session.json, and its journal."""
+    """The session file of an image in --out, NAME-session.json, and its journal.
+
+    While it is open, a lock keeps other processes out.  Where a file system has no locks, what others have written
+    since is noticed, and not overwritten.
+    """
 
     def __init__(self, chosen: Namespace, source: Source):
         out = Path(chosen.out)
@@ -44,35 +51,57 @@ class SessionFile:
         self.journal_path = out / FOLDER / COMMAND / f"{key_of(source.name)}.journal"
         self._chosen, self._source = chosen, source
         self._journal: Journal | None = None
-        self._kept: list | None = None
+        self._kept: list | None = None  # the strokes in the session file
+        self._seen: list[tuple | None] = []  # states of both files
+        self._alone = FileLock(self.journal_path.with_suffix(".lock"))
         self._lock = threading.Lock()  # of both files; edits and the task that saves in pauses use them
 
     def open(self, pixels: np.ndarray, **options) -> "Session":
         """The session as it was left, or a new one.
 
-        Raises InputError for a file that this command did not write for the image, and for a damaged one.
+        Raises InputError for a file that this command did not write for the image, for a damaged one, and while the
+        image is open elsewhere.
         """
         from apps.session import Session
 
         check_own_files(self._chosen, COMMAND, self._source.name, self._source.path, [self.path])
-        stored = self.path.exists()
-        session = Session.load(self.path, pixels, **options) if stored else Session(pixels, **options)
-        self._kept = session.strokes
-        self._journal = Journal(self.journal_path, self.path, pixels)
-        self._journal.replay(session)
+        if not self._alone.acquire():
+            raise InputError(
+                f"--out: {str(self.path)!r} is in use by another cutmatch app; end that one, or choose another folder"
+            )
+        try:
+            self._seen = self._states()
+            stored = self.path.exists()
+            session = Session.load(self.path, pixels, **options) if stored else Session(pixels, **options)
+            self._kept = session.strokes
+            self._journal = Journal(self.journal_path, self.path, pixels)
+            self._journal.replay(session)
+        except BaseException:
+            self.close()
+            raise
         return session
 
     def note(self, session: "Session", strokes: list[dict]) -> None:
         """Keep the strokes, quickly."""
         assert self._journal is not None
-        with self._lock:
-            if not self._journal.extend(strokes):
+        with self._lock, self._changing():
+            if self._kept is None or not self._journal.extend(strokes):
                 self._save(session)
 
     def save(self, session: "Session") -> None:
         """Write the session file, unless nothing has changed since."""
-        with self._lock:
+        with self._lock, self._changing():
             self._save(session)
+
+    def rescue(self, session: "Session") -> Path:
+        """Write the strokes to a new folder for temporary files, since they cannot be written to --out."""
+        path = Path(tempfile.mkdtemp(prefix="cutmatch-")) / self.path.name
+        session.save(path, self._source.path.name)
+        return path
+
+    def close(self) -> None:
+        """Let others use the files."""
+        self._alone.release()
 
     def _save(self, session: "Session") -> None:
         assert self._journal is not None
@@ -83,6 +112,29 @@ class SessionFile:
         session.save(self.path, self._source.path.name)
         self._kept = strokes
         self._journal.start(strokes)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Context manager for changes of the files; InputError if someone else has changed them since the last one.
+
+        If a file was removed, both are written again.
+        """
+        states = self._states()
+        if any(now not in (None, before) for now, before in zip(states, self._seen, strict=True)):
+            raise InputError(
+                f"--out: {str(self.path)!r} or its journal was changed by another program, so it is not overwritten; "
+                "Ctrl-C in the terminal writes the strokes of this page to another file"
+            )
+        if states != self._seen:
+            self._kept = None
+        try:
+            yield
+        finally:
+            self._seen = self._states()
+
+    def _states(self) -> list[tuple | None]:
+        """What changes whenever a file is written; None without the file."""
+        return [_state_of(path) for path in (self.path, self.journal_path)]
 
 
 def state_of(chosen: Namespace, source: Source) -> str:
@@ -144,6 +196,14 @@ def _all_files(chosen: Namespace, source: Source) -> list[Path]:
     """All results that an image may have."""
     files = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
     return files if source.data is not None else [*files, _volume_file(chosen, source)]
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _time_of(path: Path) -> int:

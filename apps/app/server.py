@@ -102,7 +102,9 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         Route("/start/{item:int}", start, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={InputError: unusable}, lifespan=lifespan), port)
+    guard = Guard(Starlette(routes=routes, exception_handlers={InputError: unusable}, lifespan=lifespan), port)
+    guard.desk = desk
+    return guard
 
 
 async def _body(request) -> bytes:
