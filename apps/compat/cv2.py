@@ -6,6 +6,7 @@ So the masks differ from OpenCV's.  docs/coming-from/opencv.md compares both.
 """
 
 from collections.abc import Sequence
+from operator import index
 
 import cv2
 import numpy as np
@@ -31,6 +32,7 @@ GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD = 0, 1, 2, 3  # codes of the mask
 GC_INIT_WITH_RECT, GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL = 0, 1, 2, 3
 MODEL_SIZE = 65  # OpenCV's mixture of 5 colours: weights, means, covariances
 MAX_SAMPLES = 10_000  # pixels to which the mixtures that are returned are fitted
+_fit_models = cv2.grabCut  # OpenCV's own, also after `cv2.grabCut = apps.compat.cv2.grabCut`
 
 
 def grabCut(
@@ -70,8 +72,8 @@ def grabCut(
     Raises
     ------
     cv2.error
-        As by OpenCV: for an image, mask or model of another dtype or shape, other codes, a rectangle outside the
-        image, and without any object or any background to learn from.
+        As by OpenCV: for an image, mask or model of another dtype or shape, a mask or model that is read-only, other
+        codes, a rectangle outside the image, and without any object or any background to learn from.
 
     See Also
     --------
@@ -91,7 +93,11 @@ def grabCut(
         raise _error("image must have CV_8UC3 type")
     if 0 in img.shape:
         raise _error("image is empty")
-    background, foreground = _checked_model(bgdModel), _checked_model(fgdModel)
+    background, foreground = _checked_model("bgdModel", bgdModel), _checked_model("fgdModel", fgdModel)
+    try:
+        rounds = index(iterCount)
+    except TypeError:
+        raise _error(f"iterCount must be an integer, got {iterCount!r:.60}") from None
     if mode == GC_INIT_WITH_RECT:
         mask = _mask_of(rect, mask, img.shape[:2])
     elif mode not in (GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL):
@@ -100,8 +106,8 @@ def grabCut(
     is_object = (codes & 1).astype(bool)
     if not is_object.any() or is_object.all():
         raise _error("(-215:Assertion failed) !bgdSamples.empty() && !fgdSamples.empty()")
-    if iterCount > 0 and (codes > GC_FGD).any():
-        is_object = _find(img, codes, is_object, 1 if mode == GC_EVAL_FREEZE_MODEL else iterCount, mode)
+    if rounds > 0 and (codes > GC_FGD).any():
+        is_object = _find(img, codes, is_object, 1 if mode == GC_EVAL_FREEZE_MODEL else rounds, mode)
         codes[codes > GC_FGD] = np.where(is_object, GC_PR_FGD, GC_PR_BGD)[codes > GC_FGD]
     _fill_models(img, is_object, background, foreground)
     assert mask is not None
@@ -127,12 +133,18 @@ def _error(text: str) -> Exception:
     return cv2.error(f"cutmatch: {text} in function 'grabCut'")
 
 
-def _checked_model(model) -> np.ndarray:
+def _checked_model(name: str, model) -> np.ndarray:
     if model is None or (isinstance(model, np.ndarray) and not model.size):
         return np.zeros((1, MODEL_SIZE))
     if not isinstance(model, np.ndarray) or model.dtype != np.float64 or model.size != MODEL_SIZE:
         raise _error("_model must have CV_64FC1 type, rows == 1 and cols == 13*componentsCount")
-    return model
+    return _writeable(name, model)
+
+
+def _writeable(name: str, array: np.ndarray) -> np.ndarray:
+    if not array.flags.writeable:
+        raise _error(f"{name} is read-only, but it is written; pass a copy")
+    return array
 
 
 def _mask_of(rect, mask, shape) -> np.ndarray:
@@ -144,7 +156,7 @@ def _mask_of(rect, mask, shape) -> np.ndarray:
     inside = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
     if not isinstance(mask, np.ndarray) or mask.dtype != np.uint8 or mask.shape != shape:
         mask = np.empty(shape, np.uint8)
-    mask[...] = GC_BGD
+    _writeable("mask", mask)[...] = GC_BGD
     mask[inside] = GC_PR_FGD
     return mask
 
@@ -159,6 +171,7 @@ def _checked_mask(mask, shape) -> np.ndarray:
         raise _error("mask must have as many rows and cols as img")
     if mask.max() > GC_PR_FGD:
         raise _error("mask element value must be equal GC_BGD or GC_FGD or GC_PR_BGD or GC_PR_FGD")
+    _writeable("mask", mask)
     return mask[..., 0] if mask.ndim == 3 else mask
 
 
@@ -173,7 +186,8 @@ def _fill_models(img, is_object, background, foreground) -> None:
         samples.append(pixels)
         codes.append(np.full(len(pixels), code, np.uint8))
     row, row_codes = np.concatenate(samples)[None], np.concatenate(codes)[None]
-    fitted = cv2.grabCut(
+    fitted = _fit_models(
         row, row_codes, (0, 0, 0, 0), np.zeros((1, MODEL_SIZE)), np.zeros((1, MODEL_SIZE)), 0, GC_INIT_WITH_MASK
     )
-    background.reshape(-1)[:], foreground.reshape(-1)[:] = fitted[1].ravel(), fitted[2].ravel()
+    for model, values in zip((background, foreground), fitted[1:], strict=True):
+        model[...] = values.reshape(model.shape)

@@ -51,8 +51,9 @@ def graph_cut(
     ----------
     data : array_like, the grid's shape, or one axis more for channels
         Image or volume; finite numbers of any scale.  The grid may have 1 to 3 axes.
-    labels : array_like of int, the grid's shape
-        Positive values are seeds, 0 is to be labelled, and negative pixels are excluded.
+    labels : array_like of integers, the grid's shape
+        Positive values are seeds, 0 is to be labelled, and negative pixels are excluded.  The dtype may be float or
+        bool, but the values must be integers.
     beta : float, default 130
         How strongly edges of the image attract the outlines; 0 ignores them.
     mode, tol, prob_tol
@@ -72,13 +73,15 @@ def graph_cut(
     ndarray
         The labels 1 to L, in the order of the values in `labels`, with its shape and dtype.  Excluded pixels, and
         those that excluded ones separate from all seeds, are -1.  With `return_full_prob`, float64 (L, *grid).
+        If there is nothing to be labelled, `labels` with -1 instead of 0.
 
     Raises
     ------
     TypeError
         If `data` or `labels` has another dtype.
     ValueError
-        If shapes do not match, there is no seed, `data` is not finite, or a parameter is out of range.
+        If shapes do not match, there is no seed, `data` is not finite, `labels` holds other numbers than integers or
+        is read-only without `copy`, or a parameter is out of range.
 
     Warns
     -----
@@ -114,11 +117,21 @@ def graph_cut(
     if not np.isfinite(beta) or beta < 0:
         raise ValueError(f"beta must be finite and 0 or more, got {beta}")
     given = np.asarray(labels)
+    if not copy and given is labels and not given.flags.writeable:
+        raise ValueError("labels is read-only, but copy=False writes the result into it; pass copy=True")
     pixels = _pixels(data, given.shape, channel_axis)
     sides = _sides(spacing, given.ndim)
     marks, values, excluded = _marks(given)
     if not (marks[~excluded] < 0).any():
-        warnings.warn("no pixel has the label 0, so nothing is left to be labelled", UserWarning, stacklevel=2)
+        is_open = given == 0
+        text = "All unlabeled pixels are isolated: excluded pixels separate them from every seed"
+        text = text if is_open.any() else "No pixel has the label 0.  Returning provided labels"
+        warnings.warn(text, UserWarning, stacklevel=2)
+        if not return_full_prob:
+            result = labels if isinstance(labels, np.ndarray) and not copy else given.copy()
+            if is_open.any():
+                result[is_open] = -1
+            return result
     found = np.full(given.shape, -1, np.int64)
     count = len(values)
     if count == 1:
@@ -176,8 +189,13 @@ def _marks(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Index of the label of each seed or -1, the values of the labels, and the pixels that are excluded."""
     from scipy import ndimage
 
-    if labels.dtype.kind not in "iu":
+    if labels.dtype.kind not in "biuf":
         raise TypeError(f"labels must be integers, got dtype {labels.dtype}")
+    if labels.dtype.kind == "f":
+        is_integer = np.isfinite(labels) & (labels == np.rint(labels))
+        if not is_integer.all():
+            at = tuple(map(int, np.argwhere(~is_integer)[0]))
+            raise ValueError(f"labels must be integers, got {labels[at]} at {at}; round them first")
     values = np.unique(labels[labels > 0])
     if not len(values):
         raise ValueError("No seeds provided in label image: please ensure it contains at least one positive value")

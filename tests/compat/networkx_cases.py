@@ -5,6 +5,7 @@ count what the backend ran, because networkx runs its own function silently if t
 """
 
 import random
+from copy import deepcopy
 from decimal import Decimal
 
 import networkx as nx
@@ -361,6 +362,31 @@ def test_weights_beyond_int64_are_left_to_networkx(preferred):
     found = nx.bipartite.minimum_weight_full_matching(graph, [0, 1, 2])
     assert found == by_networkx(nx.bipartite.minimum_weight_full_matching, graph, [0, 1, 2])
     assert not preferred
+
+
+def contents(graph):
+    """Everything a graph holds, in order."""
+    return [graph.graph, *graph.nodes(data=True), *((u, v, dict(data)) for u, v, data in graph.edges(data=True))]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_no_graph_is_changed(directed):
+    graph, left = bipartite(12, 12, 60, 3)
+    graph.edges["a0", "b0"]["weight"] = graph.edges["a1", "b0"]["weight"] = INF
+    graph.edges["a2", "b0"]["capacity"] = -1
+    graph.edges["a3", "b0"]["capacity"] = 2**70
+    for i in range(12):
+        graph.add_edge(f"a{i}", f"b{i}", weight=2)
+    del graph.edges["a5", "b5"]["weight"]
+    graph = graph.to_directed() if directed else graph
+    before = deepcopy(contents(graph))
+    for name in FLOWS:
+        getattr(nx, name)(graph, "a0", "b7", backend="cutmatch")
+    if not directed:
+        nx.bipartite.maximum_matching(graph, left, backend="cutmatch")
+        nx.bipartite.minimum_weight_full_matching(graph, tuple(left), backend="cutmatch")
+        nx.maximal_matching(graph, backend="cutmatch")
+    assert contents(graph) == before
 
 
 def test_a_graph_changed_behind_networkx_s_back():

@@ -130,3 +130,28 @@ def test_unknown_modes():
     """OpenCV takes them for GC_EVAL, with models that may be empty."""
     with pytest.raises(cv2.error, match="mode must be 0"):
         ours.grabCut(IMG, DISC.astype(np.uint8), None, None, None, 1, 9)
+
+
+@pytest.mark.parametrize("name", ["mask", "bgdModel", "fgdModel"])
+@pytest.mark.parametrize("mode", [cv2.GC_INIT_WITH_RECT, cv2.GC_INIT_WITH_MASK])
+def test_arrays_that_cannot_be_written_leave_the_others_as_they_are(name, mode):
+    """OpenCV 4 writes into them all the same; later versions raise."""
+    arrays = dict(zip(("mask", "bgdModel", "fgdModel"), (DISC + np.uint8(2), *models()), strict=True))
+    before = {key: array.copy() for key, array in arrays.items()}
+    arrays[name].flags.writeable = False
+    with pytest.raises(cv2.error, match=f"cutmatch: {name} is read-only"):
+        ours.grabCut(IMG, rect=RECT, iterCount=1, mode=mode, **arrays)
+    assert all((arrays[key] == before[key]).all() for key in arrays)
+
+
+def test_models_that_are_views_are_filled():
+    wide = np.zeros((65, 2))
+    ours.grabCut(IMG, None, RECT, wide[:, 0], wide[:, 1].reshape(5, 13), 2, ours.GC_INIT_WITH_RECT)
+    assert (np.count_nonzero(wide, axis=0) > 60).all()
+
+
+@pytest.mark.parametrize("rounds", [1.5, "3"])
+@pytest.mark.parametrize("grab", [ours.grabCut, cv2.grabCut], ids=["ours", "OpenCV"])
+def test_rounds_that_are_no_integers(grab, rounds):
+    with pytest.raises(cv2.error):
+        grab(IMG, DISC + np.uint8(2), None, *models(), rounds, cv2.GC_INIT_WITH_MASK)

@@ -122,12 +122,52 @@ def test_seeds_keep_their_labels():
     assert ((labels > 0) <= (found > 0)).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8, np.int64])
+def test_labels_of_other_dtypes(dtype):
+    data, labels, _ = discs()
+    walls = labels.astype(dtype)
+    if dtype is not np.uint8:
+        labels[:, 38:41] = walls[:, 38:41] = -2
+    found = graph_cut(data, walls)
+    assert found.dtype == random_walker(data, walls, mode="bf").dtype == dtype
+    assert (found == graph_cut(data, labels)).all()
+    assert graph_cut(data, walls, copy=False) is walls
+    assert (walls == found).all()
+
+
+def test_bool_labels_are_one_label():
+    data, labels, _ = discs()
+    assert (graph_cut(data, labels == 1) == random_walker(data, labels == 1, mode="bf")).all()
+
+
 def test_nothing_to_label():
+    """The labels are returned as they were given, as by random_walker."""
     data, labels, truth = discs()
-    with pytest.warns(UserWarning, match="nothing is left"):
-        assert (graph_cut(data, truth) == truth).all()
+    walls = np.where(labels == 0, -4, 9 * labels)
+    islands = walls.copy()
+    islands[45, 70] = islands[0, 0] = 0  # neither reaches a seed
+    provided, isolated = "Returning provided labels", "All unlabeled pixels are isolated"
+    for given, text in ((truth, provided), (7.0 * truth, provided), (walls, provided), (islands, isolated)):
+        with pytest.warns(UserWarning, match=text):
+            expected = random_walker(data, given, mode="bf")
+        with pytest.warns(UserWarning, match=text):
+            found = graph_cut(data, given)
+        assert found is not given
+        assert found.dtype == expected.dtype
+        assert (found == expected).all()
+        with pytest.warns(UserWarning, match=text):
+            assert graph_cut(data, given, return_full_prob=True).shape == (3, *data.shape)
+        with pytest.warns(UserWarning, match=text):
+            assert graph_cut(data, given, copy=False) is given
+        assert (given == expected).all()
     one = (labels == 1).astype(int)
     assert (graph_cut(data, one) == 1).all()
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
 DATA, LABELS, _ = discs()
@@ -153,12 +193,17 @@ def test_exceptions_are_those_of_random_walker(arguments, keywords, text):
 @pytest.mark.parametrize(
     ("arguments", "keywords", "error", "text"),
     [
-        ((DATA, LABELS.astype(float)), {}, TypeError, "labels must be integers"),
+        ((DATA, LABELS.astype(complex)), {}, TypeError, "labels must be integers, got dtype complex128"),
+        ((DATA, LABELS.astype(str)), {}, TypeError, "labels must be integers, got dtype"),
+        ((DATA, LABELS + 0.5), {}, ValueError, r"labels must be integers, got 0.5 at \(0, 0\)"),
+        ((DATA, np.where(LABELS == 1, np.inf, LABELS)), {}, ValueError, r"got inf at \(30, 25\)"),
+        ((DATA, np.where(LABELS == 1, np.nan, LABELS)), {}, ValueError, r"got nan at \(30, 25\)"),
         ((DATA.astype(complex), LABELS), {}, TypeError, "data must hold real numbers"),
         ((np.full(DATA.shape, np.nan), LABELS), {}, ValueError, "data holds NaN"),
         ((DATA, LABELS, -1), {}, ValueError, "beta must be finite and 0 or more"),
         ((DATA, LABELS), {"spacing": (1, 0)}, ValueError, "`spacing` incorrect"),
         ((DATA, LABELS), {"channel_axis": 7}, ValueError, "channel_axis must be an axis"),
+        ((DATA, read_only(LABELS)), {"copy": False}, ValueError, "labels is read-only"),
         ((np.zeros((0, 3)), np.zeros((0, 3), int)), {}, ValueError, "must not be empty"),
     ],
 )
