@@ -5,6 +5,7 @@ the two passes if there is memory for all of them; else each array is copied twi
 """
 
 import math
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -127,7 +128,7 @@ class CapacityArrays:
         self._of_row = _arrays_by_row(problem, layout.flat)
         self._copies = {}
         self._keep = self._room_for_copies()
-        self._form_entries = NumberTypes(np.int64, np.int64, 1).form_entries
+        self._form_entries: np.ndarray | None = NumberTypes(np.int64, np.int64, 1).form_entries
         constants = self._constants()
         self._upload_form(constants)
         self.mask = self.data(MASK)
@@ -189,8 +190,8 @@ class CapacityArrays:
             if row not in self._copies and not isinstance(array, DeviceArray):
                 rows.setdefault(id(array), row)
         copies = upload_all([self._of_row[row] for row in rows.values()]) if rows else []
-        for row, copy in zip(rows.values(), copies, strict=True):
-            self._copies[row] = copy.view(np.uint8) if row == MASK else copy
+        for row, copied in zip(rows.values(), copies, strict=True):
+            self._copies[row] = copied.view(np.uint8) if row == MASK else copied
         for row in self._of_row:
             self.data(row)
 
@@ -241,13 +242,17 @@ class CapacityArrays:
         """Largest capacity of the source, of the sink and of each arc."""
         return by_arc(self.largest(self.given_rows()), self.layout.flat.arcs)
 
-    def replace(self, row: int, array: DeviceArray) -> None:
-        """Replace the array of this row by another one of the same shape and strides."""
-        old = self._of_row[row]
-        for other, known in self._of_row.items():
-            if known is old:
-                self._of_row[other] = array
-                self._copies.pop(other, None)
+    def changed(self, problem: Problem, arrays: dict[int, DeviceArray]) -> "CapacityArrays":
+        """These arrays with those of some rows replaced by arrays of the same shape and strides."""
+        new = copy(self)
+        new.problem, new._of_row, new._copies = problem, dict(self._of_row), dict(self._copies)
+        for row, array in arrays.items():
+            old = self._of_row[row]
+            for other, known in self._of_row.items():
+                if known is old:
+                    new._of_row[other] = array
+                    new._copies.pop(other, None)
+        return new
 
     def fill(self, number_types: NumberTypes) -> State:
         """Allocate a state and load all capacities into it."""
@@ -271,7 +276,8 @@ class CapacityArrays:
     def set_number_types(self, number_types: NumberTypes) -> None:
         """Write the entries for the conversion of floats to units into the form, if they have changed."""
         wanted = number_types.form_entries
-        if not np.array_equal(wanted, self._form_entries):
+        if self._form_entries is None or not np.array_equal(wanted, self._form_entries):
+            self._form_entries = None  # until the form has been written
             overwrite(self.form[MAX_UNITS : CLAMPED + 1], wanted)
             self._form_entries = wanted
 

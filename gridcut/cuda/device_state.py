@@ -13,6 +13,7 @@ from gridcut.cuda.device_load import (
     MAX_NARROW_SUM,
     CapacityArrays,
     NumberTypes,
+    State,
     by_arc,
     choose_number_types,
     make_state_layout,
@@ -37,9 +38,13 @@ class DeviceState:
         self._problem = self._copied(problem, capacities)
         self._capacities = CapacityArrays(self._problem, capacities.layout)
         self._largest = self._capacities.largest(self._capacities.given_rows())
-        self._state = None  # the state of the last solve, changed to the current capacities; None: unknown
-        self._memory = None  # (method, memory that it is passed as `warm` in the next solve)
-        self._fill()
+        # The state changed to the current capacities, whether it holds a flow, and (method, memory that it is passed as
+        # `warm` in the next solve).  Without a state, which errors leave too, the next solve starts cold.
+        self._state, self._warm, self._memory = self._fill(), False, None
+
+    def capacities(self) -> Problem:
+        """The current capacities on the host, from which another state can be created."""
+        return self._problem.on_host()._replace(bound=None, library=self._library)
 
     def _copied(self, problem: Problem, capacities: CapacityArrays) -> Problem:
         """The problem with copies of its arrays; offsets longer than the grid keep only their keys."""
@@ -58,18 +63,13 @@ class DeviceState:
             library="numba",
         )
 
-    def _fill(self) -> None:
-        """Reset to a cold start from the present capacities."""
+    def _fill(self) -> State:
+        """A state without a flow, from the present capacities."""
         bounds = by_arc(self._largest, self._capacities.layout.flat.arcs)
-        self._start(
-            self._capacities.fill(choose_number_types(self._problem, bounds, self._capacities.layout.tiles is not None))
-        )
-
-    def _start(self, state) -> None:
-        self._state = state
-        self._problem = self._problem._replace(bound=state.number_types.bound)
-        self._warm = False
-        self._memory = None  # (method, memory that it is passed as `warm` in the next solve)
+        number_types = choose_number_types(self._problem, bounds, self._capacities.layout.tiles is not None)
+        state = self._capacities.fill(number_types)
+        self._problem = self._problem._replace(bound=number_types.bound)
+        return state
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Apply new capacities, validated except for their values; `index`: pixels that they are for, None: all."""
@@ -85,24 +85,27 @@ class DeviceState:
         trial = self._problem._replace(bound=None)
         for row, key in rows.items():
             trial = _with_array(trial, key, given[key], row)
-        capacities = CapacityArrays(trial, self._capacities.layout)
-        largest = self._largest | capacities.largest(list(rows))
+        changed = CapacityArrays(trial, self._capacities.layout)
+        largest = self._largest | changed.largest(list(rows))
         bounds = by_arc(largest, layout.arcs)
         number_types = choose_number_types(trial, bounds, self._capacities.layout.tiles is not None)
         clamped = self._problem.bound is not None  # clamped terminals depend on the arcs of their pixel
-        if not clamped and _still_fits(self._state.number_types, number_types, bounds):
-            self._apply(rows, capacities)
-        else:  # rare, so a cold start is acceptable: wider integers, or another unit for floats
-            self._start(capacities.fill(number_types))
+        arrays = {row: _own(changed, row, given[key]) for row, key in rows.items()}
+        problem = trial
         for row, key in rows.items():
-            array = _own(capacities, row, given[key])
-            self._capacities.replace(row, array)
-            self._problem = _with_array(self._problem, key, array, row)
-        self._capacities.problem = self._problem
-        self._capacities.set_number_types(self._state.number_types)
-        self._state = self._state._replace(form=self._capacities.form, mask=self._capacities.mask)
-        self._largest = largest
+            problem = _with_array(problem, key, arrays[row], row)
+        capacities = self._capacities.changed(problem, arrays)
         self.epoch += 1
+        state, self._state = self._state, None  # until the change is complete
+        if state is not None and not clamped and _still_fits(state.number_types, number_types, bounds):
+            self._apply(state, rows, changed)
+        else:  # rare, so a cold start is acceptable: wider integers, or another unit for floats
+            state = None
+        # In one statement: an interrupt must not separate them.
+        self._problem, self._capacities, self._largest = problem, capacities, largest
+        if state is not None:
+            capacities.set_number_types(state.number_types)
+            self._state = state._replace(form=capacities.form, mask=capacities.mask)
 
     def _row(self, key) -> int:
         if isinstance(key, tuple):
@@ -123,9 +126,9 @@ class DeviceState:
         launch(scatter_kernel, blocks, threads, upload(places.astype(np.int64)), values, copy)
         return _as_own(copy, self._problem.shape)
 
-    def _apply(self, rows: dict, capacities: CapacityArrays) -> None:
+    def _apply(self, state: State, rows: dict, capacities: CapacityArrays) -> None:
         """Change excess and residuals to the arrays of `capacities`."""
-        state, old = self._state, self._capacities
+        old = self._capacities
         grid = grid_for(old.layout.runs, 1, 1)
         forms = (old.mask, capacities.form, old.form, np.float64(state.number_types.scale))
         for row in sorted(row for row in rows if row < ARC):
@@ -140,17 +143,19 @@ class DeviceState:
         clock = Clock()
         self.epoch += 1
         tiled = works_on_tiles(name)
-        if tiled != (self._state.layout.tiles is not None):
+        state, memory = self._state, self._memory
+        self._state = self._memory = None  # until this solve is complete
+        if tiled != (self._capacities.layout.tiles is not None):
             self._capacities = CapacityArrays(self._problem, make_state_layout(self._problem, tiled))
-            self._fill()
-        warm, self._warm = self._warm, True
+            state = None
+        warm = state is not None and self._warm
         while True:
-            state = self._state
-            memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
-            self._memory = None
+            if state is None:
+                state, memory = self._fill(), None
+            known = memory[1] if memory is not None and memory[0] == name else None
+            memory = None
             clock.phase("load", asynchronous=True)
-            sink_side, memory, stats = run_solver(name, state, parameters, callback, warm=memory)
-            self._memory = (name, memory)
+            sink_side, after, stats = run_solver(name, state, parameters, callback, warm=known)
             clock.phase("solve")
             clear(state.left)
             labels, values = labels_and_values(state, sink_side, self._capacities if self._problem.is_float else None)
@@ -164,9 +169,8 @@ class DeviceState:
             if bound is None:
                 break
             self._problem, warm = problem._replace(bound=bound), False
-            self._state = state = None  # frees its memory for the next state
-            self._fill()
-            self._warm = True
+            state = after = known = None  # frees their memory for the next state
+        self._state, self._warm, self._memory = state, True, (name, after)
         labels = return_as(labels.view(np.bool_).reshape(problem.shape), self._library)
         clock.phase("download")
         number_types = state.number_types

@@ -61,7 +61,7 @@ class Grids(Subject):
         self.how = how
 
     def make(self, reference):
-        return gridcut.Solver(*reference.arguments, mask=reference.mask, device="cpu", **self.how)
+        return gridcut.Solver(*reference.arguments, mask=reference.mask, **{"device": "cpu", **self.how})
 
     def updated(self, reference, change):
         return self._changed(reference, **change)
@@ -322,5 +322,16 @@ def large():
 
 
 SUBJECTS = {subject.name: subject for subject in (*grids(), *graphs(), *labels())}
+ON_GPU = {
+    name: Grids(name, SUBJECTS[name].start, SUBJECTS[name].changes, device="cuda", method=method)
+    for name, method in {
+        "small": "auto",
+        "masked": "lock_free",
+        "floats": "auto",
+        "clamped": "auto",
+        "narrow": "auto",
+        "undirected": "hybrid",
+    }.items()
+}
 LARGE = {subject.name: subject for subject in large()}
 CASES = [(name, change) for name, subject in SUBJECTS.items() for change in subject.changes]

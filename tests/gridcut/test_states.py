@@ -17,7 +17,8 @@ import pytest
 import gridcut
 from gridcut.ibfs import ibfs
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
-from tests.gridcut.states import CASES, LARGE, STAGES, SUBJECTS
+from tests.gridcut.battery import drawn
+from tests.gridcut.states import CASES, LARGE, ON_GPU, STAGES, SUBJECTS, Grids
 
 COPIES = {
     "copy": copy.copy,
@@ -112,9 +113,11 @@ def fail_everywhere(subject, stage, operate, change, ks, counts):
         judge(subject, solver, after)
 
 
-def line_faults(name, change, stage, counts):
-    """Let `update`, then `update` and `solve`, fail before each line: when it is executed first, and last."""
-    subject = SUBJECTS[name]
+def line_faults(subject, change, stage, counts, step=1):
+    """Let `update`, then `update` and `solve`, fail before each line: when it is executed first, and last.
+
+    step   at every step-th of these only
+    """
     given = subject.changes[change]
 
     def update(solver):
@@ -129,7 +132,7 @@ def line_faults(name, change, stage, counts):
     for operate in (update, update_and_solve):
         lines = lines_of(partial(operate, subject.at(stage)[0]))
         ks = [k for k in first_and_last(lines) if k >= done]
-        fail_everywhere(subject, stage, operate, change, ks, counts)
+        fail_everywhere(subject, stage, operate, change, ks[::step], counts)
         done = len(lines)
 
 
@@ -154,14 +157,43 @@ SOME = [
 
 @pytest.mark.parametrize(("name", "change"), SOME)
 def test_errors_at_every_line(name, change, counts):
-    line_faults(name, change, "after", counts)
+    line_faults(SUBJECTS[name], change, "after", counts)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize(("name", "change"), CASES)
 def test_thorough_errors_at_every_line(name, change, stage, counts):
-    line_faults(name, change, stage, counts)
+    line_faults(SUBJECTS[name], change, stage, counts)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ON_GPU)
+def test_states_on_a_gpu(name, counts):
+    subject = ON_GPU[name]
+    for number, change in enumerate(subject.changes):
+        for how in COPIES.values():
+            solver, start = subject.at("between")
+            twin = how(solver)
+            twin.update(**subject.changes[change])
+            judge(subject, twin, subject.updated(start, subject.changes[change]))
+            judge(subject, solver, start)
+        line_faults(subject, change, STAGES[number % 3], counts, step=3)
+
+
+@pytest.mark.sim
+def test_states_in_the_simulator(counts):
+    rng = np.random.default_rng(45)
+    subject = Grids(
+        "tiny",
+        drawn(rng, (2, 3), [(0, 1), (1, 0)], directed=True),
+        {"terminals": {"source": rng.integers(0, 9, (2, 3)), "edges": {(0, 1): rng.integers(0, 9, (2, 3))}}},
+        device="cuda",
+    )
+    for how in COPIES.values():
+        solver, start = subject.at("between")
+        judge(subject, how(solver), start)
+    line_faults(subject, "terminals", "after", counts, step=40)
 
 
 @pytest.fixture
@@ -174,7 +206,7 @@ def strips(monkeypatch):
 @pytest.mark.parametrize("stage", ["before", pytest.param("between", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("change", ["one terminal", pytest.param("all edges", marks=pytest.mark.thorough)])
 def test_errors_in_strips(change, stage, strips, counts):
-    line_faults("small", change, stage, counts)
+    line_faults(SUBJECTS["small"], change, stage, counts)
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
