@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from gridcut.device.arguments import MAX_COUNT, check_count
+from gridcut.device.views import unmarked
 from gridcut.graph.graph_completion import complete_flow
 from gridcut.graph.graph_flow import graph_max_flow
 
@@ -50,7 +52,7 @@ def maximum_flow(
     Raises
     ------
     TypeError
-        If the graph is not a CSR matrix.
+        If the graph is not a CSR matrix, or a node is not an integer.
     ValueError
         If the graph is not square or not of integers, or if a node is out of range or source and sink are the same.
 
@@ -74,13 +76,17 @@ def maximum_flow(
     n, m = csgraph.shape
     if n != m:
         raise ValueError("graph must be specified as a square matrix.")
+    source, sink = (check_count(name, node, -MAX_COUNT) for name, node in (("source", source), ("sink", sink)))
     if source == sink:
         raise ValueError("source and sink vertices must differ")
     for name, node in (("source", source), ("sink", sink)):
         if not 0 <= node < n:
             raise ValueError(f"{name} value ({node}) must be between 0 and {n - 1}")
-    graph = scipy.sparse.csr_array((csgraph.data.astype(np.int64), csgraph.indices, csgraph.indptr), shape=(n, n))
-    graph.sum_duplicates()
+    indices, indptr = unmarked(csgraph.indices), unmarked(csgraph.indptr)
+    graph = scipy.sparse.csr_array((csgraph.data.astype(np.int64), indices, indptr), shape=(n, n))
+    if not graph.has_canonical_format:
+        graph = graph.copy()  # its indices are the caller's
+        graph.sum_duplicates()
     if graph.data.size and not 0 <= graph.data.min() <= graph.data.max() <= INT32_MAX:
         raise ValueError(f"graph capacities must be from 0 to {INT32_MAX}, as SciPy's are")
     terminals = np.zeros((2, n), np.int64)

@@ -44,6 +44,32 @@ def test_large_capacities_and_repeated_entries():
     assert maximum_flow(graph, 0, 2).flow_value == 7
 
 
+def test_the_matrix_stays_as_it_is():
+    """Unsorted and repeated entries are sorted and summed in a copy, also if arrays are shared or read-only."""
+    unsorted = scipy.sparse.csr_array((np.array([7, 1], np.int32), np.array([2, 1]), np.array([0, 2, 2, 2])))
+    twice = scipy.sparse.csr_matrix((np.array([3, 4], np.int32), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    for graph in (scipy.sparse.csr_array(unsorted, shape=(3, 3)), twice):
+        sink = graph.shape[0] - 1
+        shared = type(graph)((graph.data.copy(), graph.indices, graph.indptr), shape=graph.shape)
+        before, expected = graph.toarray(), csgraph.maximum_flow(graph, 0, sink).flow_value
+        for locked in (False, False, True):
+            for array in (graph.data, graph.indices, graph.indptr):
+                array.flags.writeable = not locked
+            assert maximum_flow(graph, 0, sink).flow_value == expected == 7
+            assert (graph.toarray() == before).all()
+            assert (shared.toarray() == before).all()
+        assert graph.nnz == 2
+
+
+@pytest.mark.parametrize("node", [True, False, np.True_, 1.0, "1", None, [1]])
+def test_nodes_are_integers(node):
+    graph = scipy.sparse.csr_array(np.array([[0, 5, 2], [4, 0, 1], [0, 0, 0]], np.int32))
+    for name, nodes in (("source", (node, 2)), ("sink", (2, node))):
+        with pytest.raises(TypeError, match=f"{name} must be an integer, got "):
+            maximum_flow(graph, *nodes)
+    assert maximum_flow(graph, np.int64(1), np.uint8(2)).flow_value == 3
+
+
 GRAPH = scipy.sparse.csr_array([[0, 5], [0, 0]])
 
 
