@@ -148,12 +148,13 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
             "use method='auto'"
         )
     ran_on = resolve("cuda" if device == "auto" and problem.library else device)
+    other: Literal["cpu", "cuda"] = "cpu" if ran_on == "cuda" else "cuda"
     if method == "auto":
         method = default_method(ran_on, problem)
     elif getattr(METHODS[method], ran_on) is None:
         if device != "auto":
-            raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
-        ran_on = resolve("cpu" if ran_on == "cuda" else "cuda")
+            raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device={other!r}")
+        ran_on = resolve(other)
     if ran_on == "cpu" and problem.library:
         why = "device='cpu' was requested" if device == "cpu" else f"method {method!r} runs on the CPU"
         raise TypeError(f"the capacities are on the GPU, but {why}; copy them to the host first")
@@ -210,7 +211,7 @@ def is_out_of_core(device: DeviceName, method: str, arrays, parameters: dict) ->
     elif method != "out_of_core":
         return False
     if device == "cuda":
-        raise RuntimeError("method 'out_of_core' does not run on device='cuda'; use device='auto'")
+        raise RuntimeError("method 'out_of_core' does not run on device='cuda'; use device='cpu'")
     check_parameters("out_of_core", accepted, parameters)
     return True
 

@@ -104,7 +104,8 @@ def choose(
     name = DEFAULTS[ran_on] if method == "auto" else method
     entry = METHODS[name]
     if getattr(entry, ran_on) is None:
-        raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device='auto'")
+        other = "cpu" if ran_on == "cuda" else "cuda"
+        raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device={other!r}")
     check_parameters(name, entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters, parameters)
     return ran_on, name
 

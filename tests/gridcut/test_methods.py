@@ -90,3 +90,10 @@ def test_choosing_imports_no_solver_and_takes_microseconds(monkeypatch):
         seconds.append(time.perf_counter() - start)
     assert "gridcut.papers.push_relabel" not in sys.modules
     assert min(seconds) < 50e-6
+
+
+@pytest.mark.parametrize("name", ["hybrid", "cudacuts", "tiles"])
+def test_methods_of_a_gpu_name_their_device(name):
+    """device="auto" would fail as well on a machine without a GPU."""
+    with pytest.raises(RuntimeError, match=f"method '{name}' does not run on device='cpu'; use device='cuda'"):
+        methods.choose("cpu", name, a_problem(), {})

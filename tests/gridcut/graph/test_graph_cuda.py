@@ -108,7 +108,7 @@ def test_a_gpu_is_used_for_large_graphs_of_integers(graphs, monkeypatch):
 @pytest.mark.sim
 @pytest.mark.parametrize("name", ["ibfs", "push_relabel"])
 def test_methods_of_the_cpu_are_not_replaced(name, graphs):
-    with pytest.raises(RuntimeError, match=f"method '{name}' does not run on device='cuda'; use device='auto'"):
+    with pytest.raises(RuntimeError, match=f"method '{name}' does not run on device='cuda'; use device='cpu'"):
         gridcut.graph_max_flow(*graphs.random_problem(1), method=name, device="cuda")
 
 

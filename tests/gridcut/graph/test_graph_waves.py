@@ -121,7 +121,7 @@ def test_nothing_to_do(n):
 def test_parameters_are_rejected(graphs):
     with pytest.raises(TypeError, match="steps"):
         gridcut.graph_max_flow(*graphs.random_problem(1), method="waves", device="cuda", steps=8)
-    with pytest.raises(RuntimeError, match="method 'waves' does not run on device='cpu'; use device='auto'"):
+    with pytest.raises(RuntimeError, match="method 'waves' does not run on device='cpu'; use device='cuda'"):
         gridcut.graph_max_flow(*graphs.random_problem(1), method="waves", device="cpu")
 
 
