@@ -67,9 +67,9 @@ def max_flow(
     **parameters
         Parameters of the named method, e.g. ``order="highest"`` of "push_relabel": see docs/algorithms/max-flow.md.
         Those of "out_of_core" are ``memory``, the memory budget of a solve in bytes or as a string such as "4 GB", by
-        default half of the free memory; ``folder``, the folder of the state, from which a killed run resumes, by
-        default a temporary one; and ``labels``, a bool array to which the labels are written line by line, by default a
-        file in the folder.
+        default half of the free memory and 400 MiB for interpreter and libraries, which are part of every limit;
+        ``folder``, the folder of the state, from which a killed run resumes, by default a temporary one; and
+        ``labels``, a bool array to which the labels are written line by line, by default a file in the folder.
 
     Returns
     -------

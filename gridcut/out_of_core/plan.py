@@ -12,20 +12,31 @@ import math
 import os
 import re
 from numbers import Real
+from pathlib import Path
 
 DISTANCE_BYTES = 4
 FOREST_BYTES = 10
 LIST_BYTES = 36
-BASE_BYTES = 400 * 2**20  # interpreter, libraries, kernels
+BASE_BYTES = 400 * 2**20  # interpreter, libraries, kernels: reserved in every limit
 DEFAULT_MEMORY = 4 * 2**30  # bytes, if the system does not report its memory
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+# Files of a control group, by version of the interface: its limit, its usage, and the entry of memory.stat for the part
+# of the usage that the system can reclaim at once.
+CGROUP_FILES = {
+    2: ("memory.max", "memory.current", "inactive_file"),
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def memory_bytes(memory) -> int:
-    """Bytes from a number or a string such as "4 GB"; None: half of the free memory of this machine."""
+    """Bytes from a number or a string such as "4 GB".
+
+    None: half of the free memory, in addition to BASE_BYTES, most of which this process uses already.
+    """
     if memory is None:
-        return max(available_memory() // 2, BASE_BYTES)
+        return BASE_BYTES + available_memory() // 2
     if isinstance(memory, str):
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)\s*", memory, re.IGNORECASE)
         if parts is None:
@@ -39,16 +50,45 @@ def memory_bytes(memory) -> int:
 
 
 def available_memory() -> int:
-    """Free memory of this machine in bytes; if not reported, its total memory, or else DEFAULT_MEMORY."""
+    """Free memory in bytes, of this machine and of its container; if not reported, all memory, or DEFAULT_MEMORY."""
+    free = container_memory()
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:  # MemAvailable includes reclaimable caches
-            return int(re.search(r"MemAvailable:\s+(\d+) kB", file.read())[1]) * 1024
+        report = (PROC / "meminfo").read_text("ascii")  # MemAvailable includes reclaimable caches
+        free.append(int(re.search(r"MemAvailable:\s+(\d+) kB", report)[1]) * 1024)
     except (OSError, TypeError):
         pass
+    if free:
+        return min(free)
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return DEFAULT_MEMORY
+
+
+def container_memory() -> list[int]:
+    """Free bytes under each memory limit of the control groups of this process, versions 2 and 1."""
+    free: list[int] = []
+    try:
+        entries = (PROC / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return free
+    for entry in entries:
+        number, controllers, path = entry.split(":", 2)
+        if number != "0" and "memory" not in controllers.split(","):
+            continue
+        version, root = (2, CGROUPS) if number == "0" else (1, CGROUPS / "memory")
+        most, used, cache = CGROUP_FILES[version]
+        group = root / path.strip("/")  # in a container it may be missing, and its parents
+        for folder in (group, *group.parents):
+            if not folder.is_relative_to(root):
+                break
+            try:
+                stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                left = int((folder / most).read_text()) - int((folder / used).read_text())
+            except (OSError, ValueError):  # "max": no limit
+                continue
+            free.append(max(0, left + int(stat.get(cache, 0))))
+    return free
 
 
 def cell_bytes(arcs: int, itemsize: int, pixel_bytes: int) -> int:
@@ -68,10 +108,11 @@ def strips(lines: int, halo_width: int, line_bytes: int, memory: int) -> list[in
         return [0, lines]
     height = min((room - 2 * halo_width) // 2, lines // 2)
     if height < min_height:
-        needed = BASE_BYTES + min(2 * min_height + 2 * halo_width, lines) * line_bytes
+        least = min(2 * min_height + 2 * halo_width, lines)
         raise ValueError(
-            f"memory={memory} bytes is too little: {2 * min_height + 2 * halo_width} lines along the first axis need "
-            f"{needed} bytes; pass at least that, or transpose the arrays so that the longest axis comes first"
+            f"memory={memory} bytes is too little: {BASE_BYTES} bytes are reserved for the interpreter and libraries, "
+            f"and {least} lines along the first axis need {least * line_bytes} bytes; pass "
+            f"memory={BASE_BYTES + least * line_bytes} or more"
         )
     count = min(-(-lines // height), lines // min_height)
     return [i * lines // count for i in range(count + 1)]

@@ -72,7 +72,7 @@ class StoredCut(Cut):
 def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
     """`max_flow` with method="out_of_core".
 
-    memory   memory limit of the solve, in bytes or as a string such as "4 GB"; None: half of the free memory
+    memory   memory limit of the solve, in bytes or as a string such as "4 GB"; None: see plan.memory_bytes
     folder   path of the state, from which a killed run resumes; None: a temporary folder
     labels   bool output array of the grid's shape, written by lines, such as a zarr array; None: a file in the folder
     """
@@ -154,5 +154,10 @@ def open_store(capacities: Capacities, memory: int, folder, fresh: bool = False)
     else:
         dtype, unit = np.dtype(integer_type(largest)), 1
     each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
-    bounds = plan.strips(capacities.shape[0], halo_width, each * layout.stride[0], memory)
+    try:
+        bounds = plan.strips(capacities.shape[0], halo_width, each * layout.stride[0], memory)
+    except ValueError as error:
+        if memory <= plan.BASE_BYTES or capacities.given[0] == max(capacities.given):
+            raise
+        raise ValueError(f"{error}, or transpose the arrays so that the longest axis comes first") from None
     return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit, capacities.bound)
