@@ -45,7 +45,8 @@ def solve_points(
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU for many points if one is available; "cityblock" runs on the CPU only.
     callback : callable, optional
-        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
+        Called periodically with a dict of counters; on the CPU, after every round of at most 16 bids per point, and
+        after the searches.  An exception raised by the callback stops the solve.
 
     Returns
     -------

@@ -62,7 +62,8 @@ def solve(
         "auto" for the fastest method, or a key of `assign.methods.METHODS`.  docs/algorithms/assign.md says which one
         it is.
     callback : callable, optional
-        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
+        Called periodically with a dict of counters; for sparse costs, after every round of at most 16 bids per row,
+        and after the searches.  An exception raised by the callback stops the solve.
     **parameters
         Parameters of a named method, for example ``alpha=5`` for "cost_scaling".
 

@@ -59,9 +59,14 @@ def lost_digits(start, u, v, col_of) -> bool:
     """
     if start is None or v.dtype.kind != "f":
         return False
+    return bool(np.abs(start[1]).max(initial=0.0) > MAX_EXACT_RATIO * (len(u) + len(v)) * largest_paid(u, v, col_of))
+
+
+def largest_paid(u, v, col_of) -> float:
+    """The largest absolute cost of a pair or limit of an unmatched row, from the prices, which sum to it."""
     row = np.flatnonzero(col_of >= 0)
-    paid = max(np.abs(u[row] + v[col_of[row]]).max(initial=0.0), np.abs(u[col_of < 0]).max(initial=0.0))
-    return bool(np.abs(start[1]).max(initial=0.0) > MAX_EXACT_RATIO * (len(u) + len(v)) * paid)
+    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
+    return paid if len(row) == len(u) else max(paid, np.abs(u[col_of < 0]).max())
 
 
 def _as_integers(prices: np.ndarray) -> np.ndarray:

@@ -16,6 +16,10 @@ when few are left are dropped, which truncates the longest price wars, and costs
             Prices only decrease, so the second best is at least the value read: the bid may be too small, but
             never too large.
 
+Termination: eps is at least 1, so every bid that succeeds lowers a price; one that fails was overtaken by one that
+succeeded.  A price below MIN_PRICE or the timeout, which every block tests after eight bids, ends the auction.  Eps is
+divided by alpha > 1 until it is `last_eps`, and at most MAX_PHASES times.
+
 [1] Bertsekas, Castanon. "Parallel synchronous and asynchronous implementations of the auction algorithm."
     Parallel Computing 17, 1991.
 """
@@ -191,7 +195,8 @@ def auction_kernel_for(form, threads: int):
         spread = np.float64(relaxed_load(counts, SPREAD)) / max(np.float64(relaxed_load(counts, LISTED)), 1.0)
         least_eps = np.int64(last_eps)
         if last_eps < 0:
-            least_eps = max(np.int64(1), np.int64(spread * np.float64(-last_eps) * 1e-6))
+            least_eps = np.int64(spread * np.float64(-last_eps) * 1e-6)
+        least_eps = max(np.int64(1), least_eps)
         eps = max(np.int64(spread * first_eps), least_eps)
         phases = np.int64(0)
         bids = np.int64(0)
@@ -272,7 +277,7 @@ def auction_kernel_for(form, threads: int):
                 counts[at + 1] += now - before
                 before = now
             phases += 1
-            if eps <= least_eps or relaxed_load(counts, TIMED_OUT) != 0:
+            if eps <= least_eps or phases >= MAX_PHASES or relaxed_load(counts, TIMED_OUT) != 0:
                 break
             eps = max(np.int64(np.float64(eps) / alpha), least_eps)
         if tid == 0:

@@ -57,6 +57,7 @@ from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, scale_for
 from assign.dense.reduce_cuda import NO_BITS, STRIP, kernels_of
 from assign.dense.reduce_cuda import THREADS as REDUCE_THREADS
 from gridcut.device import kernel
+from gridcut.device.arguments import check_real
 from gridcut.device.arrays import DeviceArray, GpuTimer, allocate, download, to_host, upload, wrap_device_array
 from gridcut.device.cuda import WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks
@@ -126,6 +127,8 @@ def _solve(form, data, n, m, limit, start, callback, options):
     if n >= MAX_ROWS - 1:
         raise ValueError(f"cost must have at most {MAX_ROWS - 2} rows on a GPU, got {n}; use device='cpu'")
     first_eps, last_eps, alpha, stop_share, timeout, threads = options
+    if not 1 < check_real("alpha", alpha) < np.inf:
+        raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
     problem = Problem(form, data, n, m)
     stats = {}
     clock = GpuTimer()

@@ -21,6 +21,8 @@ Volgenant. "Linear and semi-assignment problems: a core oriented approach." Comp
 O(n m d) in the worst case to check all pairs; memory O((n + m) (d + neighbours)).
 """
 
+from functools import partial
+
 import numpy as np
 from numba import prange
 from scipy.spatial import cKDTree
@@ -136,6 +138,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     metric      "euclidean", "sqeuclidean" or "cityblock"
     limit       distance at which row i may stay unmatched, or None
     start       (u, v) to start from
+    callback    called as by `sparse.solve`, and after each sparse problem, with sums over all of them
     neighbours  nearest neighbours per point in the first sparse problem
     """
     if metric not in METRICS:
@@ -166,10 +169,11 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         pair_distances(x, across, rows, columns, which, cost)
         indptr = np.searchsorted(key, np.arange(n + 1) * np.int64(m))
         old = (u, prices) if warm else None
-        col_of, u, prices, counts = solve(indptr, columns, cost, m, limit=limit, start=old, matched=col_of)
+        report = None if callback is None else partial(_report, callback, stats)
+        options = {"limit": limit, "start": old, "matched": col_of, "callback": report}
+        col_of, u, prices, counts = solve(indptr, columns, cost, m, **options)
         warm = True
-        for name, count in counts.items():
-            stats[name] = stats.get(name, 0) + count
+        stats = _sums(stats, counts)
         stats["rounds"] += 1
         stats["pairs"] = len(key)
         if callback is not None:
@@ -190,6 +194,15 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     col_of_row[order_x[matched]] = order_y[col_of[matched]]
     u_of[order_x], v_of[order_y] = u, prices
     return col_of_row, u_of, v_of, stats
+
+
+def _sums(stats, counts) -> dict:
+    return {**stats, **{name: stats.get(name, 0) + count for name, count in counts.items()}}
+
+
+def _report(callback, stats, counts) -> None:
+    """Call the caller's callback with the counters of all sparse problems so far."""
+    callback(_sums(stats, counts))
 
 
 def _largest_paid(x, across, which, col_of, limit) -> float:

@@ -19,6 +19,15 @@ a pair and K c >= u + v elsewhere, then c = ceil(u / K) + floor(v / K) on the pa
 
 Feasibility is checked if a phase takes many bids; `augment` finds deficient rows at the latest.
 
+Termination: the result is exact whatever prices the auction ends with, so it may end at any time.  A phase makes at
+most MAX_ROUNDS rounds of BIDS_PER_CHECK n bids, and there are at most MAX_PHASES phases, whatever the numbers are.  If
+rows are still unmatched after these rounds, the auction ends.  Few rounds are needed, because no bid is in vain: it
+lowers a price by at least eps, and by more than rounding takes back (sparse_auction.py).  In the first phase, eps grows
+fourfold per round, up to more than the range of costs.  A search scans each column at most once, since no distance
+falls below that of the column scanned last.  A lower ceiling is at most half of the one before.
+
+Start prices far above the costs paid may have rounded these away.  Then the problem is solved again without them.
+
 [1] Bertsekas, Castañon. "A forward/reverse auction algorithm for asymmetric assignment problems." Computational
 Optimization and Applications 1, 1992.
 [2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical Programming 71,
@@ -34,6 +43,7 @@ import numpy as np
 from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError, check_feasible, deficiency
+from assign.core.start import largest_paid
 from assign.sparse.sparse_auction import bid, mean_gap, release
 from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, match_without_search, row_prices
 from gridcut.device.arguments import check_real
@@ -41,7 +51,13 @@ from gridcut.device.arguments import check_real
 FIRST_EPS = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
 # Bids per row in one phase after which feasibility is checked and the first eps grows.
 BIDS_PER_CHECK = 16
+# Rounds of BIDS_PER_CHECK bids per row in one phase.  Longer phases are price wars along paths of rows; the searches
+# resolve these 2 to 20 times faster (bands of 3 and 10 columns, 20 000 rows).
+MAX_ROUNDS = 64
+MAX_PHASES = 1000
+FLOAT_UNIT = 2.0**-50  # smallest fall of a float price, see sparse_auction.py
 MATCHED_PER_ROW = 2  # budget of match_without_search, per row
+MAX_EPS_RATIO = 64  # largest eps for floats, as a multiple of the range of costs; prices lose digits with larger ones
 MAX_PRICE_RATIO = 16  # largest price to start from, as a multiple of the range of costs
 SCANS_BEFORE_AUCTION = 16  # scans per row after which the auction runs, if columns may stay unmatched
 WARM_SCANS_BEFORE_AUCTION = 32  # the same if most rows are already matched
@@ -49,12 +65,15 @@ UNLIMITED = np.iinfo(np.int64).max
 # For integers: a price below MIN_PRICE ends the auction, and no eps exceeds MAX_EPS.  A bid lowers a price by at most
 # twice eps plus the range of costs, which is below 2^61, so no price leaves int64.  The searches start with prices so
 # close to each other that no path reaches 2^62.
-MIN_PRICE = -(2**60)
+MIN_PRICE = np.int64(-(2**60))
 MAX_EPS = 2.0**57
+MIN_FLOAT_PRICE = np.finfo(np.float64).min  # minus infinity and NaN end the auction as well
 
 
 def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
     """Solve a problem in CSR form, see assign/sparse/__init__.py.
+
+    callback is called with the counters after every round of bids, and after the searches.
 
     alpha    divisor of eps from phase to phase
     fine     the last eps is the mean gap between a row's two cheapest columns divided by this
@@ -69,30 +88,38 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
         empty = np.flatnonzero(np.diff(indptr) == 0)
         if len(empty):
             raise InfeasibleError(empty[:1], ())
-    options = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
-    found = _solve(indptr, indices, cost, m, limit, start, **options)
+    options = {"callback": callback, "alpha": alpha, "fine": fine}
+    found = _solve(indptr, indices, cost, m, limit, start, matched=matched, **options)
+    if not len(indices):
+        return found
+    unit = _lost_unit(start, *found)
+    if unit is not None and start is not None:
+        found = _solve(indptr, indices, cost, m, limit, None, **options)
+        unit = _lost_unit(None, *found)
     ceiling = np.inf
-    while len(indices) and (unit := _lost_unit(m, *found)) is not None:
+    while unit is not None:
         lower = lower_ceiling(indptr, indices, cost, m, limit, found[0], unit)
         if lower is None or not lower < ceiling / 2:
             break
         ceiling = lower
-        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(options | {"matched": None}))
+        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **options)
+        unit = _lost_unit(None, *found)
     return found
 
 
-def _lost_unit(m: int, col_of, u, v, stats) -> float | None:
-    """The rounding unit of float prices if it is too coarse for the costs paid, else None."""
+def _lost_unit(start, col_of, u, v, stats) -> float | None:
+    """The rounding unit of float prices if it is too coarse for the costs paid, else None.
+
+    Start prices count too, because what was rounded away on the way from them is not visible in the final prices.
+    """
     if u.dtype.kind != "f":
         return None
-    row = np.flatnonzero(col_of >= 0)
-    prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
-    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
+    prices = max(np.abs(p).max(initial=0.0) for p in ((u, v) if start is None else (u, v, start[1])))
     unit = 2 * float(np.finfo(np.float64).eps) * prices
-    return unit if ROUNDING_UNITS * unit > tolerance((len(u), m), paid) else None
+    return unit if ROUNDING_UNITS * unit > tolerance((len(u), len(v)), largest_paid(u, v, col_of)) else None
 
 
-def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
+def _solve(indptr, indices, cost, m, limit, start, *, callback, alpha, fine, matched=None):
     """As `solve`; float prices may have lost digits to a large cost that is in no optimal assignment."""
     n = len(indptr) - 1
     network = _Network(indptr, indices, cost, m, limit)
@@ -100,7 +127,7 @@ def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fin
     v = network.numbers(start[1]) if warm else np.zeros(m, network.real)
     if network.asymmetric:
         np.minimum(v, 0, out=v)
-    stats = {"bids": 0, "phases": 0, "searches": 0, "scans": 0}
+    stats = {"bids": 0, "bid_rounds": 0, "phases": 0, "searches": 0, "scans": 0}
     arc_of, row_of = np.full(n, -1, np.int64), np.full(m, -1, np.int32)
     waiting = np.empty(n, np.int32)
     if n and len(indices):
@@ -138,7 +165,8 @@ class _Network:
         self.limit = np.asarray(limit, self.real) if self.limited else np.empty(0, self.real)
         self.asymmetric = self.limited or self.n < m
         self.shift = 0
-        self.spread = self.real(self.cost.max() - self.cost.min()) if len(cost) else self.real(0)
+        # As Python numbers, which overflow to infinity without a warning.
+        self.spread = self.real(self.cost.max().item() - self.cost.min().item() if len(cost) else 0)
         self.infinity = np.int64(2**62) if self.is_integer else np.float64(np.inf)
 
     def shift_to(self, eps, v) -> None:
@@ -176,7 +204,7 @@ class _Network:
 
 
 def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
-    """Run phases of bids on v and row_of; returns False if a price fell below MIN_PRICE."""
+    """Run phases of bids on v and row_of; returns False if a price left the range of the number type."""
     at = network.start, network.columns
     gap = mean_gap(*at, network.cost, v)
     if gap == 0:
@@ -190,34 +218,41 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
         v <<= network.shift
     scale = 2.0**network.shift
     last = gap * scale / fine
-    eps = last * alpha ** np.ceil(np.log(FIRST_EPS * fine) / np.log(alpha)) if cold else last
-    n, min_price, largest_eps = network.n, network.real(MIN_PRICE if network.is_integer else -np.inf), np.inf
+    eps = last * float(alpha ** np.ceil(np.log(FIRST_EPS * fine) / np.log(alpha))) if cold else last
+    unit, min_price, largest_eps = FLOAT_UNIT, MIN_FLOAT_PRICE, MAX_EPS_RATIO * max(float(network.spread), gap)
     if network.is_integer:
-        eps, last, largest_eps = min(eps, MAX_EPS), min(last, MAX_EPS), MAX_EPS
+        unit, min_price, largest_eps = None, MIN_PRICE, MAX_EPS
+    n, eps, last = network.n, min(eps, largest_eps), min(last, largest_eps)
     col_of = np.empty(n, np.int32)
     unchecked = not network.limited
-    while True:
+    for _ in range(MAX_PHASES):
         step = network.real(max(eps, 1) if network.is_integer else eps)
         spread = network.real(network.spread + step)
         top = release(*at, network.cost, network.limit, step, v, col_of, row_of, waiting)
-        while top:
+        for _ in range(MAX_ROUNDS):
+            if not top:
+                break
             prices = v, row_of, waiting, top
-            top, bids = bid(*at, network.cost, network.limit, step, spread, BIDS_PER_CHECK * n, min_price, *prices)
+            top, bids = bid(
+                *at, network.cost, network.limit, step, unit, spread, BIDS_PER_CHECK * n, min_price, *prices
+            )
             if bids < 0:
                 return False
             stats["bids"] += bids
+            stats["bid_rounds"] += 1
             if top and unchecked:
                 check_feasible(network.start, network.indices, n, network.m)
                 unchecked = False
             if top and stats["phases"] == 0:
                 eps = min(4 * eps, largest_eps)
                 step = network.real(eps)
+            if callback is not None:
+                callback(dict(stats))
         stats["phases"] += 1
-        if callback is not None:
-            callback(dict(stats))
-        if eps <= last:
-            return True
+        if top or eps <= last:
+            break
         eps = max(eps / alpha, last)
+    return True
 
 
 def _finish(network, v, arc_of, row_of, waiting, budget, stats):

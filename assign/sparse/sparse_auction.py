@@ -16,6 +16,12 @@ Arrays (n rows, m columns; CSR: row i is allowed columns[start[i] : start[i + 1]
 
 The search for the two cheapest columns is branch-free, because the cheapest arc cannot be predicted.
 
+A bid must lower its price.  Floats round a small eps away, and then two rows that tie displace each other without end.
+Therefore a float price falls by at least `unit` times |w| + |v[j]|, where w = cost[i, j] - v[j] is the minimum and
+unit = 2^-50.  As |cost| <= |w| + |v[j]|, up to rounding, that is at least about four units in the last place of cost,
+price and difference.  Rounding changes the new price and the new w by at most an eighth of the fall each.  So the fall
+is representable, and w rises: no bid is repeated.  For integers, eps >= 1, and unit is None.
+
 [1] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 14, 1988.
 [2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical Programming 71,
@@ -30,10 +36,10 @@ from gridcut.device import kernel
 
 
 @kernel
-def bid(start, columns, cost, limit, eps, spread, budget, min_price, v, row_of, waiting, top):
+def bid(start, columns, cost, limit, eps, unit, spread, budget, min_price, v, row_of, waiting, top):
     """Bid with the rows waiting[:top], at most `budget` times; returns the number of rows still waiting, and of bids.
 
-    -1 bids: a price fell below `min_price`, and the prices must be discarded.
+    -1 bids: a price fell below `min_price` or is not a number, and the prices must be discarded.
     """
     bids = 0
     while top > 0 and bids < budget:
@@ -61,8 +67,12 @@ def bid(start, columns, cost, limit, eps, spread, budget, min_price, v, row_of, 
                 if limit[i] <= low:
                     break
                 second = min(second, limit[i])
-            v[best] -= second - low + eps
-            if v[best] < min_price:
+            fall = second - low + eps
+            if unit is not None:
+                smallest = unit * (abs(low) + abs(v[best]))
+                fall = smallest if smallest > fall else fall
+            v[best] -= fall
+            if not v[best] >= min_price:
                 return top, -1
             displaced = row_of[best]
             row_of[best] = i

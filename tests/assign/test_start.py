@@ -157,3 +157,40 @@ def test_starts_as_large_as_costs_written_for_never(tools, method, form):
         expected = tools.best_partial(np.where(never, np.inf, cost), 0.4) if limit else best
         assert tools.total_of(found, limit.get("max_cost", 0)) == pytest.approx(expected, rel=1e-13)
     assert compared > 8
+
+
+FAR = [("sqeuclidean", 1e8), ("sqeuclidean", 1e10), ("euclidean", 1e16), ("cityblock", 1e16)]
+
+
+@pytest.mark.parametrize(("metric", "far"), FAR)
+@pytest.mark.parametrize("shape", [(6, 9), (9, 6), (6, 7), (6, 6)])
+def test_points_from_prices_of_a_far_point(metric, far, shape):
+    """Prices of the size of a distance that is not paid rounded the others away, where a point stays unmatched."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x, y = (rng.random((size, 2)) for size in shape)
+        (y if shape[0] <= shape[1] else x)[0] = far
+        scale = far * far if metric == "sqeuclidean" else far
+        start = tuple(rng.normal(size=size) * scale for size in shape)
+        found = assign.solve_points(x, y, metric, start=start, device="cpu")
+        found.check()
+        assert found.cost == pytest.approx(assign.solve_points(x, y, metric, device="cpu").cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(6, 7), (6, 9), (9, 6), (6, 6)])
+def test_sparse_costs_from_prices_of_a_large_one(tools, shape):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        cost = rng.random(shape)
+        cost[0, -1] = 1e16
+        start = tuple(rng.normal(size=size) * 1e16 for size in shape)
+        found = solve(tools, tools.sparse_of(cost, np.ones(shape, bool)), start)
+        assert found.cost == pytest.approx(tools.best_cost(cost), rel=1e-12)
+
+
+def test_start_prices_that_hide_the_cheapest_pair(tools):
+    found = assign.solve_points([[0.6]], [[0.3], [0.0], [1e8]], "sqeuclidean", start=([0.0], [-1e16, 0.0, 1e16]))
+    found.check()
+    assert (found.col.tolist(), found.cost) == ([0], pytest.approx(0.09))
+    cost = tools.sparse_of(np.array([[0.3, 0.1, 1e16]]), np.ones((1, 3), bool))
+    assert solve(tools, cost, ([0.0], [0.0, -1e16, 1e16])).cost == 0.1
