@@ -1,6 +1,7 @@
 """Methods of `assign.solve`: the table of their solvers, and the rule that selects device and method.
 
-To add a method: write its solver, a function here that calls it, an entry in METHODS, and a row in README.md.
+To add a method: write its solver, a function here that calls it, an entry in METHODS, and a row in
+docs/algorithms/index.md.
 Solvers are imported when they are called, so that importing this file is cheap.
 """
 
@@ -176,6 +177,12 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
             accepted = ", ".join(found.parameters)
             raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepted}")
     return Choice(ran_on, method, entry, found)
+
+
+def is_dense_only(method) -> bool:
+    """Whether this is the name of a method that does not support sparse costs."""
+    entry = METHODS.get(method) if isinstance(method, str) else None
+    return entry is not None and entry.sparse_cpu is None and entry.sparse_cuda is None
 
 
 def _default(device: DeviceName, problem: Problem) -> tuple[str, str]:

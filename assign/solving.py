@@ -12,7 +12,7 @@ from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
-from assign.methods import choose
+from assign.methods import choose, is_dense_only
 from assign.packing import pack
 from assign.small import solve_small_matrix
 from gridcut.device import DeviceName
@@ -121,7 +121,8 @@ def solve(
         if found is not None:
             return found
     check_callback(callback)
-    problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
+    options = {"mask": mask, "maximize": maximize, "max_cost": max_cost}
+    problem = check_problem(cost, **options, keep_dense=is_dense_only(method))
     given = Given(cost, mask, max_cost, bool(maximize))
     chosen = choose(device, method, problem, parameters)
     solver = chosen.implementation

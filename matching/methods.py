@@ -1,9 +1,9 @@
 """The maximum matching methods and the initial matchings by name, and the choices of "auto".
 
 To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which turns a valid
-matching into a maximum one in place.  Then add a function and an entry of METHODS here, a row in the README, and a
-check in parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead,
-which keeps the given pairs and adds to them.
+matching into a maximum one in place.  Then add a function and an entry of METHODS here, a row in
+docs/algorithms/index.md, and a check in parameters.py for each parameter with a new name.  An initial matching exports
+initialise(...) instead, which keeps the given pairs and adds to them.
 
 Functions below whose names end in _cpu accept a graph and a matching on the host, those in _cuda a `DeviceGraph` and a
 matching on the GPU.  `for_host` makes the latter accept a graph on the host.

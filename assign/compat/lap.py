@@ -349,8 +349,10 @@ def _sparse(n: Any, cc: Any, ii: Any, kk: Any) -> tuple[int, np.ndarray, np.ndar
         raise ValueError("Row pointers and column indices must be integers.")
     if starts[0] != 0 or starts[-1] != len(costs) or (starts[1:] < starts[:-1]).any():
         raise ValueError("ii must start at 0, end at len(cc), and be nondecreasing.")
+    if not len(columns):
+        raise ValueError("Cost matrix must have at least one entry.")
     columns = columns.astype(np.int64)
-    if len(columns) and not 0 <= columns.min() <= columns.max() < n:
+    if not 0 <= columns.min() <= columns.max() < n:
         raise ValueError("Column indices must be in the range [0, n).")
     same_row = np.ones(max(len(columns) - 1, 0), bool)
     inner = starts[(starts > 0) & (starts < len(columns))].astype(np.int64)

@@ -12,7 +12,7 @@ from assign.core.problem import INT64_MAX
 from assign.small import pairs_and_prices
 from assign.solving import solve
 from gridcut.device.arguments import refuse_masked
-from gridcut.device.sparse import check_matrix
+from gridcut.device.sparse import as_scipy, check_matrix
 
 __all__ = ["linear_sum_assignment", "min_weight_full_bipartite_matching"]
 
@@ -71,7 +71,7 @@ def linear_sum_assignment(
         raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
     if cost.dtype.kind == "f" and not _is_valid(cost, maximize):
         raise ValueError("matrix contains invalid numeric entries")
-    if cost.dtype.kind in "iu" and cost.size and not _fits(cost, cost.shape):
+    if cost.dtype.kind in "iu" and not _fits(cost, cost.shape):
         cost = cost.astype(np.float64)  # as SciPy does for all integers; the largest ones often stand for "forbidden"
     try:
         found = solve(cost, maximize=bool(maximize))
@@ -124,6 +124,7 @@ def min_weight_full_bipartite_matching(
     >>> min_weight_full_bipartite_matching(weights)[1]
     array([0, 2, 1])
     """
+    biadjacency = as_scipy(biadjacency)
     if not scipy.sparse.issparse(biadjacency):
         raise TypeError("graph must be sparse")
     if biadjacency.format not in ("csr", "csc", "coo"):
@@ -150,7 +151,7 @@ def _edges_of(matrix: Any, maximize: bool) -> Any:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     weights = matrix.data
-    if weights.dtype.kind in "iu" and weights.size and not _fits(weights, matrix.shape):
+    if weights.dtype.kind in "iu" and not _fits(weights, matrix.shape):
         weights = weights.astype(np.float64)
         matrix = type(matrix)((weights, matrix.indices, matrix.indptr), shape=matrix.shape)
     if weights.dtype.kind == "f":
@@ -178,5 +179,5 @@ def _is_valid(cost: np.ndarray, maximize: bool) -> bool:
 
 def _fits(cost: np.ndarray, shape: tuple[int, ...]) -> bool:
     """Whether prices of these integers fit int64, in a matrix of this shape."""
-    largest = max(abs(int(cost.min())), abs(int(cost.max())))
+    largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
     return cost.dtype != np.uint64 and (sum(shape) + 1) * largest * 4 <= INT64_MAX

@@ -82,8 +82,11 @@ class Problem(NamedTuple):
         return self.given.shape
 
 
-def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
-    """Check the arguments of `assign.solve`; raises TypeError or ValueError."""
+def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Problem:
+    """Check the arguments of `assign.solve`; raises TypeError or ValueError.
+
+    keep_dense   a matrix stays dense however few pairs its mask allows, for methods that do not support sparse costs
+    """
     if not isinstance(maximize, bool | np.bool_):
         raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
     if on_device(cost):
@@ -99,7 +102,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     integral = False
     costs = given
     if mask is not None:
-        costs, integral = _masked(given, mask, maximize, limit)
+        costs, integral = _masked(given, mask, maximize, limit, keep_dense)
     cost = costs.cost
     if limit is not None and limit.dtype.kind == "f":
         integral = False
@@ -138,7 +141,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     )  # fmt: skip
 
 
-def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, bool]:
+def _masked(dense: Dense, mask, maximize: bool, limit, keep_dense: bool) -> tuple[Dense | Sparse, bool]:
     """Costs with forbidden pairs as +inf, or as Sparse if few pairs are left or floats would be inexact.
 
     Also returns whether the prices of the result are integers.
@@ -156,12 +159,15 @@ def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, 
     if limit is not None and limit.dtype.kind == "i":
         largest = max(largest, largest_limit(limit))
     exact = not is_integer or (sum(cost.shape) + 1) * largest * 4 < MAX_EXACT_FLOAT
-    if not exact or np.count_nonzero(mask) < MAX_SPARSE_SHARE * mask.size:
+    forbidden = -np.inf if maximize else np.inf
+    if not exact or (not keep_dense and np.count_nonzero(mask) < MAX_SPARSE_SHARE * mask.size):
+        if not is_integer:
+            mask = mask & (cost != forbidden)
         rows, cols = np.nonzero(mask)
         indptr = np.zeros(cost.shape[0] + 1, np.int64)
         np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
         return Sparse(indptr, cols.astype(np.int32), cost[rows, cols], cost.shape), False
-    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), is_integer
+    return Dense(np.where(mask, cost, forbidden)), is_integer
 
 
 def _shifted(costs: Dense | Sparse, limit: np.ndarray):

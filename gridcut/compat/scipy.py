@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device.arguments import MAX_COUNT, check_count
+from gridcut.device.sparse import as_scipy
 from gridcut.device.views import unmarked
 from gridcut.graph.graph_completion import complete_flow
 from gridcut.graph.graph_flow import graph_max_flow
@@ -67,6 +68,7 @@ def maximum_flow(
     >>> maximum_flow(csr_array([[0, 5, 0], [0, 0, 3], [0, 0, 0]]), 0, 2).flow_value
     3
     """
+    csgraph = as_scipy(csgraph, "csr")
     if not (scipy.sparse.issparse(csgraph) and csgraph.format == "csr"):
         raise TypeError("graph must be in CSR format")
     if csgraph.dtype.kind not in "iu":

@@ -2,10 +2,21 @@
 
 SciPy's constructors accept pointers and indices that are out of range, and SciPy's conversions and the kernels of this
 project would follow them.  `check_matrix` accepts any SciPy matrix, `check_compressed` the arrays of one.  Both only
-read; they take one pass over the pointers and one over the indices.
+read; they take one pass over the pointers and one over the indices.  `as_scipy` converts arrays of another package.
 """
 
 import numpy as np
+
+
+def as_scipy(matrix, form: str | None = None):
+    """A SciPy matrix, in a given format, of an array of the package "sparse"; other objects are returned unchanged.
+
+    SciPy's own functions convert these arrays, too.
+    """
+    if type(matrix).__module__.partition(".")[0] != "sparse" or not hasattr(matrix, "to_scipy_sparse"):
+        return matrix
+    matrix = matrix.to_scipy_sparse()
+    return matrix if form is None else matrix.asformat(form)
 
 
 def check_compressed(

@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse
 
+from gridcut.device.sparse import as_scipy
 from matching import methods
 from matching.core.graph_input import bipartite_graph
 from matching.core.sparse import not_a_graph
@@ -50,6 +51,7 @@ def maximum_bipartite_matching(
     >>> maximum_bipartite_matching(scipy.sparse.csr_array([[1, 1], [1, 0]]), perm_type="column").tolist()
     [1, 0]
     """
+    graph = as_scipy(graph)
     if not scipy.sparse.issparse(graph):
         raise not_a_graph(graph, "a SciPy sparse matrix or array")
     if perm_type not in ("row", "column"):

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, overload
 import scipy.sparse
 
 from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
+from gridcut.device.sparse import as_scipy
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph, graph_of_rows
 from matching.core.networkx_graphs import bipartite_lists
@@ -80,6 +81,9 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
         checked = graph_of_rows(*lists)
         checked.names = rows, cols
         return checked
+    matrix = as_scipy(graph)
+    if matrix is not graph:
+        return _of_matrix(matrix)
     raise not_a_graph(
         graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape), a BipartiteGraph or a networkx graph"
     )

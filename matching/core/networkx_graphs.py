@@ -59,7 +59,7 @@ def general_lists(graph: NetworkxGraph, weight=None) -> tuple[tuple, np.ndarray 
             raise ValueError(f"no edge of graph has the attribute weight={weight!r}")
         return lists_of_graph, None
     weights = np.array([1 if value is None else value for value in values])
-    if weights.ndim != 1 or weights.dtype.kind not in "iuf":
+    if weights.ndim != 1 or weights.dtype.kind not in "biuf":
         raise TypeError(f"the edge attribute {name!r} of graph must hold real numbers, got {weights.dtype}")
     return lists_of_graph, weights
 

@@ -3,6 +3,7 @@
 The code below this layer does not validate again.
 """
 
+import secrets
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from matching.core.sparse import (
     pointers_ascend,
     stored_lists,
 )
-from matching.general.order import GOLDEN, MIX_1, ONE, S27, S30
+from matching.general.order import MIX_1, ONE, S27, S30
 from matching.general.parts import parts_of, run_on_parts
 
 INT64_MAX = 2**63 - 1
@@ -32,8 +33,10 @@ MAX_FLOAT = float(np.finfo(np.float64).max)
 # Results of `survey`; the largest takes precedence.
 CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
 SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
-SHIFT = np.uint64(32)
 NO_BITS = np.empty(0, np.uint64)
+# Factors of the lower and of the upper end of an edge in checksums: odd, and unknown before the process starts, so that
+# nobody can choose the weights of a graph such that errors cancel out.
+FACTORS = secrets.randbits(63) | 1, secrets.randbits(63) | 1
 BATCH = np.uint64(1024)  # entries per batch
 UNROLL = np.uint64(8)  # entries of a row written at once, whatever its length
 PARALLEL_MIN_ENTRIES = 100_000  # below that many entries, starting threads costs more than it saves
@@ -102,18 +105,19 @@ def list_rows(ptr, v, first, last, row):
 
 
 @inner_kernel
-def scan_entries(adj, bits, weighted, row, first, count, following):
+def scan_entries(adj, bits, of_lower, of_upper, row, first, count, following):
     """The results of `survey` for `count` entries, with the order of these and of `following` entries after them."""
-    max_neighbour = np.uint64(0)
+    weighted = bits.size > 0
+    max_neighbour = np.uint32(0)
     has_loops = False
     total = np.uint64(0)
     max_bits = np.uint64(0)
     for i in range(count):
-        v = np.uint64(row[i])
-        w = np.uint64(np.uint32(adj[first + i]))
+        v = np.uint32(row[i])
+        w = np.uint32(adj[first + i])
         max_neighbour = max(max_neighbour, w)
         has_loops |= w == v
-        key = (min(v, w) << SHIFT | max(v, w)) * GOLDEN
+        key = np.uint64(min(v, w)) * of_lower + np.uint64(max(v, w)) * of_upper
         if weighted:
             key += bits[first + i]
             max_bits = max(max_bits, bits[first + i])
@@ -127,16 +131,17 @@ def scan_entries(adj, bits, weighted, row, first, count, following):
 
 
 @kernel
-def survey(ptr, adj, bits, weighted, first, last):
+def survey(ptr, adj, bits, of_lower, of_upper, first, last):
     """Survey rows `first` to `last` - 1: (what they contain, their checksum, maximum of the bits of the weights).
 
     What they contain: whether indices are in range, ascend without duplicates, and include loops. The checksums of all
     rows sum to 0 if both ends of every edge agree: each is a sum of random bits of (lower end, upper end, weight) over
-    the upper ends, minus that over the lower ends. Other graphs have a sum of 0 almost never. All arrays are read
-    sequentially, many entries at a time, in a fraction of the time of `compare_ends`.
+    the upper ends, minus that over the lower ends. Other graphs have a sum of 0 almost never, whatever their weights,
+    because the factors `of_lower` and `of_upper` are random (FACTORS). All arrays are read sequentially, many entries
+    at a time, in a fraction of the time of `compare_ends`.
     """
     row = np.empty(BATCH + ONE + UNROLL, np.int32)
-    max_neighbour = np.uint64(0)
+    max_neighbour = np.uint32(0)
     has_loops, is_unsorted = False, False
     total = np.uint64(0)
     max_bits = np.uint64(0)
@@ -148,7 +153,7 @@ def survey(ptr, adj, bits, weighted, first, last):
         following = np.uint64(k + count < end)
         list_rows(ptr, v, k, k + count + following, row)
         batch_neighbour, batch_loops, batch_unsorted, batch_total, batch_bits = scan_entries(
-            adj, bits, weighted, row, k, count, following
+            adj, bits, np.uint64(of_lower), np.uint64(of_upper), row, k, count, following
         )
         max_neighbour, max_bits = max(max_neighbour, batch_neighbour), max(max_bits, batch_bits)
         has_loops |= batch_loops
@@ -230,7 +235,7 @@ def _survey(ptr, adj, values, threads):
     """What the graph contains, its checksum (0 if both ends of every edge agree), and the maximum of weight bits."""
     bits = NO_BITS if values is None else values.view(np.uint64)
     parts = parts_of(len(ptr) - 1, threads if len(adj) >= PARALLEL_MIN_ENTRIES else 1)
-    found, totals, max_bits = zip(*run_on_parts(survey, (ptr, adj, bits, values is not None), parts), strict=True)
+    found, totals, max_bits = zip(*run_on_parts(survey, (ptr, adj, bits, *FACTORS), parts), strict=True)
     return max(found), sum(int(total) for total in totals) % 2**64, int(max(max_bits))
 
 

@@ -172,7 +172,11 @@ def take_kernel(active, candidate, partner, taken, first, last):
 
 @kernel
 def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken):
-    """Walk from every active vertex; writes partner, returns the entries scanned and the number of heaps built."""
+    """Walk from every active vertex; writes partner, returns the entries scanned and the number of heaps built.
+
+    -1 entries: a path ends before an edge that is the heaviest at both ends, or is longer than all vertices, which is
+    impossible if both ends of every edge agree.
+    """
     edges = 0
     heaps = 0
     for start in active:
@@ -194,6 +198,8 @@ def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path,
                 candidate[v] = w
                 searches[v] = min(searches[v] + 1, HEAP_AFTER + 1)
             if w == NONE:  # only the first vertex of a path: each other one can be matched to its predecessor
+                if top > 0:
+                    return -1, heaps
                 top -= 1
             elif top > 0 and w == path[top - 1]:
                 partner[v] = w
@@ -203,8 +209,15 @@ def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path,
                 top -= 2
             else:
                 top += 1
+                if top == path.size:
+                    return -1, heaps
                 path[top] = w
     return edges, heaps
+
+
+def asymmetric() -> ValueError:
+    """The error for a graph that was changed after it was checked."""
+    return ValueError("graph must be symmetric, but an edge is stored at one end only, or with different weights")
 
 
 def solve(graph, partner, *, threads=None):
@@ -234,4 +247,6 @@ def solve(graph, partner, *, threads=None):
 
     heap, size, path = np.empty(len(adj), np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     edges, heaps = walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken)
+    if edges < 0:
+        raise asymmetric()
     return {**stats, "edges": stats["edges"] + edges, "heaps": heaps}

@@ -21,7 +21,8 @@ Races: none. The thread or the warp of v writes the entries of v. search_all rea
 rest of dominant_kernel reads candidate and writes partner, and barriers of the whole grid separate the two.
 
 Termination: the heaviest edge between unmatched vertices is the candidate of both ends after the search, so every round
-matches an edge until the remaining vertices have no candidate, and the list is empty.
+matches an edge until the remaining vertices have no candidate, and the list is empty.  If the list does not become
+shorter in a round, the graph is not symmetric: the kernel ends with ROUNDS = -1, and `solve` raises ValueError.
 
 [1] Manne, Bisseling. "A parallel approximation algorithm for the weighted maximum matching problem." PPAM 2007.
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
@@ -58,6 +59,7 @@ from matching.general.common_cuda import (
     on_gpu,
     reserve,
 )
+from matching.general.locally_dominant import asymmetric
 
 NONE = -1
 
@@ -153,13 +155,16 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
                 position = int32(position + 1)
             i = int32(i + threads)
         grid_sync()
+        before = n_active
         n_active = relaxed_load(state, int32(LENGTHS + grid_slot))
+        if n_active == before:
+            break
         source, target = target, source
         grid_slot = following
         rounds += 1
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
-        counts[ROUNDS] = rounds
+        counts[ROUNDS] = rounds if n_active == 0 else int64(-1)
 
 
 def solve(graph, partner):
@@ -172,6 +177,8 @@ def solve(graph, partner):
         arguments = (ptr, adj, weight, on_device, candidate, lists, state, counts)
         run_kernel(dominant_kernel, arguments, THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
+        if counts[ROUNDS] < 0:
+            raise asymmetric()
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
     return on_gpu(graph, partner, True, run)

@@ -293,3 +293,51 @@ def test_integers_of_any_type_and_size_are_parameters():
 def test_a_callback_that_cannot_be_called_is_refused_by_all():
     with pytest.raises(TypeError, match="callback must be callable or None, got int"):
         assign.solve_points(np.zeros((3, 2)), np.zeros((3, 2)), callback=3)
+
+
+@pytest.mark.parametrize("method", ["auto", "jonker_volgenant", "cost_scaling"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_mask_and_infinities_forbid_pairs_whatever_their_share(method, maximize):
+    """Below a share of the pairs, the costs are solved as sparse ones, which hold no infinities."""
+    sign = -1 if maximize else 1
+    for allowed_more in (False, True):
+        cost, mask = np.arange(32.0).reshape(4, 8), np.zeros((4, 8), bool)
+        cost[0, 5] = sign * np.inf
+        cost[3, 7] = np.nan
+        mask[range(4), range(4)] = mask[0, 5] = True
+        mask[1:, 4] = mask[:2, 6] = allowed_more
+        plain = np.where(mask, cost, sign * np.inf)
+        for options in ({}, {"max_cost": 40.0}):
+            found = assign.solve(cost, mask=mask, maximize=maximize, method=method, **options)
+            found.check()
+            assert found.cost == assign.solve(plain, maximize=maximize, **options).cost
+        for wrong, message in ((np.nan, "NaN"), (-sign * np.inf, "must not hold")):
+            cost[1, 1] = wrong
+            with pytest.raises(ValueError, match=message):
+                assign.solve(cost, mask=mask, maximize=maximize, method=method)
+
+
+def test_methods_without_sparse_costs_accept_a_mask_of_few_pairs():
+    cost, mask = np.arange(64).reshape(8, 8), np.eye(8, dtype=bool)
+    found = assign.solve(cost, mask=mask, method="jonker_volgenant")
+    found.check()
+    assert found.cost == np.trace(cost)
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64, np.uint8, bool, np.float16])
+def test_functions_of_scipy_without_entries(dtype):
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        assert [len(part) for part in assign.linear_sum_assignment(np.zeros(shape, dtype))] == [0, 0]
+        if dtype != np.float16:
+            empty = scipy.sparse.csr_array(shape, dtype=dtype)
+            assert [len(part) for part in assign.min_weight_full_bipartite_matching(empty)] == [0, 0]
+    if dtype != np.float16:
+        with pytest.raises(ValueError, match="no full matching exists"):
+            assign.min_weight_full_bipartite_matching(scipy.sparse.csr_array((2, 2), dtype=dtype))
+
+
+def test_lapmod_without_entries():
+    from assign.compat.lap import lapmod
+
+    with pytest.raises(ValueError, match="at least one entry"):
+        lapmod(3, [], [0, 0, 0, 0], [])

@@ -261,3 +261,17 @@ def test_callback(module):
 
     with pytest.raises(KeyboardInterrupt):
         solve_dense(module, np.arange(9).reshape(3, 3), callback=stop)
+
+
+@pytest.mark.parametrize("method", ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"])
+@pytest.mark.parametrize("limit", [2**31 - 1, 2**31, 2**32, 2**32 + 7, 2**33 - 5, -(2**31) - 1, -(2**32)])
+def test_limits_beyond_the_dtype_of_the_costs(method, limit):
+    """They wrapped around in int32, and a limit of 2^32 became 0."""
+    for dtype in (np.int32, np.int16, np.uint8, np.int64):
+        cost = np.array([[5, 9], [3, 7]], dtype)
+        for maximize in (False, True):
+            found = assign.solve(cost, max_cost=limit, maximize=maximize, method=method, device="cpu")
+            found.check()
+            assert found.cost == assign.solve(cost, max_cost=limit, maximize=maximize, device="cpu").cost
+            each = assign.solve(cost, max_cost=[limit, 4], method=method, device="cpu")
+            each.check()

@@ -9,7 +9,7 @@ import scipy.sparse
 import matching
 from matching.core import limits_cuda as limits
 from matching.general import parallel, sorted
-from matching.general.general_graph import check_graph
+from matching.general.general_graph import GeneralGraph, check_graph
 from matching.general.greedy_certificate import certify, weight_of
 from tests.matching.gpu_arrays import WHERE, gpu
 
@@ -119,6 +119,15 @@ def test_weights_increasing_along_a_path(where):
     found, stats = matched(graph, module("locally_dominant").solve)
     assert (found == np.arange(n).reshape(-1, 2)[:, ::-1].ravel()).all()
     assert stats["rounds"] >= n // 2
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_locally_dominant_ends_for_any_lists(where):
+    """Rounds that match no edge would follow each other for ever."""
+    for ptr, adj, weight in (([0, 2, 2, 2, 2], [2, 3], [5, 4]), ([0, 1, 2, 3, 3], [1, 2, 0], [1, 2, 3])):
+        lists = np.array(ptr, np.int64), np.array(adj, np.int32), np.array(weight, np.int64)
+        with pytest.raises(ValueError, match="graph must be symmetric"):
+            module("locally_dominant").solve(GeneralGraph(*lists), np.full(4, -1, np.int32))
 
 
 @pytest.mark.parametrize("where", WHERE)

@@ -1,10 +1,13 @@
 """Input validation of matching.greedy."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse
 
-from matching.general import general_graph
+import matching
+from matching.general import general_graph, locally_dominant
 from matching.general.general_graph import check_graph, compare_ends
 from matching.general.greedy_matching import greedy
 from matching.general.greedy_methods import GREEDY_METHODS
@@ -113,14 +116,17 @@ def test_survey_detects_errors_at_every_position():
     ptr, adj, data = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
     bits = data.view(np.uint64)
     row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    found = general_graph.survey(ptr, adj, bits, True, 0, len(ptr) - 1)
+    found = general_graph.survey(ptr, adj, bits, *general_graph.FACTORS, 0, len(ptr) - 1)
     assert found == (general_graph.CLEAN, 0, bits.max())
     expected = greedy(graph).partner
     for k in (1, 1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096, len(adj) - 1):
         if row[k - 1] == row[k]:
             other = np.arange(len(adj))
             other[[k - 1, k]] = k, k - 1
-            assert general_graph.survey(ptr, adj[other], bits, True, 0, len(ptr) - 1)[0] == general_graph.UNSORTED
+            assert (
+                general_graph.survey(ptr, adj[other], bits, *general_graph.FACTORS, 0, len(ptr) - 1)[0]
+                == general_graph.UNSORTED
+            )
             turned = scipy.sparse.csr_array((data[other], adj[other], ptr), shape=graph.shape)
             np.testing.assert_array_equal(greedy(turned).partner, expected)
         for entry, kind in (
@@ -130,10 +136,10 @@ def test_survey_detects_errors_at_every_position():
         ):
             changed = adj.copy()
             changed[k] = entry
-            assert general_graph.survey(ptr, changed, bits, True, 0, len(ptr) - 1)[0] >= kind
+            assert general_graph.survey(ptr, changed, bits, *general_graph.FACTORS, 0, len(ptr) - 1)[0] >= kind
         changed = bits.copy()
         changed[k] += 1
-        assert general_graph.survey(ptr, adj, changed, True, 0, len(ptr) - 1)[1] != 0
+        assert general_graph.survey(ptr, adj, changed, *general_graph.FACTORS, 0, len(ptr) - 1)[1] != 0
 
 
 def test_negative_zeros_are_zeros():
@@ -166,3 +172,55 @@ def test_validation_does_not_depend_on_threads(monkeypatch):
             graph.indices[0] = len(graph.indptr)
             with pytest.raises(ValueError, match="neighbour outside"):
                 check_graph(graph, threads=3)
+
+
+def test_weights_chosen_to_cancel_in_the_checksum():
+    """The checksum multiplied edges by a known constant, so one weight could make the bits of an edge 0."""
+    golden, n = 0x9E3779B97F4A7C15, 8
+    for v, w in ((0, 3), (1, 2), (5, 6)):
+        for factor in (golden, 1, 0xBF58476D1CE4E5B9):
+            weight = -((v << 32 | w) * factor) % 2**64
+            if weight >= 2**63:
+                continue
+            graph = scipy.sparse.csr_array((np.array([weight], np.int64), ([v], [w])), shape=(n, n))
+            for function in (greedy, matching.coarsen, matching.hierarchy):
+                with pytest.raises(ValueError, match="symmetric"):
+                    function(graph)
+    # Two edges, one at its lower and one at its upper end, whose bits would be equal.
+    for v, w, x, y in ((0, 3, 1, 2), (0, 1, 2, 5)):
+        high = ((v << 32 | w) - (x << 32 | y)) * golden % 2**63
+        entries = (np.array([1, (1 + high) % 2**63], np.int64), ([v, y], [w, x]))
+        with pytest.raises(ValueError, match=r"symmetric|integer weights must be at most"):
+            greedy(scipy.sparse.csr_array(entries, shape=(n, n)))
+
+
+ASYMMETRIC = [
+    ([0, 1, 1, 1, 1], [3], [5]),
+    ([0, 1, 2, 3, 3], [1, 2, 0], [1, 2, 3]),
+    ([0, 2, 4, 6, 6], [1, 2, 0, 2, 0, 1], [3, 1, 1, 3, 3, 1]),
+    ([0, 1, 2, 3, 4], [1, 2, 3, 0], [7, 7, 7, 7]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ASYMMETRIC)))
+def test_locally_dominant_matching_ends_for_any_graph(number):
+    """Arrays that a caller changed after they were checked: an error, or any matching, but no endless walk."""
+    ptr, adj, weight = (np.array(part) for part in ASYMMETRIC[number])
+    graph = general_graph.GeneralGraph(ptr.astype(np.int64), adj.astype(np.int32), weight.astype(np.int64))
+    assert not general_graph.is_sound(graph)
+    with pytest.raises(ValueError, match="graph must be symmetric"):
+        locally_dominant.solve(graph, np.full(4, -1, np.int32), threads=1)
+
+
+def test_locally_dominant_matching_of_random_lists_ends():
+    rng = np.random.default_rng(8)
+    for _ in range(300):
+        n = int(rng.integers(2, 40))
+        allowed = rng.random((n, n)) < rng.choice([0.1, 0.5])
+        np.fill_diagonal(allowed, False)
+        matrix = scipy.sparse.csr_array(np.where(allowed, rng.integers(1, 5, (n, n)), 0))
+        graph = general_graph.GeneralGraph(
+            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int64)
+        )
+        with contextlib.suppress(ValueError):
+            locally_dominant.solve(graph, np.full(n, -1, np.int32), threads=1)

@@ -161,3 +161,15 @@ def test_refused_weights():
     graph.edges[0, 1]["weight"] = -1
     with pytest.raises(ValueError, match="negative weight"):
         matching.greedy(graph)
+
+
+def test_bool_weights_are_those_of_a_bool_matrix():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=True)
+    graph.add_edge(1, 2, weight=False)
+    found = matching.greedy(graph)
+    assert (
+        found.cardinality == matching.greedy(nx.to_scipy_sparse_array(graph, weight=None, dtype=bool)).cardinality == 1
+    )
+    graph.add_edge(2, 3, weight=4)
+    assert matching.greedy(graph).weight == 5

@@ -81,6 +81,7 @@ def with_dummy_columns(indptr, indices, cost, columns: int, limit):
     shifted[1:] += np.cumsum(finite)
     numbers = columns + np.flatnonzero(finite).astype(np.int32)
     at = indptr[1:][finite]
+    cost = cost.astype(np.result_type(cost, limit), copy=False)  # `insert` would wrap limits around in a narrower dtype
     return shifted, np.insert(indices, at, numbers), np.insert(cost, at, limit[finite]), columns + len(limit)
 
 
