@@ -28,7 +28,8 @@ from apps.common.command import (
 )
 from apps.common.compiling import compiled_kernels
 from apps.common.errors import InputError, finish, print_lines
-from apps.common.outputs import Outputs, claim
+from apps.common.ledgers import claim
+from apps.common.outputs import Outputs
 from apps.many.inputs import Item
 
 FILES = (  # all files that the jobs write

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from apps.common.clock import charge
 from apps.common.images import InputError, write_bytes, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.many.inputs import Item
 from apps.many.program import Program, Work
 

@@ -1,5 +1,6 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import FORMATS, InputError, read_bytes, to_bytes, to_rgb
+from apps.common.ledgers import UPLOAD
 from apps.volumes.volume_files import is_volume, read_volume
 from apps.volumes.voxel_geometry import Volume
 
@@ -39,6 +41,11 @@ class Source:
     data: bytes | None = None
     start: Path | None = None
     slices: bool = False
+
+    @property
+    def origin(self) -> Path | str:
+        """The input, as the ledgers distinguish it from others of its name."""
+        return self.path if self.data is None else UPLOAD + hashlib.sha256(self.data).hexdigest()
 
     def load(self) -> "Image":
         """Read the image or volume; InputError if it cannot be used."""

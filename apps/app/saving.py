@@ -16,7 +16,7 @@ from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
 from apps.common.errors import InputError
-from apps.common.outputs import FOLDER, check_own_files, claim, key_of
+from apps.common.ledgers import FOLDER, check_own_files, claim, key_of
 from apps.common.writing import encoded_image, write_bytes
 from apps.volumes.volume_files import result_suffix, write_labels
 
@@ -64,7 +64,7 @@ class SessionFile:
         """
         from apps.session import Session
 
-        check_own_files(self._chosen, COMMAND, self._source.name, self._source.path, [self.path])
+        check_own_files(self._chosen, COMMAND, self._source.name, self._source.origin, [self.path])
         if not self._alone.acquire():
             raise InputError(
                 f"--out: {str(self.path)!r} is in use by another cutmatch app; end that one, or choose another folder"
@@ -108,7 +108,7 @@ class SessionFile:
         strokes = session.strokes
         if strokes == self._kept:
             return
-        claim(self._chosen, COMMAND, self._source.name, self._source.path, [self.path])
+        claim(self._chosen, COMMAND, self._source.name, self._source.origin, [self.path])
         session.save(self.path, self._source.path.name)
         self._kept = strokes
         self._journal.start(strokes)
@@ -161,12 +161,12 @@ def save_results(chosen: Namespace, source: Source, image: Image, session: "Sess
         raise InputError("there is nothing to save yet; mark the object and the background")
     if image.volume is not None:
         path = _volume_file(chosen, source)
-        claim(chosen, COMMAND, source.name, source.path, [path])
+        claim(chosen, COMMAND, source.name, source.origin, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
         return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
     contents = {kind: _content(kind, path, source, image, result) for kind, path in files.items()}
-    claim(chosen, COMMAND, source.name, source.path, files.values())
+    claim(chosen, COMMAND, source.name, source.origin, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
 
 

@@ -2,36 +2,34 @@
 
 All output names are known and checked before the work starts: against the inputs (by inode, so that links and other
 spellings of a path count), against each other, and against existing files, which `--overwrite` permits to replace.
-A ledger lists the files that a command created in a folder:
-
-    FOLDER/.cutmatch/COMMAND/NAME.made   {"source": name of the input, "files": names of the results}
-    FOLDER/.cutmatch/COMMAND.made        the same for files named by options: --table, --report, ...
-
-A report of --json is recognised by its content.  If --out is a folder of inputs, the ledgers distinguish results from
-inputs.
+The ledgers of `apps.common.ledgers` state which files a command created.  A report of --json is recognised by its
+content.  If --out is a folder of inputs, the ledgers distinguish results from inputs.
 """
 
-import errno
-import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from apps.common.errors import InputError, OutputError
-from apps.common.writing import is_special, reported, target_of, write_bytes
+from apps.common.ledgers import (
+    add_to_ledger,
+    check_own_files,
+    identity_of,
+    ledger_of,
+    locked,
+    read_ledger,
+    results_in,
+    stat_of,
+)
+from apps.common.writing import is_special, reported, target_of
 
-FOLDER = ".cutmatch"
 NAMED = ("json", "csv", "table", "video", "report", "save_session")  # options that name an output file
 CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
 REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has at least one of them
-FOLDER_SUFFIXES = (".zarr",)  # results that are folders
-MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
-MAX_KEY_BYTES = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
 
 class Outputs:
@@ -78,20 +76,22 @@ class Outputs:
         """Raise InputError unless this run may write the results of an item: its `files` and its `family`."""
         for path in item.files:
             self._reserve(path, "--out", item.shown)
-            if _stat_of(path, "--out") is None:
+            if stat_of(path, "--out") is None:
                 self._check_folder(path.parent, "--out")
             else:
                 self._check_not_input(path, "--out", ours=False)
-        check_own_files(self.chosen, self.command, item.name, item.source, item.files)
+        # With --resume, a finished item is skipped even if its input has moved; `claim` rejects the others.
+        source = None if getattr(self.chosen, "resume", False) else item.source
+        check_own_files(self.chosen, self.command, item.name, source, item.files)
         if item.family:
             self._families[item.family] = item.shown
 
     def check_job(self, item, job) -> None:
         """Raise InputError if a result of an item would overwrite a file that its job reads."""
         for path in item.files:
-            if (identity := _identity(path)) is not None:
+            if (identity := identity_of(path)) is not None:
                 for read in paths_in(job):
-                    if _identity(read) == identity:
+                    if identity_of(read) == identity:
                         raise _overwrites_input(path, "--out")
 
     @contextmanager
@@ -104,13 +104,15 @@ class Outputs:
                 if option != "--json" and path.is_file():
                     target = target_of(path)
                     if not isinstance(target, int):
-                        _add_to_ledger(_ledger(target.parent, self.command), "", [target.name])
+                        ledger = ledger_of(target.parent, self.command)
+                        with locked(ledger):
+                            add_to_ledger(ledger, [], [target.name])
 
     def _check_named(self, option: str, path: Path) -> None:
         self._reserve(path, option, option)
         if is_special(path):
             return
-        info = _stat_of(path, option)
+        info = stat_of(path, option)
         if info is None or not path.exists():  # no such file, or a dangling link
             self._check_folder(path.parent, option)
             return
@@ -121,7 +123,7 @@ class Outputs:
         if option == "--json":
             ours = _is_report(target)
         else:
-            ours = target.name in _read(_ledger(target.parent, self.command))[1]
+            ours = target.name in read_ledger(ledger_of(target.parent, self.command))[1]
         self._check_not_input(path, option, ours)
         if not ours and not getattr(self.chosen, "overwrite", False):
             raise InputError(
@@ -159,8 +161,8 @@ class Outputs:
 
     def _check_not_input(self, path: Path, option: str, ours: bool) -> None:
         """Raise InputError if `path` is an input: named by an option, or in a named folder and not `ours`."""
-        identity = _identity(path)
-        if (continued := getattr(self.chosen, CONTINUED.get(option, ""), None)) and identity == _identity(continued):
+        identity = identity_of(path)
+        if (continued := getattr(self.chosen, CONTINUED.get(option, ""), None)) and identity == identity_of(continued):
             return
         if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
             raise _overwrites_input(path, option)
@@ -179,9 +181,9 @@ class Outputs:
     def _add(self, path: Path) -> None:
         if os.path.isdir(path):
             for inside in files_in(path, self.out):
-                if (identity := _identity(inside)) is not None:
+                if (identity := identity_of(inside)) is not None:
                     self._inputs.setdefault(identity, (inside, True))
-        elif (identity := _identity(path)) is not None:
+        elif (identity := identity_of(path)) is not None:
             self._inputs[identity] = (path, False)
 
     def _check_families(self) -> None:
@@ -192,42 +194,6 @@ class Outputs:
             begins = re.match(r"(.*?)\d+\.png$", path.name)
             if begins and begins[1] in self._families and self._real(path.parent) == self._real(self.out):
                 raise _overwrites_input(path, "--out")
-
-
-def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
-    """Add the results of an item to the ledger, just before they are written to --out.
-
-    Raises InputError for an existing file that is not in the ledger, unless `chosen.overwrite`.
-    """
-    files = [path for path in files if path.parent == Path(chosen.out)]
-    check_own_files(chosen, command, name, source, files)
-    _add_to_ledger(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
-
-
-def check_own_files(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
-    """Raise InputError if a file exists that this command did not create from an input of this name."""
-    there = {path: info for path in files if (info := _stat_of(path, "--out")) is not None}
-    if not there or getattr(chosen, "overwrite", False):
-        return
-    made_from, ours = made(Path(chosen.out), command, name, {path.name for path in there})
-    for path, info in there.items():
-        if path.name not in ours or not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
-            why = f"was not created by an earlier run of cutmatch {command}"
-        elif made_from and made_from != _source(source):
-            why = f"was created from {made_from!r}"
-        else:
-            continue
-        raise InputError(
-            f"--out: {str(path)!r} already exists and {why}; choose another folder, or pass --overwrite to replace it"
-        )
-
-
-def made(folder: Path, command: str, name: str, wanted: set[str]) -> tuple[str, set[str]]:
-    """Name of the input of an item, and the subset of `wanted` that the command created for it in a folder."""
-    source, files = _read(_ledger(folder, command, name))
-    if not wanted <= files:
-        files |= _recorded(folder / FOLDER / command / f"{key_of(name)}.json")
-    return source, wanted & files
 
 
 def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> list[Path]:
@@ -245,33 +211,12 @@ def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> 
     return [path for path in entries if path.name not in ours]
 
 
-def results_in(folder: Path) -> set[str]:
-    """Names of all files in a folder that are listed in its ledgers and records."""
-    ours = set()
-    for ledger in (folder / FOLDER).glob("**/*.made"):
-        ours |= _read(ledger)[1]
-    for record in (folder / FOLDER).glob("*/*.json"):
-        ours |= _recorded(record)
-    return ours
-
-
 def same_folder(one: Path, other: Path) -> bool:
     """Whether two paths are the same existing folder."""
     try:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def key_of(name: str) -> str:
-    """Name of the ledger and the record of an item: the item's name, or its digest if that is too long."""
-    encoded = os.fsencode(name)
-    return name if len(encoded) <= MAX_KEY_BYTES else hashlib.sha256(encoded).hexdigest()
-
-
-def is_plain_name(name) -> bool:
-    """Whether `name` is a plain file name without a path."""
-    return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
 
 def paths_in(value) -> Iterator[Path]:
@@ -303,31 +248,6 @@ def _place(option: str) -> str:
     return "name" if option.removeprefix("--").replace("-", "_") in NAMED else "folder"
 
 
-def _stat_of(path: Path, option: str):
-    """Status of a file or of a link itself; None if it does not exist, InputError for a folder of another kind."""
-    try:
-        info = os.lstat(path)
-    except FileNotFoundError:
-        if max(len(os.fsencode(part)) for part in path.parts) > MAX_NAME_BYTES:
-            with reported(path, option):
-                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
-        return None
-    except OSError:
-        with reported(path, option):
-            raise
-    if stat.S_ISDIR(info.st_mode) and path.suffix not in FOLDER_SUFFIXES:
-        raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
-    return info
-
-
-def _identity(path: Path):
-    try:
-        info = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return info.st_dev, info.st_ino
-
-
 def _is_report(path: Path) -> bool:
     """Whether a file contains the JSON report of a command."""
     try:
@@ -336,40 +256,3 @@ def _is_report(path: Path) -> bool:
         return False
     rows = content if isinstance(content, list) else [content]
     return bool(rows) and all(isinstance(row, dict) and not REPORT_KEYS.isdisjoint(row) for row in rows)
-
-
-def _source(source) -> str:
-    return "" if source is None else Path(source).name
-
-
-def _ledger(folder: Path, command: str, name: str | None = None) -> Path:
-    base = folder / FOLDER
-    return base / f"{command}.made" if name is None else base / command / f"{key_of(name)}.made"
-
-
-def _read(ledger: Path) -> tuple[str, set[str]]:
-    try:
-        content = json.loads(ledger.read_bytes())
-        source, names = content["source"], content["files"]
-        if isinstance(source, str) and isinstance(names, list):
-            return source, set(filter(is_plain_name, names))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # missing, or not written by this program
-        pass
-    return "", set()
-
-
-def _recorded(record: Path) -> set[str]:
-    """Names of the results in a record of `apps.many.records`."""
-    try:
-        return set(filter(is_plain_name, json.loads(record.read_bytes())["outputs"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return set()
-
-
-def _add_to_ledger(ledger: Path, source: str, names: list[str]) -> None:
-    before, known = _read(ledger)
-    if before != source:
-        known = set()  # the files of another input do not belong to this one
-    if names and not known.issuperset(names):
-        content = {"source": source, "files": sorted(known | set(names))}
-        write_bytes(ledger, json.dumps(content).encode())

@@ -32,7 +32,7 @@ from apps.common.errors import print_error
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM

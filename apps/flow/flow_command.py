@@ -30,7 +30,7 @@ from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.flow import LINKERS
 from apps.flow.frame import SharedFrames, SharedPair
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
@@ -43,14 +43,13 @@ FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames as paths or arrays, their ground truth and matches, and the names of the results and the source.
+    """Two frames as paths or arrays, their ground truth and matches, and the name of the results.
 
     `shared` are the same two frames, with what other pairs of the sequence computed from them.
     """
 
     name: str
     shown: str
-    source: str
     first: object
     second: object
     truth: Path | None
@@ -146,18 +145,22 @@ def _of_sequence(sequence, path, chosen, shared):
     for number, frame in enumerate(sequence):
         if last is not None:
             shown = f"{path}: frame {number - 1} -> {number}"
-            yield _item(_name_in(sequence, number - 1), shown, last, frame, chosen, shared, path)
+            yield _item(_name_in(sequence, number - 1), shown, last, frame, chosen, shared)
         last = frame
 
 
-def _item(name: str, shown: str, first, second, chosen, shared: SharedFrames, source: Path | None = None) -> Item:
+def _item(name: str, shown: str, first, second, chosen, shared: SharedFrames) -> Item:
     def pair():
         matches = companion_of(chosen.matches, name, "--matches")
         truth, frames = companion_of(chosen.truth, name, "--truth"), shared.pair(first, second)
-        return Pair(name, shown, origin.name, first, second, truth, matches, frames)
+        return Pair(name, shown, first, second, truth, matches, frames)
 
-    origin = source or first
-    return Item(name, shown, pair, tuple(_files(name, chosen).values()), origin)
+    return Item(name, shown, pair, tuple(_files(name, chosen).values()), _source(first, second, chosen))
+
+
+def _source(first, second, chosen) -> Path | tuple[Path, Path]:
+    """The files that a pair results from: two frames, or the sequence that holds them."""
+    return (first, second) if isinstance(first, Path) else Path(chosen.frames[0])
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -211,7 +214,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
     valid = result.valid if planned["flow"].suffix == ".npz" else None
     data = encoded_flow(planned["flow"], result.flow, valid)
-    claim(chosen, "flow", pair.name, pair.source, planned.values())
+    claim(chosen, "flow", pair.name, _source(pair.first, pair.second, chosen), planned.values())
     files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
     write_bytes(files["flow"], data)
     for kind, pixels in figures.items():

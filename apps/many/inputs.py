@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.outputs import FOLDER_SUFFIXES, files_in, same_folder
+from apps.common.ledgers import FOLDER_SUFFIXES
+from apps.common.outputs import files_in, same_folder
 from apps.common.stems import stem_of
 
 
@@ -19,7 +20,7 @@ class Item(NamedTuple):
     """One input of a batch: the name of its results, its displayed name, and a function that finds its files.
 
     files    the results known before the work starts: paths in --out
-    source   the file that the results are named after
+    source   the file that the results are made from, or both files of a pair; None: not known
     family   prefix of the names of results whose number is not known yet: FAMILY1.png, FAMILY2.png ...
     """
 
@@ -27,7 +28,7 @@ class Item(NamedTuple):
     shown: str
     job: Callable[[], object]
     files: tuple[Path, ...] = ()
-    source: Path | None = None
+    source: Path | tuple[Path, Path] | None = None
     family: str = ""
 
 
@@ -120,7 +121,8 @@ def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tu
     for first, second in pairs:
         results = name(first, second)
         shown = str(first) if second is None else f"{first} | {second}"
-        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values()), first))
+        source = None if second is None else (first, second)
+        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values()), source))
     return items, folders[0]
 
 

@@ -25,9 +25,12 @@ from apps.common.errors import (
     print_lines,
     reason_of,
 )
+from apps.common.ledgers import one_item
 from apps.common.outputs import Outputs, check_regular_files
 from apps.many.inputs import Item
 from apps.many.progress import Progress
+
+MAX_WORKERS = 1024  # if the number of items is unknown
 
 
 class Work(NamedTuple):
@@ -132,7 +135,7 @@ def run_one(program: Program, work: Work, chosen: Namespace, options: dict, cloc
     task = Task(0, item.name, item.shown, program.name, work.process, job, chosen, program.inputs, item.source, options)
     limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
     try:
-        with elapsed_display(chosen.quiet), outputs.writing_named(), limit:
+        with elapsed_display(chosen.quiet), outputs.writing_named(), limit, one_item():
             charge(START)
             inputs = given(task)
             report = work.process(job, chosen)
@@ -192,7 +195,7 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     with ExitStack() as stack:
         total = len(work.items) if known else work.total
         progress = stack.enter_context(Progress(program.name, noun, total, chosen.quiet))
-        for outcome in stack.enter_context(closing(_engine(tasks(), chosen, work.threads_per_item))):
+        for outcome in stack.enter_context(closing(_engine(tasks(), total, chosen, work.threads_per_item))):
             if outcome.status == FAILED:
                 defects.append(outcome.defect)
                 tried = f" (tried {outcome.attempts} times)" if outcome.attempts > 1 else ""
@@ -243,7 +246,7 @@ def _write_page(program: Program, work: Work, chosen: Namespace, options: dict, 
         write_page(chosen.report, program.name, program.noun, content, options, summary, clock.total()["total"])
 
 
-def _engine(tasks, chosen, threads_per_item: int | None):
+def _engine(tasks, items: int | None, chosen, threads_per_item: int | None):
     """Outcomes of tasks, run in threads, processes or on a cluster as the options specify."""
     if chosen.scheduler is not None:
         from apps.many import cluster
@@ -252,7 +255,8 @@ def _engine(tasks, chosen, threads_per_item: int | None):
     if chosen.workers is not None:
         from apps.many import processes
 
-        return processes.run(tasks, processes.environments(chosen.workers, chosen.threads, chosen.device))
+        workers = min(chosen.workers, MAX_WORKERS if items is None else max(1, items))
+        return processes.run(tasks, processes.environments(workers, chosen.threads, chosen.device))
     from apps.many import threads
 
     total = check_threads(chosen.threads)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common import writing
-from apps.common.outputs import FOLDER, is_plain_name, key_of
+from apps.common.ledgers import FOLDER, is_plain_name, key_of
 from apps.common.writing import write_bytes
 from apps.volumes.ome_zarr import is_zarr
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from apps.common.clock import Clock, phases, timed
 from apps.common.command import finite
-from apps.common.outputs import claim
+from apps.common.ledgers import claim, path_below
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
@@ -157,12 +157,4 @@ def _with_relative_files(value, folder: Path):
 def _relative(files: Mapping, folder: Path) -> dict:
     """{kind: path relative to the folder}, without the record itself."""
     inside = {kind: Path(path) for kind, path in files.items() if kind != KIND}
-    return {kind: path.name if path.parent == folder else _below(path, folder) for kind, path in inside.items()}
-
-
-def _below(path: Path, folder: Path) -> str:
-    """Path relative to a folder, after links; absolute if they are on different drives."""
-    try:
-        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
-    except ValueError:
-        return str(path.resolve())
+    return {kind: path.name if path.parent == folder else path_below(path, folder) for kind, path in inside.items()}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from apps.common.clock import charge, whole_clock
 from apps.common.errors import InputError, is_defect, reason_of
+from apps.common.ledgers import one_item
 from apps.common.outputs import check_regular_files
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
@@ -23,7 +24,7 @@ class Task:
 
     `function` is defined in a module, so that other processes can import it.  `job` contains the item's paths, numbers
     and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.  For
-    the record, `source` is the input that the results are named after, and `options` are the options as parsed.
+    the ledger and the record, `source` is that of the item, and `options` are the options as parsed.
     """
 
     number: int
@@ -34,7 +35,7 @@ class Task:
     job: object
     chosen: Namespace
     inputs: tuple[str, ...]
-    source: Path | None = None
+    source: Path | tuple[Path, Path] | None = None
     options: dict | None = None
 
 
@@ -58,7 +59,7 @@ def attempt(task: Task) -> Outcome:
 
     try:
         check_regular_files(task.job)
-        with whole_clock() as clock:
+        with whole_clock() as clock, one_item():
             known = records.fingerprint(task)
             charge("digest")
             if task.chosen.resume:
@@ -68,7 +69,7 @@ def attempt(task: Task) -> Outcome:
             inputs = result_record.given(task)
             report = task.function(task.job, task.chosen)
             result_record.complete(task, report, inputs, clock)
-        records.write(task, known, report)
+            records.write(task, known, report)
     except InputError as error:  # another attempt would reject the same input
         return Outcome(task.number, task.shown, FAILED, reason=str(error))
     except Exception as error:  # no error may stop the other items

@@ -8,7 +8,7 @@ from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds, timed
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of

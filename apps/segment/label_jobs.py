@@ -8,7 +8,7 @@ from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.program import mean_scores

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Work
 

@@ -9,7 +9,7 @@ import numpy as np
 from apps.common.clock import charge, shown_seconds
 from apps.common.errors import InputError
 from apps.common.images import READABLE, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.segment import BAND, CONNECTIVITIES, SPACING

@@ -25,7 +25,7 @@ from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items, images_of
 from apps.many.program import Program, Work, mean_scores

@@ -26,7 +26,7 @@ from pathlib import Path
 from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
-from apps.common.outputs import claim
+from apps.common.ledgers import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Program, Work
 from apps.track import DETECTORS, LINKERS, THRESHOLD

@@ -102,7 +102,8 @@ def _run_all(jobs, workers: int, quiet: bool) -> list[Outcome]:
         samples, out = Path(folder) / "samples", Path(folder) / "out"
         samples.mkdir()
         write_samples(samples)
-        with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        workers = min(workers, len(jobs))
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
             # Neighbours in the list share kernels; far apart they are less often compiled twice.
             order = [job for start in range(workers) for job in jobs[start::workers]]
             started = [pool.submit(_run_one, job, samples, out) for job in order]

@@ -3,13 +3,19 @@
 import json
 import os
 import shutil
+import time
+from argparse import Namespace
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from apps import cli, matching
+from apps.common.errors import InputError
+from apps.common.ledgers import claim, one_item
 from apps.denoise import denoise_command as denoise
 from apps.flow import flow_command as flow
 from apps.flow.flow_files import write_flow
@@ -302,3 +308,122 @@ def test_pairs_check_both_folders(here, capsys):
         assert program.main(["one", "two", "--out", "two", "--overwrite"]) == 2
         assert "is an input of this run" in capsys.readouterr().err
     assert contents(here) == before
+
+
+# Commands for inputs of one name in the folders a and b, and one of their results.
+SAME_NAMES = {
+    "segment": ("segment {}/p.png --box 2,2,9,9", "p-mask.png"),
+    "segment labels": ("segment {}/p.png --labels strokes.png", "p-object2.png"),
+    "segment volume": ("segment {}/v.npy --labels seeds.npy", "v-labels.npy"),
+    "segment clip": ("segment {}/c --clip --scribbles 0.png", "c-mask0000.png"),
+    "denoise": ("denoise {}/p.png", "p-restored.png"),
+    "superpixels": ("superpixels {}/p.png --regions 9", "p-labels.png"),
+    "stereo": ("stereo {}/p.png b.png --max-disparity 2", "p-disparity.png"),
+    "stereo right": ("stereo b.png {}/p.png --max-disparity 2", "b-disparity.png"),
+    "flow": ("flow {}/f.png f.png", "f.flo"),
+    "flow second": ("flow f.png {}/f.png", "f.flo"),
+    "flow stack": ("flow {}/s.tif", "s-00000.flo"),
+    "track": ("track {}/d.csv --search-range 2 --quiet", "d-tracks.csv"),
+    "matching": ("matching {}/m.mtx", "m-pairs.csv"),
+}
+
+
+@pytest.fixture
+def folders(here):
+    """The folders a and b, with different inputs of the same names."""
+    rng = np.random.default_rng(1)
+    frame = rng.integers(0, 255, (20, 24), np.uint8).repeat(4, 0).repeat(4, 1)
+    Image.fromarray(frame).save("f.png")
+    shutil.copy("strokes.png", "0.png")
+    np.save("seeds.npy", np.array(Image.open("strokes.png"))[None].repeat(4, 0))
+    for shift, folder in enumerate("ab", 1):
+        os.makedirs(f"{folder}/c")
+        for name in ("p.png", "c/0.png", "c/1.png"):
+            pixels = np.full((12, 16, 3), 60, np.uint8)
+            pixels[3:9, 3:9] = 200
+            Image.fromarray(pixels + rng.integers(0, 9, pixels.shape, np.uint8)).save(f"{folder}/{name}")
+        frames = [np.roll(frame, n * shift, 1) for n in range(2)]
+        Image.fromarray(frames[1]).save(f"{folder}/f.png")
+        tifffile.imwrite(f"{folder}/s.tif", np.stack(frames), photometric="minisblack")
+        np.save(f"{folder}/v.npy", pixels[None, ..., 0].repeat(4, 0) + rng.integers(0, 9, (4, 12, 16), np.uint8))
+        shutil.copy("m.mtx", folder)
+        (here / folder / "d.csv").write_text(f"{(here / 'd.csv').read_text()}2,{shift},1\n")
+    return here
+
+
+@pytest.mark.parametrize(("case", "how"), [
+    *((case, []) for case in SAME_NAMES),
+    *(("denoise", [how]) for how in ("--no-record", "--resume", "--workers=1")),
+    *((case, ["--resume"]) for case in ("segment clip", "stereo right", "flow stack", "track")),
+])  # fmt: skip
+def test_inputs_of_one_name_in_two_folders(folders, capsys, case, how):
+    line, result = SAME_NAMES[case]
+
+    def run(folder, *more):
+        return cli.main([*line.format(folder).split(), *how, *more])
+
+    assert run("a") == 0
+    before = contents(folders / "out")
+    capsys.readouterr()
+    assert run("b") == (1 if how == ["--resume"] or case == "flow stack" else 2)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "already exists and was created from '" in error
+    assert f"'a/{line.split('{}/')[1].split()[0]}'" in error
+    assert contents(folders / "out") == before
+    assert run("a", "--quiet") == 0, "its own"
+    assert run("b", "--overwrite") == 0
+    assert run("b") == 0
+    assert run("a") != 0
+    assert (folders / "out" / result).exists()
+
+
+def test_an_input_that_was_edited_or_moved_with_its_results(folders, capsys, monkeypatch):
+    assert denoise.main(["a/p.png"]) == 0
+    shutil.copy("b/p.png", "a/p.png")
+    assert denoise.main(["a/p.png"]) == 0, "edited in place"
+    os.symlink("a", "link")
+    assert denoise.main(["link/p.png", "--out", str(folders / "out")]) == 0, "another spelling"
+    os.mkdir("moved")
+    for name in ("a", "b", "out"):
+        os.rename(name, f"moved/{name}")
+    monkeypatch.chdir("moved")
+    assert denoise.main(["a/p.png"]) == 0
+    assert denoise.main(["b/p.png"]) == 2
+    os.rename("a", "c")
+    capsys.readouterr()
+    assert denoise.main(["c/p.png"]) == 2
+    assert "was created from 'a/p.png'; choose another folder, or pass --overwrite" in capsys.readouterr().err
+    os.rename("c", "a")
+    assert denoise.main(["a/p.png", "--resume"]) == 0
+    os.rename("a", "c")
+    assert denoise.main(["c/p.png", "--resume"]) == 0
+    assert "1 skipped" in capsys.readouterr().out, "a finished item replaces nothing"
+
+
+def test_runs_of_one_item_at_the_same_time(tmp_path):
+    """Results of two runs are never mixed, and a run from another input is rejected."""
+    chosen = Namespace(out=str(tmp_path / "out"), overwrite=False)
+
+    def run(number):
+        source, text = tmp_path / "ab"[number % 2] / "p.png", str(number)
+        try:
+            with one_item():
+                for kinds in (("mask", "overlay"), ("record",)):
+                    files = [tmp_path / "out" / f"p-{kind}" for kind in kinds]
+                    claim(chosen, "segment", "p", source, files)
+                    for path in files:
+                        path.write_text(text)
+                        time.sleep(0.001)
+                return text, [path.read_text() for path in sorted((tmp_path / "out").glob("p-*"))]
+        except InputError as error:
+            return str(error), None
+
+    for _ in range(20):
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(run, range(8)))
+        done = [one for one in found if one[1] is not None]
+        assert len(done) == 4, found
+        assert all(texts == [text] * 3 for text, texts in done)
+        assert all("was created from" in text for text, texts in found if texts is None)
+        shutil.rmtree(tmp_path / "out")
