@@ -11,8 +11,10 @@ No object is ever unpickled.
 
 import io
 import logging
+import struct
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -106,6 +108,37 @@ def _collect(record) -> bool:
     if warnings is not None and "page offset" in (message := record.getMessage()):
         warnings.append(message)
     return warnings is None
+
+
+def open_tiff(source):
+    """tifffile's TiffFile of a path or of a file in memory; Unreadable if its pages have no end.
+
+    tifffile would follow a circular list of pages for ever.
+    """
+    import tifffile
+
+    with open(source, "rb") if isinstance(source, Path) else nullcontext(source) as file:
+        _check_pages(file)
+        file.seek(0)
+        return tifffile.TiffFile(source)
+
+
+def _check_pages(file) -> None:
+    """Follow the offsets of the pages; what else is damaged, tifffile reports."""
+    head, end = file.read(16), file.seek(0, io.SEEK_END)
+    order, big = "<>"[head[:2] == b"MM"], 43 in head[2:4]  # BigTIFF has 64-bit offsets
+    count, entry, link = (order + form for form in (("Q", "20s", "Q") if big else ("H", "12s", "I")))
+    with suppress(struct.error, OverflowError):
+        at, used, seen = struct.unpack_from(link, head, 8 if big else 4)[0], 0, set()
+        while 0 < at < end:
+            seen.add(at)
+            file.seek(at)
+            (entries,) = struct.unpack(count, file.read(struct.calcsize(count)))
+            file.seek(entries * struct.calcsize(entry), io.SEEK_CUR)
+            (at,) = struct.unpack(link, file.read(struct.calcsize(link)))
+            used += struct.calcsize(count) + entries * struct.calcsize(entry) + struct.calcsize(link)
+            if used > end or at in seen:
+                raise Unreadable("its pages overlap, or their list is circular")
 
 
 def check_claim(claimed: int, data: bytes) -> None:
@@ -216,7 +249,7 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
 def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
     import tifffile
 
-    with page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with page_warnings() as warnings, open_tiff(io.BytesIO(data)) as file:
         if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
             height, width = file.pages[0].shape[:2]
             bands = f" of {width}x{height} pixels, perhaps {width} bands of one image" if width <= MAX_BANDS else ""

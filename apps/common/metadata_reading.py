@@ -2,7 +2,7 @@
 
 import io
 
-from apps.common.decoding import EXIF_ORIENTATION, TIFF_MAGIC, Unreadable, decoding_errors, page_warnings
+from apps.common.decoding import EXIF_ORIENTATION, TIFF_MAGIC, Unreadable, decoding_errors, open_tiff, page_warnings
 from apps.common.image_metadata import NO_METADATA, Metadata
 
 TURNED = (5, 6, 7, 8)  # EXIF orientations that exchange the sides
@@ -40,9 +40,7 @@ def _with_pillow(data: bytes):
 
 def _of_tiff(data: bytes):
     """The same with tifffile, which decodes TIFF files and opens more of them than Pillow."""
-    import tifffile
-
-    with page_warnings(), tifffile.TiffFile(io.BytesIO(data)) as file:
+    with page_warnings(), open_tiff(io.BytesIO(data)) as file:
         tags = file.pages[0].tags
         values = {
             code: tags[code].value for code in (ICC_TAG, X_TAG, Y_TAG, UNIT_TAG, EXIF_ORIENTATION) if code in tags

@@ -15,7 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.containers import AVI, check_container
-from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
+from apps.common.decoding import (
+    Unreadable,
+    check_claim,
+    decoding_errors,
+    inverted,
+    load_array,
+    open_tiff,
+    page_warnings,
+)
 from apps.common.images import READABLE, InputError, by_number, open_file, read_bytes, read_image, to_rgb
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
@@ -131,11 +139,9 @@ def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
 
 
 def _tiff(path: Path, name: str) -> Sequence:
-    import tifffile
-
     data = read_bytes(path, name)
     try:
-        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
+        with decoding_errors(), page_warnings() as warnings, open_tiff(io.BytesIO(data)) as file:
             if not file.series:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]

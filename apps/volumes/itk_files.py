@@ -15,7 +15,7 @@ from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
 from apps.common.errors import InputError
 from apps.common.writing import written_by_name
 from apps.volumes.data_files import check_data_files
-from apps.volumes.itk_headers import check_metaimage, check_nifti, labels_below_header, nrrd_unit
+from apps.volumes.itk_headers import check_metaimage, check_nifti, check_nrrd, labels_below_header, nrrd_unit
 from apps.volumes.voxel_geometry import Geometry
 
 IO = {"NIfTI": "NiftiImageIO", "NRRD": "NrrdImageIO", "MetaImage": "MetaImageIO"}
@@ -54,6 +54,8 @@ def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry, object]:
         header = check_nifti(path)
     elif kind == "MetaImage":
         check_metaimage(path)
+    else:
+        check_nrrd(path)
     reader = itk.ImageFileReader()
     reader.SetImageIO(IO[kind])
     reader.SetFileName(str(path))

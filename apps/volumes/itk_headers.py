@@ -9,6 +9,7 @@ Bytes of a NIfTI-1 header, from its definition (nifti1.h):
 
 import gzip
 import math
+import os
 import re
 import struct
 import zlib
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
+from apps.common.decoding import DEFLATE_RATIO, Unreadable, Unsuitable, decoding_errors
 from apps.volumes.data_files import MAX_HEADER, data_files_of, is_divided
 from apps.volumes.voxel_geometry import unit_of
 
@@ -26,6 +27,8 @@ NOT_FINITE = "holds NaN or infinity; every voxel must be finite: replace them, a
 LABEL_TYPES = {1: 2, 2: 512}  # NIfTI datatypes of uint8 and uint16, by their bytes
 LABELS_AT = 352  # the header and four zeros: no extension
 CHUNK = 1 << 22
+MAX_TEXT = 900  # characters of an NRRD header's line, of a number in text, and of the path
+TEXT = (b"ascii", b"text", b"txt")  # NRRD encodings as text
 META_BYTES = {"CHAR": 1, "SHORT": 2, "INT": 4, "LONG": 4, "LONG_LONG": 8, "FLOAT": 4, "DOUBLE": 8}
 MAGICS = {  # what files of another kind start with
     b"\x89PNG": "PNG",
@@ -132,6 +135,45 @@ def check_metaimage(path: Path) -> None:
     compressed = entries.get("CompressedData", "False").lower() == "true"
     for source in sources:
         _check_size(_inflated(source, skipped) if compressed else source.stat().st_size - skipped, needed)
+
+
+def check_nrrd(path: Path) -> None:
+    """Raise Unreadable for an NRRD file that would crash the library, or declares more than its data can hold.
+
+    The library writes messages about what it cannot parse, and about the path, in buffers of about 1000 characters.
+    """
+    entries = {}
+    if len(os.fsencode(path)) > MAX_TEXT:
+        raise Unreadable(f"a path of more than {MAX_TEXT} characters")
+    with decoding_errors(), open(path, "rb") as file:
+        for line in iter(lambda: file.readline(MAX_HEADER), b""):
+            if not line.strip(b"\r\n"):
+                break
+            if len(line) > MAX_TEXT and not re.match(rb"#|content:|[^:]*:=", line, re.IGNORECASE):
+                raise Unreadable(f"a line of more than {MAX_TEXT} characters in its header")
+            name, _, value = line.partition(b":")
+            entries.setdefault(name.strip().lower(), value.strip())
+        at = file.tell()
+        count = math.prod(int(size) for size in entries.get(b"sizes", b"").split())
+    sources = {source: 0 for source in data_files_of(path)} or {path: at}
+    there = sum(source.stat().st_size - skipped for source, skipped in sources.items())
+    encoding = entries.get(b"encoding", b"").lower()
+    if count > there * (1 if encoding in (b"raw", b"hex", *TEXT) else DEFLATE_RATIO):
+        raise Unreadable(f"truncated: {there} bytes for {count} voxels")
+    if encoding in TEXT:
+        for source, skipped in sources.items():
+            _check_words(source, skipped)
+
+
+def _check_words(source: Path, skipped: int) -> None:
+    """Raise Unreadable for a number of too many characters in text."""
+    with decoding_errors(), open(source, "rb") as file:
+        file.seek(skipped)
+        rest = b""
+        for chunk in iter(lambda: file.read(CHUNK), b""):
+            if re.search(rb"\S{%d}" % MAX_TEXT, rest + chunk):
+                raise Unreadable(f"a number of more than {MAX_TEXT} characters")
+            rest = (rest + chunk)[-MAX_TEXT:]
 
 
 def nrrd_unit(path: Path) -> str:

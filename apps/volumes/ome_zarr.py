@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
+from apps.common.decoding import MAX_PACKED, Unreadable, Unsuitable, decoding_errors
 from apps.common.errors import InputError
 from apps.common.writing import written_folder
 from apps.volumes.voxel_geometry import Geometry, factor, unit_of
 
 MARKERS = ("zarr.json", ".zgroup", ".zattrs", ".zarray")
 SUFFIX = ".zarr"
+MAX_CHUNKS = 100_000  # each takes about 0.4 ms and 2 KB, also without a file
+MIN_CLAIM = 1 << 30  # bytes of an array that are never refused
 
 
 def is_zarr(path: Path) -> bool:
@@ -54,6 +56,7 @@ def read_zarr(path: Path, zarr) -> tuple[np.ndarray, Geometry, dict]:
             raise Unsuitable(f"has the axes {sizes}; a volume has the axes z, y, x in this order")
         transforms = [dataset.get("coordinateTransformations", []), image.get("coordinateTransformations", [])]
         scale, shift = _scale_and_shift([step for steps in transforms for step in steps], len(names))
+        _check_size(path / dataset["path"], array)
         _check_chunks(path / dataset["path"], array)
         values = np.asarray(array[...])
     space = [names.index(name) for name in ("z", "y", "x")]
@@ -113,6 +116,15 @@ def _scale_and_shift(steps, axes) -> tuple[list[float], list[float]]:
     if scale.shape != (axes,) or not (np.isfinite(scale).all() and (scale > 0).all()):
         raise Unreadable(f"a scale of {scale.tolist()}")
     return scale.tolist(), shift.tolist()
+
+
+def _check_size(folder, array) -> None:
+    """Raise Unreadable for an array that would take hours or memory without end; chunks of zeros need no file."""
+    if array.nchunks > MAX_CHUNKS:
+        raise Unreadable(f"{array.nchunks} chunks; at most {MAX_CHUNKS} are supported")
+    stored = sum(file.stat().st_size for file in folder.rglob("*") if os.path.isfile(file))
+    if array.nbytes > max(MIN_CLAIM, MAX_PACKED * stored):
+        raise Unreadable(f"its voxels would take {array.nbytes} bytes, more than its {stored} bytes can hold")
 
 
 def _check_chunks(folder, array) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, check_claim, decoding_errors, page_warnings
+from apps.common.decoding import Unreadable, Unsuitable, check_claim, decoding_errors, open_tiff, page_warnings
 from apps.volumes.voxel_geometry import Geometry, factor, unit_of
 
 SLICES = "ZQI"
@@ -22,10 +22,8 @@ MAX_BANDS, MIN_SIDE = 16, 32  # pages at most this narrow, in a stack with two s
 
 def is_stack(path: Path) -> bool:
     """Whether a TIFF has an axis besides those of one image; also if its pages are damaged, which reading reports."""
-    import tifffile
-
     try:
-        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
+        with decoding_errors(), page_warnings() as warnings, open_tiff(path) as file:
             if warnings or len(file.series) > 1:
                 return bool(warnings) or len(file.pages) > 1
             axes = dict(zip(file.series[0].axes, file.series[0].shape, strict=True))
@@ -36,9 +34,7 @@ def is_stack(path: Path) -> bool:
 
 def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
     """Values (D, H, W), geometry and header of a TIFF; raises Unreadable or Unsuitable."""
-    import tifffile
-
-    with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with decoding_errors(), page_warnings() as warnings, open_tiff(io.BytesIO(data)) as file:
         if not file.series:
             raise Unreadable("no page")
         if warnings:

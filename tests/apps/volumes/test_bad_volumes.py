@@ -1,7 +1,10 @@
 """Volumes that cannot be used: one line that names the argument and the remedy, and nothing written."""
 
 import gzip
+import json
+import struct
 import sys
+import time
 
 import nibabel
 import numpy as np
@@ -9,8 +12,9 @@ import pytest
 import SimpleITK
 import tifffile
 
-from apps.common.images import InputError
-from apps.volumes.volume_files import read_volume
+from apps.common.images import InputError, read_image
+from apps.common.sequences import open_sequence
+from apps.volumes.volume_files import is_volume, read_volume
 from tests.apps.volumes.conftest import (
     OME_AXES,
     SHAPE,
@@ -250,3 +254,98 @@ def test_pages_need_no_package_of_the_extra(ball, tmp_path, monkeypatch):
     for package in ("SimpleITK", "zarr"):
         monkeypatch.setitem(sys.modules, package, None)
     assert read_volume(write_imagej(tmp_path / "a.tif", ball.values.view(np.uint16))).values.shape == SHAPE
+
+
+def nrrd(path, *lines, encoding="raw", data=bytes(8)):
+    head = ["NRRD0004", "type: uint8", "dimension: 3", "sizes: 2 2 2", f"encoding: {encoding}", *lines, "", ""]
+    path.write_bytes("\n".join(head).encode() + data)
+    return path
+
+
+LONG = "x" * 1500
+
+
+@pytest.mark.parametrize("line", [
+    *(f"{name}: {LONG}" for name in ("note", "units", "kinds", "old min", "space", "endian", "data file")),
+    LONG, f"kinds: {'domain ' * 300}", f"labels: {LONG * 60}", f"content: {LONG * 60}",
+], ids=lambda line: line[:10])  # fmt: skip
+@pytest.mark.parametrize("end", ["", "\r"])
+def test_long_lines_in_the_header_of_nrrd(tmp_path, line, end):
+    """The library would overflow a buffer."""
+    rejected(nrrd(tmp_path / "a.nrrd", line + end), r"a line of more than 900 characters in its header|data file '?x")
+
+
+def test_long_texts_of_nrrd_that_are_sound(tmp_path):
+    path = nrrd(tmp_path / "a.nrrd", f"content: {LONG}", f"# {LONG}", f"key:={LONG}")
+    assert read_volume(path).values.shape == (2, 2, 2)
+    path = nrrd(tmp_path / "a.nrrd", encoding="hex", data=b"00" * 8)
+    assert read_volume(path).values.shape == (2, 2, 2)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "text", "txt", "ASCII"])
+def test_long_numbers_in_the_text_of_nrrd(tmp_path, encoding):
+    data = b"1" * 1100 + b" 1" * 7
+    rejected(nrrd(tmp_path / "a.nrrd", encoding=encoding, data=data), "a number of more than 900 characters")
+    (tmp_path / "a.txt").write_bytes(data)
+    path = nrrd(tmp_path / "a.nhdr", "data file: a.txt", encoding=encoding, data=b"")
+    rejected(path, "a number of more than 900 characters")
+
+
+def test_a_damaged_nrrd_of_a_long_path(tmp_path, monkeypatch):
+    folder = tmp_path
+    for _ in range(8):
+        folder = folder / ("p" * 200)
+        folder.mkdir()
+    rejected(nrrd(folder / "a.nrrd", "note: x"), "a path of more than 900 characters")
+    monkeypatch.chdir(folder)
+    rejected(type(folder)(nrrd(folder / "a.nrrd", "note: x").name), "pass a complete NRRD file")
+
+
+@pytest.mark.parametrize("encoding", ["raw", "gzip", "ascii", "hex"])
+def test_an_nrrd_that_declares_gigabytes(tmp_path, encoding):
+    path = nrrd(tmp_path / "a.nrrd", encoding=encoding)
+    path.write_bytes(path.read_bytes().replace(b"2 2 2", b"1536 1536 1536"))
+    rejected(path, r"truncated: 8 bytes for 3623878656 voxels")
+
+
+@pytest.mark.parametrize("size", [80, 500, 100_000])
+@pytest.mark.parametrize("chunks", [1, None])
+def test_a_zarr_that_declares_too_much(tmp_path, size, chunks):
+    """Neither chunks without a file nor voxels without a byte take time and memory without end."""
+    if chunks is None and size < 2000:
+        pytest.skip("small enough")
+    path = write_ome_zarr(tmp_path / "a.zarr", np.zeros((2, 2, 2), np.uint8), axes=OME_AXES[2:])
+    array = json.loads((path / "s0" / ".zarray").read_bytes())
+    array |= {"shape": [size] * 3, "chunks": [chunks or size] * 3}
+    (path / "s0" / ".zarray").write_text(json.dumps(array))
+    start = time.perf_counter()
+    rejected(path, f"{size**3} chunks; at most 100000" if chunks else "its voxels would take 1000000000000000 bytes")
+    assert time.perf_counter() - start < 5
+
+
+def tiff_page(height, following, big, order):
+    """A page of 8 x `height` pixels, stored at the start of the file, that is followed by the page at an offset."""
+    entries = [(256, 8), (257, height), (258, 8), (259, 1), (262, 1), (273, 16), (277, 1), (278, 8), (279, 64)]
+    entry, link = ("HHQQ", "Q") if big else ("HHII", "I")
+    packed = b"".join(struct.pack(order + entry, tag, 16 if big else 4, 1, value) for tag, value in entries)
+    return struct.pack(order + ("Q" if big else "H"), len(entries)) + packed + struct.pack(order + link, following)
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize("back", [0, 1, 2])
+@pytest.mark.parametrize("name", ["a.tif", "a.ome.tif", "a.lsm.tif"])
+def test_circular_pages_of_a_tiff(tmp_path, order, big, back, name):
+    """The last page is followed by itself, by the one before or by the first one."""
+    head = (b"II" if order == "<" else b"MM") + struct.pack(order + "H", 43 if big else 42)
+    head += struct.pack(order + "HHQ", 8, 0, 80) if big else struct.pack(order + "I", 80)
+    size = len(tiff_page(8, 0, big, order))
+    places = [80 + k * size for k in range(3)]
+    pages = [tiff_page(8 - k, at, big, order) for k, at in enumerate((places[1], places[2], places[2 - back]))]
+    path = tmp_path / name
+    path.write_bytes(head.ljust(16, b"\0") + bytes(64) + b"".join(pages))
+    rejected(path, "its pages overlap, or their list is circular")
+    assert not is_volume(path)
+    for reader in (read_image, open_sequence):
+        with pytest.raises(InputError, match="its pages overlap, or their list is circular"):
+            reader(path)
