@@ -24,7 +24,8 @@ NPY_MAGIC = b"\x93NUMPY"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
 DEFLATE_RATIO = 1032  # maximum number of bytes per byte of deflated data
-MAX_PACKED = 10_000  # the same for any compression of a TIFF, approximately
+MAX_PACKED = 10_000  # the same for any other compression, approximately, except for
+UNBOUNDED = ("WEBP", "AVIF", "JPEG2000")  # Pillow's formats that store a constant image of any size in a few bytes
 MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
 # In these formats, Pillow also counts thumbnails, layers and reduced pages as frames.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
@@ -147,6 +148,21 @@ def check_claim(claimed: int, data: bytes) -> None:
         raise Unreadable(f"its pixels would take {claimed} bytes, more than its {len(data)} bytes can hold")
 
 
+def open_image(data: bytes):
+    """Pillow's image of a file; Unreadable, before memory is allocated, if it cannot contain the pixels."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(data))
+    check_frame(image, data)
+    return image
+
+
+def check_frame(image, data: bytes) -> None:
+    """Raise Unreadable if the present frame of Pillow's image needs more bytes than the file can contain."""
+    if image.format not in UNBOUNDED:
+        check_claim(image.width * image.height * len(image.getbands()), data)
+
+
 def is_deep_png(data: bytes) -> bool:
     """Whether this is a PNG with several 16-bit channels, which Pillow would reduce to 8 bits."""
     return data[:8] == PNG_MAGIC and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x04", b"\x06")
@@ -212,19 +228,17 @@ def _png_chunks(data: bytes):
 
 
 def _png_orientation(data: bytes) -> int:
-    from PIL import Image
-
     # Pillow searches all of these chunks, also behind the pixels, and decodes the pixels for that.
     if not {kind for kind, _ in _png_chunks(data)} & {b"eXIf", b"tEXt", b"zTXt", b"iTXt"}:
         return 1
-    with Image.open(io.BytesIO(data)) as image:
+    with open_image(data) as image:
         return image.getexif().get(EXIF_ORIENTATION, 1)
 
 
 def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
-    image = Image.open(io.BytesIO(data))
+    image = open_image(data)
     if image.format not in SINGLE_FORMATS and (frames := getattr(image, "n_frames", 1)) > 1:
         raise Unsuitable(_not_a_single_frame(frames))
     image.load()  # raises on truncated data; lazy loading would raise later

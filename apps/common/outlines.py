@@ -116,9 +116,3 @@ def trace_kernel(parts, visited, fill, part_of, ends, corners):
                 ends[rings] = count
             rings += 1
     return rings, count
-
-
-def signed_area(ring: np.ndarray) -> int:
-    """Area of a ring of corners (n, 2) in pixels: positive for outer rings, negative for holes."""
-    x, y = ring.T.astype(np.int64)
-    return int((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) // 2

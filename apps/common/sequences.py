@@ -18,9 +18,11 @@ from apps.common.containers import AVI, check_container
 from apps.common.decoding import (
     Unreadable,
     check_claim,
+    check_frame,
     decoding_errors,
     inverted,
     load_array,
+    open_image,
     open_tiff,
     page_warnings,
 )
@@ -161,15 +163,14 @@ def _tiff(path: Path, name: str) -> Sequence:
 
 
 def _animation(path: Path, name: str) -> Sequence:
-    from PIL import Image
-
     data = read_bytes(path, name)
 
     def pages():
         try:
-            with decoding_errors(), Image.open(io.BytesIO(data)) as image:
+            with decoding_errors(), open_image(data) as image:
                 for page in range(image.n_frames):
                     image.seek(page)
+                    check_frame(image, data)  # GIF: a frame may enlarge the image
                     yield np.array(image.convert("RGB"))
         except Unreadable as error:
             raise _unreadable(path, name, error) from None

@@ -1,4 +1,4 @@
-"""Read and write flow files.
+"""Read and encode flow files.
 
     .flo         float32 202021.25, int32 width, int32 height, then x and y motion row by row, little endian; a
                  component above 1e9 means unknown (Middlebury)
@@ -8,8 +8,8 @@
                  and its flow is not blanked where `valid` is False
     .pfm         three float32 channels, bottom row first; the third is 1 where known
 
-Reading checks the magic number, the size and the length of the file.  Writing raises InputError for values that the
-format cannot represent, and is atomic.
+Reading checks the magic number, the size and the length of the file.  Encoding raises InputError for values that the
+format cannot represent.
 """
 
 import io
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png, load_array
-from apps.common.images import InputError, read_bytes, write_bytes
+from apps.common.images import InputError, read_bytes
 from apps.common.pfm import decode_pfm, encode_pfm
 
 FLO_MAGIC = np.float32(202021.25)
@@ -48,16 +48,8 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
     return np.where(valid[..., None], flow, np.float32(0)).astype(np.float32), valid
 
 
-def write_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> Path:
-    """Write a flow (H, W, 2), known where `valid` (H, W, bool) is True; the suffix selects the format.
-
-    Raises InputError as `encoded_flow` does, and if the file cannot be written.
-    """
-    return write_bytes(path, encoded_flow(path, flow, valid))
-
-
 def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> bytes:
-    """Encode a flow as the content of a file; the suffix of `path` selects the format.
+    """Encode a flow (H, W, 2), known where `valid` (H, W, bool) is True; the suffix of `path` selects the format.
 
     Raises InputError for an unknown suffix, a wrong shape, NaN or infinity at valid pixels, or motion outside the
     range of the format.

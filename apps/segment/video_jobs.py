@@ -13,12 +13,21 @@ from apps.common.ledgers import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Work
 
-SUFFIXES = (
-    *(".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".ts", ".mts", ".mxf"),
-)
+SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 NOT_FOR_CLIPS = (
-    *("volume", "box", "start", "save_session", "resume_session"),
-    *("fill_holes", "min_area", "soft_strokes", "keep", "truth", "spacing", "band", "connectivity"),
+    "volume",
+    "box",
+    "start",
+    "save_session",
+    "resume_session",
+    "fill_holes",
+    "min_area",
+    "soft_strokes",
+    "keep",
+    "truth",
+    "spacing",
+    "band",
+    "connectivity",
 )
 KINDS = ("mask", "overlay", "cutout")  # files of a clip
 DEFAULT_KINDS = ("mask", "overlay")

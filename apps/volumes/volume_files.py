@@ -42,7 +42,6 @@ ITK_SUFFIXES = {
 }
 TIFF_SUFFIXES = (".tif", ".tiff", ".ome.tif", ".ome.tiff")
 DICOM_SUFFIXES = (".dcm", ".ima", ".dicom")
-VOLUME_SUFFIXES = (*ITK_SUFFIXES, *DICOM_SUFFIXES, ".npy", ".ome.zarr", ".zarr")  # always volumes
 # Suffix of labels in the format of a volume; those of a TIFF keep .ome.tif.
 FORMATS = {
     "npy": ".npy",

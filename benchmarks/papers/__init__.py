@@ -7,11 +7,12 @@ same on every machine and under any load, except where several threads run.  Tim
 runs.  Every matching, assignment and cut is certified before its row appears.
 
   python -m benchmarks papers azad --quick               tiny graphs, in seconds
-  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures
+  python -m benchmarks papers --save                     also write benchmarks/results/papers-NAME.md and figures;
+                                                         not with --quick
   python -m benchmarks papers lupinska --device cuda     the experiments that need a GPU
   python -m benchmarks papers azad --threads 1,2,4,8     the experiments with several threads
 
-docs/benchmarks/papers.md lists every figure, table and claim of the papers, with the command and the verdict.
+docs/benchmarks/papers.md lists every figure and table of the papers and most claims, with the command and the verdict.
 """
 
 import argparse
@@ -35,6 +36,14 @@ def main(argv) -> int:
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:
         print(f"benchmarks papers: no paper {unknown[0]!r}; there are {', '.join(NAMES)}")
+        return 2
+    if options.quick and options.save:
+        print("benchmarks papers: --save keeps full tables; omit --quick, or redirect the output of --quick to a file")
+        return 2
+    without = [name for name in options.names if name not in threads.EXPERIMENTS]
+    if options.threads and without:
+        listed = ", ".join(threads.EXPERIMENTS)
+        print(f"benchmarks papers: {without[0]} has no experiments with several threads; there are {listed}")
         return 2
     names = options.names or list(NAMES)
     if options.device == "cuda":

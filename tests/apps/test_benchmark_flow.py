@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.flow.flow_files import write_flow
 from benchmarks import flow as benchmark
 from benchmarks import flow_clip
+from tests.apps.flow_samples import write_flow
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from apps.flow import flow_command as flow
-from apps.flow.flow_files import read_flow, write_flow
+from apps.flow.flow_files import read_flow
 from apps.motion.matches import Matches
+from tests.apps.flow_samples import write_flow
 
 MOTION = (5, -3)
 

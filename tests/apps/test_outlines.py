@@ -8,11 +8,17 @@ from skimage.draw import polygon2mask
 from skimage.measure import label as components
 
 from apps.common.keyholes import single_ring
-from apps.common.outlines import polygons_of, signed_area
+from apps.common.outlines import polygons_of
 from apps.common.rle import compressed, mask_of_runs, run_lengths
 
 # pycocotools 2.0.11 calls NumPy 2 in the manner of NumPy 1.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def signed_area(ring: np.ndarray) -> int:
+    """Area of a ring of corners (n, 2) in pixels: positive for outer rings, negative for holes."""
+    x, y = ring.T.astype(np.int64)
+    return int((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) // 2
 
 
 def drawn(text):

@@ -18,12 +18,12 @@ from apps.common.errors import InputError
 from apps.common.ledgers import claim, one_item
 from apps.denoise import denoise_command as denoise
 from apps.flow import flow_command as flow
-from apps.flow.flow_files import write_flow
 from apps.match import match_command as match
 from apps.segment import segment_command as segment
 from apps.stereo import stereo_command as stereo
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
+from tests.apps.flow_samples import write_flow
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_quick_setting(name, capsys, tmp_path, monkeypatch):
     (tmp_path / "docs/images").mkdir(parents=True)
     monkeypatch.setattr(papers, "ROOT", tmp_path)
     monkeypatch.setattr(papers, "save", lambda stem, text: (tmp_path / stem).write_text(text, "utf-8"))
-    assert main(["papers", name, "--quick", "--save"]) == 0
+    papers.run(name, quick=True, keep=True)
     printed = capsys.readouterr().out
     assert "load" in printed.splitlines()[2]
     text = (tmp_path / papers.stem_of(name)).read_text("utf-8")
@@ -261,3 +261,14 @@ def test_a_method_that_exceeds_the_limit_is_listed(monkeypatch):
 def test_another_cut_of_a_baseline_stops_the_benchmark(monkeypatch):
     with pytest.raises(AssertionError, match="PyMaxflow's cut is another"):
         measured_path(monkeypatch, "numpy", surplus=1)
+
+
+def test_tiny_tables_do_not_replace_those_that_are_kept(capsys):
+    assert main(["papers", "deveci_icpp", "--quick", "--save"]) == 2
+    assert "--save keeps full tables; omit --quick" in capsys.readouterr().out
+
+
+def test_papers_without_experiments_of_several_threads_are_named(capsys):
+    assert main(["papers", "azad", "lupinska", "--threads", "1,2", "--quick"]) == 2
+    message = "lupinska has no experiments with several threads; there are azad, fagginger_auer"
+    assert capsys.readouterr().out == f"benchmarks papers: {message}\n"

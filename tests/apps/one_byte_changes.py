@@ -1,0 +1,282 @@
+"""Damaged files, read in processes of their own: every prefix of a sound file, and every change of one byte.
+
+A process reads many of them.  Its parent sees signals, hangs and memory, starts another process after the case, and
+counts what the cases gave.  Cases are numbers, so a failure is repeated by `read(kind, folder, [number])`.
+"""
+
+import io
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import SimpleITK
+import tifffile
+
+from apps.common.images import InputError, read_codes, read_photograph
+from apps.flow.flow_files import read_flow
+from apps.match.match_command import _read_truth as read_matrix
+from apps.motion.matches import Matches
+from apps.segment.strokes import read_boxes
+from apps.segment.volumes import read_seeds
+from apps.stereo.disparity_files import read_disparity
+from apps.track.track_files import read_detections
+from apps.volumes.volume_files import is_volume, read_volume
+from tests.apps.test_decoder_fuzz import SOUND, frames_of, volume_of
+from tests.apps.volumes import conftest as volumes
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_SECONDS = 20  # for one case, on a busy machine
+MAX_MEMORY = 1 << 20  # KiB that one case may add
+VALUES: tuple[Callable[[int], int], ...] = (
+    lambda byte: 0,
+    lambda byte: 255,
+    lambda byte: byte + 1 & 255,
+    lambda byte: byte - 1 & 255,
+    lambda byte: byte ^ 128,
+    lambda byte: byte ^ 1,
+    lambda byte: ord("9"),
+)
+BALL = (np.arange(4 * 5 * 6).reshape(4, 5, 6) % 7).astype(np.uint16)
+
+
+class Sound(NamedTuple):
+    """A sound file, what reads it, and what is read: the file itself or its folder."""
+
+    file: Path
+    readers: tuple
+    given: Path
+
+
+def _volume(path):
+    read_volume(path)
+    if path.is_file():
+        is_volume(path)
+
+
+def _all_rows(path):
+    read_detections(path)
+
+
+IMAGES = (read_photograph, read_codes, frames_of)
+READERS = {
+    "tif": (*IMAGES, volume_of, read_seeds),
+    "png": (*IMAGES, read_flow, read_disparity),
+    "npy": (frames_of, volume_of, read_flow, read_disparity),
+    "pfm": (read_flow, read_disparity),
+    "flo": (read_flow,),
+    "npz": (read_flow,),
+    "avi": (frames_of,),
+}
+TABLE = b"frame,x,y,mass\n0,1.5,2,9\n0,4,5,8\n1,1.75,2.5,9\n2,-1e1,3,7\n"
+ROWS = b"x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,0.5,1\n5,6,7.5,8,0,1e-3,0\n"
+MATRIX = "1 0 2\n0 1 -3.5\n1e-4 0 1\n"
+
+
+def _write(folder, name, content):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder / name
+
+
+def _of_decoders(kind, folder):
+    contents = SOUND[kind](folder) if callable(SOUND[kind]) else SOUND[kind]
+    for number, content in enumerate(contents):
+        path = _write(folder / str(number), f"x.{kind}", content)
+        yield Sound(path, READERS.get(kind, IMAGES), path)
+
+
+def _packed_tiff(folder):
+    for number, how in enumerate((
+        {"compression": "zlib", "predictor": True}, {"compression": "zlib", "tile": (16, 16)}, {"rowsperstrip": 2},
+        {"ome": True, "subifds": 1}, {"bigtiff": True, "compression": "zlib"},
+    )):  # fmt: skip
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{number}.tif"
+        with tifffile.TiffWriter(path, bigtiff=how.pop("bigtiff", False), ome=how.pop("ome", False)) as file:
+            file.write(BALL, photometric="minisblack", **how)
+            if "subifds" in how:
+                for plane in BALL:
+                    file.write(plane[::2, ::2], subfiletype=1, photometric="minisblack")
+        yield Sound(path, READERS["tif"], path)
+
+
+def _pillow_tiff(folder):
+    from PIL import Image
+
+    for kind in ("tiff_lzw", "packbits", "tiff_adobe_deflate", "group4", "jpeg"):
+        plane = (BALL[0] * 30).astype(np.uint8)
+        image = Image.fromarray(plane > 90 if kind == "group4" else plane)
+        buffer = io.BytesIO()
+        image.save(buffer, "TIFF", compression=kind)
+        path = _write(folder, f"{kind}.tif", buffer.getvalue())
+        yield Sound(path, (*IMAGES, volume_of), path)
+
+
+def _volumes(folder):
+    folder.mkdir(exist_ok=True)
+    for name in ("a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd", "a.ome.tif", "a.tif", "a.npy"):
+        path = volumes.write_volume(folder / name, BALL)
+        yield Sound(path, (_volume,), path)
+    for name in ("packed.nrrd", "packed.mha"):
+        path = volumes.write_itk_image(folder / name, BALL, compress=True)
+        yield Sound(path, (_volume,), path)
+    for encoding, data in (
+        ("ascii", " ".join(map(str, BALL.ravel())).encode()),
+        ("hex", BALL.tobytes().hex().encode()),
+    ):
+        head = (
+            f"NRRD0004\ntype: uint16\ndimension: 3\nsizes: 6 5 4\nspacings: 1 2 3\nendian: little\nencoding: {encoding}"
+        )
+        path = _write(folder, f"{encoding}.nrrd", head.encode() + b"\n\n" + data)
+        yield Sound(path, (_volume,), path)
+    head = b"ObjectType = Image\nNDims = 3\nBinaryData = False\nDimSize = 6 5 4\nElementType = MET_SHORT\n"
+    path = _write(folder, "text.mha", head + b"ElementDataFile = LOCAL\n" + " ".join(map(str, BALL.ravel())).encode())
+    yield Sound(path, (_volume,), path)
+
+
+def _dicom(folder):
+    volumes.write_dicom(folder, BALL[:2].astype(np.int16))
+    path = sorted(folder.glob("*.dcm"))[0]
+    yield Sound(path, (_volume,), folder)
+
+
+def _zarr(folder):
+    folder.mkdir(exist_ok=True)
+    for version in ("0.4", "0.5"):
+        path = volumes.write_ome_zarr(folder / f"{version}.zarr", BALL, version)
+        for file in sorted(one for one in path.rglob("*") if one.is_file()):
+            yield Sound(file, (_volume,), path)
+
+
+def _texts(folder):
+    rows = [dict(zip(("x0", "y0", "x1", "y1"), range(4), strict=True))] * 2
+    for name, content, reader in (
+        ("points.csv", TABLE, _all_rows),
+        ("matches.csv", ROWS, Matches.read),
+        ("matches.json", json.dumps(rows), Matches.read),
+        ("boxes.json", '{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}', read_boxes),
+        ("matrix.txt", MATRIX, read_matrix),
+    ):
+        path = _write(folder, name, content)
+        yield Sound(path, (reader,), path)
+    for suffix in ("xml", "yaml"):
+        path = folder / f"matrix.{suffix}"
+        storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+        storage.write("H", np.array(MATRIX.split(), float).reshape(3, 3))
+        storage.release()
+        yield Sound(path, (read_matrix,), path)
+
+
+def _video(folder):
+    folder.mkdir(exist_ok=True)
+    path = folder / "clip.mp4"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 25.0, (32, 24))
+    for t in range(3):
+        writer.write(np.full((24, 32, 3), 70 * t, np.uint8))
+    writer.release()
+    yield Sound(path, (frames_of,), path)
+
+
+KINDS = {
+    **{kind: None for kind in SOUND},
+    "packed tif": _packed_tiff,
+    "pillow tif": _pillow_tiff,
+    "volumes": _volumes,
+    "dicom": _dicom,
+    "zarr": _zarr,
+    "texts": _texts,
+    "mp4": _video,
+}
+
+
+def sound_files(kind: str, folder: Path) -> list[Sound]:
+    """Write the sound files of a kind."""
+    folder.mkdir(exist_ok=True)
+    make = KINDS[kind]
+    return list(_of_decoders(kind, folder) if make is None else make(folder / kind.replace(" ", "-")))
+
+
+def number_of_cases(files: Iterable[Sound]) -> int:
+    """Prefixes and changes of all files."""
+    return sum(file.file.stat().st_size for file in files) * (1 + len(VALUES))
+
+
+def damaged(contents: list[bytes], number: int) -> tuple[int, bytes]:
+    """The file and its content in a case."""
+    for which, content in enumerate(contents):
+        if number < len(content) * (1 + len(VALUES)):
+            at, change = divmod(number, 1 + len(VALUES))
+            if change == 0:
+                return which, content[:at]
+            return which, content[:at] + bytes([VALUES[change - 1](content[at])]) + content[at + 1 :]
+        number -= len(content) * (1 + len(VALUES))
+    raise IndexError(number)
+
+
+def read(kind: str, folder: Path, numbers: list[int], at=None) -> tuple[Counter, list[str]]:
+    """Read cases in this process; counts of results, and faults."""
+    files = sound_files(kind, folder)
+    contents = [file.file.read_bytes() for file in files]
+    counts, faults = Counter(), []
+    for number in numbers:
+        if at is not None:
+            os.pwrite(at, struct.pack("<q", number), 0)
+            signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
+        which, content = damaged(contents, number)
+        files[which].file.write_bytes(content)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for reader in files[which].readers:
+            try:
+                reader(files[which].given)
+                counts["read"] += 1
+            except InputError as error:
+                counts["refused"] += 1
+                if "\n" in str(error):
+                    faults.append(f"{number} {reader.__name__}: several lines")
+            except Exception as error:
+                faults.append(f"{number} {reader.__name__}: {type(error).__name__}: {error}")
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before + MAX_MEMORY:
+            faults.append(f"{number}: more than a gigabyte")
+        files[which].file.write_bytes(contents[which])
+    return counts, faults
+
+
+def battery(kind: str, folder: Path, numbers: list[int]) -> tuple[Counter, list[str]]:
+    """Read cases in other processes; counts of results, and faults with their numbers."""
+    total, faults, left = Counter(), [], list(numbers)
+    folder.mkdir(exist_ok=True)
+    while left:
+        at = folder / "at"
+        at.write_bytes(struct.pack("<q", -1))
+        command = [sys.executable, "-W", "ignore", "-m", "tests.apps.one_byte_changes", kind, str(folder), str(at)]
+        run = subprocess.run(
+            command, input=json.dumps(left), capture_output=True, text=True, errors="replace", cwd=ROOT, check=False
+        )
+        if run.returncode == 0:
+            counts, found = json.loads(run.stdout.rpartition("\n")[2])
+            return total + Counter(counts), faults + found
+        (number,) = struct.unpack("<q", at.read_bytes())
+        if number < 0:
+            raise RuntimeError(run.stderr[-2000:])
+        why = "hang" if run.returncode == -signal.SIGALRM else f"exit status {run.returncode}"
+        total[why] += 1
+        faults.append(f"{number}: {why}: {run.stderr[-300:]}")
+        left = left[left.index(number) + 1 :]
+    return total, faults
+
+
+if __name__ == "__main__":
+    SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)
+    descriptor = os.open(sys.argv[3], os.O_RDWR)
+    found_counts, found_faults = read(sys.argv[1], Path(sys.argv[2]) / "files", json.load(sys.stdin), descriptor)
+    print("\n" + json.dumps([found_counts, found_faults]), end="")
