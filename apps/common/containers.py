@@ -76,7 +76,7 @@ def _riff_end(file, size: int) -> int:
         kind, length = file.read(4), int.from_bytes(file.read(4), "little")
         if kind != b"RIFF" or length in (0, 2**32 - 1):  # other data, or a length that was never written
             break
-        if position + length > size:
+        if position + 8 + length > size:
             return position + 8 + length
         position += 8 + length + length % 2
     return 0

@@ -1,18 +1,17 @@
 """Write figures as a video: MP4, AVI or GIF, read back before it replaces anything."""
 
 import io
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from apps.common.containers import check_container
 from apps.common.errors import SOME_FAILED, InputError, OutputError
-from apps.common.writing import write_bytes, written_by_name
+from apps.common.writing import check_space, write_bytes, written_by_name
 
 SUFFIXES = (".mp4", ".avi", ".gif")
 CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
-PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 
 
 def check_video(path, option: str = "--video") -> Path:
@@ -56,7 +55,7 @@ def _encoded(path: Path, figures, rate: float, option: str) -> Path:
                 if writer is None:
                     writer = cv2.VideoWriter(str(unfinished), cv2.VideoWriter_fourcc(*codec), rate, even.shape[1::-1])
                     if not writer.isOpened():
-                        _check_space(unfinished.parent)
+                        check_space(unfinished.parent)
                         raise InputError(f"{option}: cannot write {str(path)!r}; choose a writable folder, or .gif")
                 writer.write(np.ascontiguousarray(even[..., ::-1]))
                 count += 1
@@ -76,7 +75,7 @@ def _even(figure: np.ndarray) -> np.ndarray:
 
 
 def _verify(unfinished: Path, path: Path, count: int, option: str) -> None:
-    """Raise OutputError unless all frames can be read back, because OpenCV does not report a full disk."""
+    """Raise OutputError unless the file is complete, because OpenCV does not report a full disk."""
     import cv2
 
     video, readable = cv2.VideoCapture(str(unfinished)), 0
@@ -85,18 +84,14 @@ def _verify(unfinished: Path, path: Path, count: int, option: str) -> None:
             readable += 1
     finally:
         video.release()
+    try:
+        check_container(unfinished)
+    except InputError:  # its end is missing, but no frame
+        readable -= 1
     if readable != count:
-        _check_space(unfinished.parent)
+        check_space(unfinished.parent)
         raise OutputError(
             f"{option}: cannot write {str(path)!r} ({readable} of {count} frames can be read back); choose another "
             "folder, or .gif",
             SOME_FAILED,
         )
-
-
-def _check_space(folder: Path) -> None:
-    """Raise OSError if the folder has no space for another PROBE_BYTES."""
-    with open(folder / "room", "wb") as file:
-        file.write(bytes(PROBE_BYTES))
-        file.flush()
-        os.fsync(file.fileno())

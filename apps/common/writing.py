@@ -26,6 +26,7 @@ from apps.common.row_blocks import ONE_BLOCK_PIXELS
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
 FIFO_TIMEOUT = 10.0  # seconds to wait for the reader of a FIFO
+PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -192,6 +193,14 @@ def reported(path, option: str):
         reason = error.strerror or str(error)
         status = SOME_FAILED if full else BAD_INPUT
         raise OutputError(f"{option}: cannot write {shown!r} ({reason}); {hint}", status) from None
+
+
+def check_space(folder: Path, size: int = PROBE_BYTES) -> None:
+    """Raise OSError if the folder has no space for a file of `size` bytes; for libraries that do not report why."""
+    with open(folder / "room", "wb") as file:
+        file.write(bytes(size))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _unfinished_name() -> str:

@@ -15,6 +15,9 @@ from apps.volumes.itk_files import UNIT, itk_errors
 from apps.volumes.voxel_geometry import Geometry
 
 SERIES, DESCRIPTION = "0020|000e", "0008|103e"
+MAGIC_AT = 128
+SHORT = frozenset(b"AE AS AT CS DA DS DT FL FD IS LO LT PN SH SL SS ST TM UI UL US".split())  # 16-bit lengths
+LONG = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())  # 32-bit lengths, after two bytes
 MAX_UNEVEN = 0.1  # maximum deviation of a step between slices, as a share of the median step; positions are rounded
 MAX_TILT = 0.02  # maximum offset of a slice within its plane, as a share of the step
 SAME = 1e-3  # maximum difference of the slices' directions and pixel sizes
@@ -39,7 +42,7 @@ def is_dicom(path: Path) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return file.read(132)[128:] == b"DICM"
+            return file.read(MAGIC_AT + 4)[MAGIC_AT:] == b"DICM"
     except OSError:
         return False
 
@@ -74,7 +77,26 @@ def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
     return np.stack([plane.astype(np.result_type(*planes), copy=False) for plane in planes]), geometry
 
 
+def _check_meta(path: Path) -> None:
+    """Raise Unreadable if an element of a file's meta information extends beyond the file.
+
+    The library would allocate as many bytes as the element declares, up to 4 GB.
+    """
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        file.seek(MAGIC_AT + 4)
+        while (head := file.read(8))[:2] == b"\2\0" and len(head) == 8:
+            kind, length = head[4:6], int.from_bytes(head[6:], "little")
+            if kind in LONG:
+                length = int.from_bytes(file.read(4), "little")
+            elif kind not in SHORT:
+                raise Unreadable(f"{path.name}: unknown kind of an element, {kind!r}")
+            if file.seek(length, os.SEEK_CUR) > size:
+                raise Unreadable(f"{path.name}: truncated")
+
+
 def _header(path, itk) -> Slice:
+    _check_meta(path)
     reader = itk.ImageFileReader()
     reader.SetImageIO("GDCMImageIO")
     reader.SetFileName(str(path))

@@ -13,7 +13,7 @@ import numpy as np
 
 from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
 from apps.common.errors import InputError
-from apps.common.writing import written_by_name
+from apps.common.writing import check_space, written_by_name
 from apps.volumes.data_files import check_data_files
 from apps.volumes.itk_headers import check_metaimage, check_nifti, check_nrrd, labels_below_header, nrrd_unit
 from apps.volumes.voxel_geometry import Geometry
@@ -97,8 +97,13 @@ def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, hea
         writer.UseCompressionOn()
         try:
             writer.Execute(image)
+            written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))
         except RuntimeError as error:  # SimpleITK does not report the operating system's reason
+            check_space(named.parent, labels.nbytes)
             raise OSError(None, " ".join(str(error).split())[-200:], str(path)) from None
+        if not np.array_equal(written, labels):  # of a full disk it reports nothing
+            check_space(named.parent, labels.nbytes)
+            raise OSError(None, "other voxels are read back", str(path))
         if kind == "NRRD" and geometry.unit != UNIT:
             _state_unit(named, geometry.unit)
         named.replace(unfinished)

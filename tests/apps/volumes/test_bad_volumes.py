@@ -349,3 +349,14 @@ def test_circular_pages_of_a_tiff(tmp_path, order, big, back, name):
     for reader in (read_image, open_sequence):
         with pytest.raises(InputError, match="its pages overlap, or their list is circular"):
             reader(path)
+
+
+@pytest.mark.parametrize(("at", "byte"), [(155, 255), (163, 57), (269, 72), (363, 73), (145, 255)])
+def test_lengths_in_the_meta_information_of_dicom(ball, tmp_path, at, byte):
+    """The library would allocate the declared length, up to 4 GB."""
+    write_dicom(tmp_path / "a", ball.values[:2])
+    path = tmp_path / "a" / "001.dcm"
+    data = bytearray(path.read_bytes())
+    data[at] = byte
+    path.write_bytes(data)
+    rejected(tmp_path / "a", r"001\.dcm: (truncated|unknown kind of an element)|not a DICOM|holds one slice")
