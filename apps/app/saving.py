@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.app.file_lock import FileLock
 from apps.app.image_sources import Image, Source
 from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
 from apps.common.errors import InputError
+from apps.common.file_lock import FileLock
 from apps.common.ledgers import FOLDER, check_own_files, claim, key_of
 from apps.common.writing import encoded_image, write_bytes
 from apps.volumes.volume_files import result_suffix, write_labels

@@ -16,16 +16,12 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from apps.common.errors import InputError
+from apps.common.file_lock import FileLock
 from apps.common.writing import reported, write_bytes
-
-try:
-    import fcntl
-except ImportError:  # Windows: no locks
-    fcntl = None  # type: ignore[assignment]
 
 FOLDER = ".cutmatch"
 FOLDER_SUFFIXES = (".zarr",)  # results that are folders
@@ -125,7 +121,7 @@ def stat_of(path: Path, option: str):
     return info
 
 
-def identity_of(path: Path | int):
+def identity_of(path: Path):
     try:
         info = os.stat(path)
     except (OSError, ValueError):
@@ -149,26 +145,13 @@ def _origin(source, folder: Path) -> list[str]:
 
 @contextmanager
 def locked(ledger: Path) -> Iterator[None]:
-    """Hold the lock of a ledger among processes, a file that exists as long; none where the system has no locks."""
-    if fcntl is None:
-        yield
-        return
-    path = ledger.with_name(f"{ledger.name}.lock")
-    with reported(path, "--out"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if identity_of(path) == identity_of(descriptor):
-                break
-            os.close(descriptor)  # its holder has removed it
+    """Hold the lock of a ledger among processes; waits while another one holds it."""
+    lock = FileLock(ledger.with_name(f"{ledger.name}.lock"))
+    lock.acquire(wait=True)
     try:
         yield
     finally:
-        with suppress(OSError):
-            path.unlink()
-        os.close(descriptor)
+        lock.release()
 
 
 def ledger_of(folder: Path, command: str, name: str | None = None) -> Path:

@@ -69,7 +69,7 @@ def test_an_image_that_cannot_be_opened_is_not_kept_from_others(chosen, source, 
 def test_what_others_wrote_is_not_overwritten(file, chosen, source, monkeypatch, written):
     """Where the file system has no locks."""
     one, session = file
-    monkeypatch.setattr(saving.FileLock, "acquire", lambda self: True)
+    monkeypatch.setattr(saving.FileLock, "acquire", lambda self, wait=False: True)
     draw(one, session)
     one.save(session)
     other = SessionFile(chosen, source)
