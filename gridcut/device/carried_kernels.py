@@ -6,7 +6,7 @@ compiled.  A folder fits one version each of Python, numba, llvmlite and NumPy, 
 about.json says which, so that a folder that does not fit costs no search and its reason can be shown.
 
 The folder is part of the package, where the sources are: a user who can alter it can alter the sources as well.
-`cutmatch warmup --for-wheel` compiles such a folder, and setup.py puts it into a wheel.
+`cutmatch warmup --portable` compiles such a folder, and setup.py puts it into a wheel.
 """
 
 import json

@@ -22,15 +22,10 @@ independently of the others, which GPUs guarantee from compute capability 7.0 on
 import time
 
 import numpy as np
-from numba import config, types
+from numba import config, cuda, types
 
 from gridcut.device.compile import keep_cuda_kernel
 from gridcut.device.unload import unload_once
-
-if not hasattr(np, "row_stack"):  # numba-cuda 0.30 uses it at every compilation; numpy 2.5 has removed it
-    np.row_stack = np.vstack  # noqa: NPY201
-
-from numba import cuda
 
 if config.ENABLE_CUDASIM:
     from gridcut.device.cuda_simulator import Cuda, exchange

@@ -25,7 +25,7 @@ def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     if graph.nodes and graph.excess.min() < 0:
         forest = make_graph_forest(graph)
         arrays = graph.first, graph.arcs, graph.excess, forest, make_graph_work(graph)
-        _, augmentations, repaired = search_nodes(0, graph.nodes, SINK, *arrays)
+        _, augmentations, repaired = search_nodes(SINK, *arrays)
         is_sink = forest.label < 0
     else:  # trees, and graphs without sinks
         is_sink = np.zeros(graph.nodes, bool)
@@ -60,7 +60,7 @@ class GraphMemory:
         else:
             is_complete = False
         if not is_complete:
-            self._deepest, found, more = search_nodes(0, self._graph.nodes, BOTH, *arrays)
+            self._deepest, found, more = search_nodes(BOTH, *arrays)
             augmentations += found
             repaired += more
         return self._forest.label < 0, {"augmentations": augmentations, "repaired": repaired}

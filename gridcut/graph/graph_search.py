@@ -46,9 +46,9 @@ SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests ar
 
 
 @inlined_kernel
-def push_to_neighbours(begin, end, first, arcs, excess):
-    """Push excess of the nodes begin..end to deficits one arc away."""
-    for u in range(begin, end):
+def push_to_neighbours(first, arcs, excess):
+    """Push excess of all nodes to deficits one arc away."""
+    for u in range(excess.size):
         p = np.uint64(u)
         held = np.int64(excess[p])
         if held <= 0:
@@ -71,11 +71,11 @@ def push_to_neighbours(begin, end, first, arcs, excess):
 
 
 @inlined_kernel
-def make_graph_roots(begin, end, excess, label, parent, sources, sinks):
+def make_graph_roots(excess, label, parent, sources, sinks):
     """Make the nodes with excess or a deficit roots, all others free; lists the roots, returns their numbers."""
     n_sources = 0
     n_sinks = 0
-    for p in range(begin, end):
+    for p in range(excess.size):
         e = excess[p]
         if e > 0:
             label[p] = BAND
@@ -94,8 +94,8 @@ def make_graph_roots(begin, end, excess, label, parent, sources, sinks):
 
 
 @kernel
-def search_nodes(begin, end, until, first, arcs, excess, forest, work):
-    """Find a maximum flow within the nodes begin..end; arcs that leave them are ignored.
+def search_nodes(until, first, arcs, excess, forest, work):
+    """Find a maximum flow from scratch.
 
     Returns the largest depth, and the numbers of augmentations and of repaired nodes.
     """
@@ -107,10 +107,8 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
     sink_now, sink_next = work.sink_now, work.sink_next
     path = work.path
     head = np.full(256, -1, detached.dtype)
-    push_to_neighbours(begin, end, first, arcs, excess)
-    sources, sinks = make_graph_roots(begin, end, excess, label, parent, source_now, sink_now)
-    origin = np.uint64(begin)
-    size = np.uint64(end - begin)
+    push_to_neighbours(first, arcs, excess)
+    sources, sinks = make_graph_roots(excess, label, parent, source_now, sink_now)
     source_depth = 1
     sink_depth = 1
     source_work = 0
@@ -164,7 +162,7 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
             while a < last:
                 w = np.uint64(arcs[a])
                 meets = np.int64(label[w]) * side
-                if not ((arcs[a + away] > 0) & (meets <= 0) & (w - origin < size)):
+                if not ((arcs[a + away] > 0) & (meets <= 0)):
                     a += ARC
                     continue
                 if meets == 0:
@@ -245,11 +243,3 @@ def search_nodes(begin, end, until, first, arcs, excess, forest, work):
             sinks = grown
             sources = waiting
     return max(source_depth, sink_depth), augmentations, source_work + sink_work
-
-
-@kernel
-def forget(begin, end, forest):
-    """Free all nodes begin..end."""
-    for p in range(begin, end):
-        forest.label[p] = 0
-        forest.parent[p] = NONE

@@ -141,7 +141,13 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, h
 
 @device_function
 def step(p, at, outside, arcs, steps_to, deltas, may_relabel, h, w, e_at):
-    """Push the excess of pixel p to its lowest neighbour, or relabel p; 1 if either was done."""
+    """Push the excess of pixel p to its lowest neighbour, or relabel p; 1 if either was done.
+
+    With e_at, w starts with the excesses of the tile, at 0, followed by the residuals of arc k, at (k + 1) * PIXELS.
+    For the chosen arc k, `over` is the start of its residuals.  `back` is the start of those of the opposite arc, plus
+    the step to the neighbour q: so back + p is the entry of q there, and its remainder modulo PIXELS, a power of two,
+    is q.  It is -1 if q is in another tile, which receives the flow later.
+    """
     left = w[np.uint32(e_at + p)]
     if left <= 0:
         return 0

@@ -206,7 +206,8 @@ def stand_in(monkeypatch):
     """Let the CPU solve instead of method "tiles"."""
     from gridcut.device.cuda import cuda
     from gridcut.papers import push_relabel
-    from gridcut.tiles.tile_layout import from_flat, to_flat
+    from gridcut.tiles.tile_layout import to_flat
+    from tests.gridcut.tile_arrays import from_flat
 
     def solve(excess, residual, layout, warm, callback, steps_per_pixel=1):
         flat = make_layout(layout.extent, layout.offsets)

@@ -11,7 +11,7 @@ import pytest
 import gridcut
 from gridcut.core.grid import make_layout
 from gridcut.tiles.slabs.split import split
-from gridcut.tiles.tile_layout import from_flat
+from tests.gridcut.tile_arrays import from_flat
 
 sim = pytest.mark.sim
 

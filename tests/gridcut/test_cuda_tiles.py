@@ -5,7 +5,8 @@ import pytest
 
 import gridcut
 from gridcut.core.grid import make_layout
-from gridcut.tiles.tile_layout import from_flat, make_tile_layout, to_flat
+from gridcut.tiles.tile_layout import make_tile_layout, to_flat
+from tests.gridcut.tile_arrays import from_flat
 
 pytestmark = pytest.mark.sim
 

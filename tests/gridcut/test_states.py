@@ -171,14 +171,14 @@ def test_thorough_errors_at_every_line(name, change, stage, counts):
 @pytest.mark.parametrize("name", ON_GPU)
 def test_states_on_a_gpu(name, counts):
     subject = ON_GPU[name]
-    for number, change in enumerate(subject.changes):
+    for number, change in enumerate([*subject.changes][::2]):
         for how in COPIES.values():
             solver, start = subject.at("between")
             twin = how(solver)
             twin.update(**subject.changes[change])
             judge(subject, twin, subject.updated(start, subject.changes[change]))
             judge(subject, solver, start)
-        line_faults(subject, change, STAGES[number % 3], counts, step=3)
+        line_faults(subject, change, STAGES[number % 3], counts, step=12)
 
 
 @pytest.mark.sim
