@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,7 +24,11 @@ import SimpleITK
 import tifffile
 
 from apps.common.images import InputError, read_codes, read_photograph
+from apps.common.ledgers import FOLDER, read_ledger, results_in
 from apps.flow.flow_files import read_flow
+from apps.many.records import verified
+from apps.many.records import write as write_record
+from apps.many.task import Task
 from apps.match.match_command import _read_truth as read_matrix
 from apps.motion.matches import Matches
 from apps.segment.strokes import read_boxes
@@ -177,6 +182,20 @@ def _texts(folder):
         yield Sound(path, (read_matrix,), path)
 
 
+def _ledgers(folder):
+    """A ledger, and a record of --resume, which are never refused: what is damaged counts as missing."""
+    inner = folder / FOLDER / "copy"
+    inner.mkdir(parents=True, exist_ok=True)
+    known = {"input": "1", "options": "2", "program": "3"}
+    _write(folder, "a.out", b"result")
+    task = Task(0, "a", "a", "copy", sorted, folder, Namespace(out=str(folder), record=False), ())
+    write_record(task, known, {"files": {"result": str(folder / "a.out")}, "nested": [{"files": {}}]})
+    readers = (read_ledger, lambda path: results_in(folder), lambda path: verified(task, known))
+    path = _write(inner, "a.made", '{"source": ["../in/a.png"], "files": ["a.out", "a-copy.json"]}')
+    yield Sound(path, readers, path)
+    yield Sound(inner / "a.json", readers, path)
+
+
 def _video(folder):
     folder.mkdir(exist_ok=True)
     path = folder / "clip.mp4"
@@ -195,6 +214,7 @@ KINDS = {
     "dicom": _dicom,
     "zarr": _zarr,
     "texts": _texts,
+    "ledgers": _ledgers,
     "mp4": _video,
 }
 

@@ -1,6 +1,5 @@
 """A full disk, as a limit of the size of files: one line, status 1, and each file complete or absent."""
 
-import resource
 import shutil
 
 import numpy as np
@@ -13,6 +12,7 @@ from tests.apps.hostile_files import is_readable
 from tests.apps.volumes import conftest as volumes
 
 VOLUMES = ("v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.ome.tif", "v.tif", "v.npy", "v.zarr")
+resource = pytest.importorskip("resource")  # not on Windows
 TIMED = (".json", ".html", ".npz", ".made", ".gz", ".nrrd", ".ome.tif", "t.csv")  # their contents have times
 LINES = (
     "segment p.png --box 4,4,12,12 --write mask,overlay,cutout,coco,coco-rle,geojson,labelme --save-session s.json",

@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from apps import cli
 from apps.segment.segmentation import WORKING_PIXELS
-from apps.warmup import warmup_jobs
+from apps.warmup import warmup_command, warmup_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +32,17 @@ def test_without_a_cache_there_is_nothing_to_warm(monkeypatch, capsys):
     monkeypatch.setenv("CUTMATCH_CACHE", "0")
     assert cli.main(["warmup", "superpixels"]) == 2
     assert "CUTMATCH_CACHE=0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workers", [1, 2, 10**20])
+def test_every_job_is_started_once(monkeypatch, workers):
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers, mp_context):
+            super().__init__(workers)
+
+    monkeypatch.setattr(warmup_command, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(warmup_command, "_run_one", lambda job, samples, out: job)
+    assert sorted(warmup_command._run_all(list("abc"), workers, quiet=True)) == ["a", "b", "c"]
 
 
 def test_every_command_on_images_has_jobs():
