@@ -11,10 +11,12 @@ import traceback
 from collections import Counter
 from functools import partial
 
+import networkx
 import numpy as np
 import pytest
 
 import gridcut
+from gridcut.compat import maxflow
 from gridcut.ibfs import ibfs
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
 from tests.gridcut.battery import drawn
@@ -355,3 +357,79 @@ def test_threads_on_one_solver(name):
     judge(subject, solver, *both)
     solver.update(**given)
     judge(subject, solver, both[1])
+
+
+# Graphs as PyMaxflow's
+
+
+def flow_network():
+    """A graph of both kinds of arcs and terminals, and what an edge more makes of it: values by networkx."""
+    rng = np.random.default_rng(46)
+    graph = maxflow.GraphInt()
+    nodes = graph.add_grid_nodes((4, 5))
+    graph.add_grid_edges(nodes, rng.integers(0, 9, (4, 5)))
+    graph.add_edge(0, 19, 3, 1)
+    graph.add_grid_tedges(nodes, *rng.integers(0, 9, (2, 4, 5)))
+    graph.add_tedge(7, 40, 0)
+    return graph
+
+
+def value_by_networkx(graph):
+    """The cut, computed from the capacities that the graph itself shows."""
+    shown = graph.copy()
+    shown._solution = None
+    network = shown.get_nx_graph()
+    return networkx.maximum_flow_value(network, "s", "t", capacity="weight") + shared_terminals(graph)
+
+
+def shared_terminals(graph):
+    """Flow that the graph sends from the source through a node straight to the sink, and does not show."""
+    return int(graph.copy()._net_terminals()[2])
+
+
+@pytest.mark.parametrize("how", [*COPIES, "its method"])
+def test_copies_of_flow_networks(how):
+    for solved in (False, True):
+        graph = flow_network()
+        value, edges = flow_network().maxflow(), graph.get_edge_count()
+        if solved:
+            graph.maxflow()
+        twin = graph.copy() if how == "its method" else COPIES[how](graph)
+        twin.add_edge(7, 12, 50, 50)
+        twin.add_tedge(12, 0, 50)
+        assert (graph.maxflow(), graph.get_edge_count()) == (value, edges)
+        assert twin.get_edge_count() == edges + 2
+        assert twin.maxflow() > value
+        assert twin.maxflow() == value_by_networkx(twin)
+    assert value == value_by_networkx(flow_network())
+
+
+def test_errors_at_every_line_of_flow_networks():
+    """A call that fails has been made or not."""
+    calls = {
+        "an edge": lambda graph: graph.add_edge(7, 12, 50, 50),
+        "edges": lambda graph: graph.add_edges([7, 1], [12, 2], [50, 1], 0),
+        "edges of the grid": lambda graph: graph.add_grid_edges(np.arange(20).reshape(4, 5), 30),
+        "a terminal": lambda graph: graph.add_tedge(12, 0, 50),
+        "terminals": lambda graph: graph.add_grid_tedges(np.arange(20), 1, np.arange(20)),
+        "a solve": lambda graph: graph.maxflow(),
+    }
+    for name, call in calls.items():
+        allowed = set()
+        for graph in (flow_network(), changed := flow_network()):
+            if graph is changed:
+                call(graph)
+            allowed.add((graph.get_edge_count(), graph.maxflow(), graph.get_grid_segments(np.arange(20)).tobytes()))
+        for k in range(len(lines_of(lambda: call(flow_network())))):  # noqa: B023
+            graph = flow_network()
+            fails_at(lambda: call(graph), k)  # noqa: B023
+            found = (graph.get_edge_count(), graph.maxflow(), graph.get_grid_segments(np.arange(20)).tobytes())
+            assert found in allowed, name
+
+
+def test_a_bad_structure_adds_no_edges():
+    graph = flow_network()
+    before = graph.get_edge_count(), flow_network().maxflow()
+    with pytest.raises(ValueError, match="0 or more"):
+        graph.add_grid_edges(np.arange(20).reshape(4, 5), 1, structure=[[0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    assert (graph.get_edge_count(), graph.maxflow()) == before

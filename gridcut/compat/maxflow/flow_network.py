@@ -33,9 +33,9 @@ class _Network:
 
     def reset(self) -> None:
         """Remove all nodes and edges."""
-        self._node_count = self._arc_count = 0
+        self._node_count = 0
         self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
-        self._grid_arcs: list[tuple] = []  # (offset, capacities, symmetric)
+        self._grid_arcs: list[tuple[Any, Any, bool]] = []  # (offset, capacities, symmetric)
         self._arcs: list[Arcs] = []
         self._pending: list[tuple] = []
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
@@ -49,6 +49,8 @@ class _Network:
         for name, value in vars(self).items():
             setattr(other, name, value.copy() if isinstance(value, list) else value)
         return other
+
+    __copy__ = copy  # without it, copy.copy would share the lists
 
     def add_nodes(self, num_nodes: int) -> np.ndarray:
         """Add nodes; their numbers, int64 (num_nodes,)."""
@@ -83,10 +85,10 @@ class _Network:
         """Convert the arcs of a grid to a list."""
         if self._grid is None:
             return
-        nodes, arcs = np.arange(self._node_count).reshape(self._grid), self._grid_arcs
-        self._grid, self._grid_arcs = None, []
-        for offset, capacity, symmetric in arcs:
-            self._add_offset(nodes, offset, capacity, symmetric, (False,) * nodes.ndim)
+        nodes = np.arange(self._node_count).reshape(self._grid)
+        inside = (False,) * nodes.ndim
+        arcs = [_arcs_along(nodes, *each, inside) for each in self._grid_arcs]
+        self._grid, self._grid_arcs, self._arcs = None, [], [*self._arcs, *arcs]
 
     def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
         """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
@@ -105,7 +107,6 @@ class _Network:
         if tail != head:
             self._solution = None
             self._pending.append((tail, head, forward, back))
-            self._arc_count += 2
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add many edges, given by four arrays of one axis."""
@@ -186,32 +187,23 @@ class _Network:
             self._leave_grid()
             if nodes.size and nodes.max() >= self._node_count:
                 raise RuntimeError("cannot add an edge; the second node is not in the graph")
-        self._changed()
+        added = []
         for offset, factor in offsets_of(factors, nodes.ndim):
             with np.errstate(invalid="ignore"):
                 capacity = weight * self._dtype(factor)
             if not (capacity >= 0).all():
                 raise _bad_capacity()
-            if whole:
-                self._grid_arcs.append((offset, capacity, bool(symmetric)))
-                self._arc_count += 2 * _pairs(nodes.shape, offset)
-            else:
-                self._add_offset(nodes, offset, capacity, bool(symmetric), wraps, counted=True)
+            added.append((offset, capacity, bool(symmetric)))
+        self._changed()
+        if whole:
+            self._grid_arcs.extend(added)
+        else:
+            self._arcs.extend([_arcs_along(nodes, *each, wraps) for each in added])
 
     def _is_whole_grid(self, nodes) -> bool:
         if self._grid is None or nodes.shape != self._grid or len(self._arcs) + len(self._pending):
             return False
         return np.array_equal(nodes.ravel(), np.arange(self._node_count))
-
-    def _add_offset(self, nodes, offset, capacity, symmetric, wraps, counted=False) -> None:
-        here, there = neighbours(nodes.shape, offset, wraps)
-        tail, head = nodes[here].ravel(), nodes[there].ravel()
-        forward = np.broadcast_to(capacity, nodes.shape)[here].ravel()
-        kept = (tail >= 0) & (head >= 0) & (tail != head)
-        if not kept.all():
-            tail, head, forward = tail[kept], head[kept], forward[kept]
-        self._arcs.append(Arcs(tail, head, forward, forward if symmetric else np.zeros_like(forward)))
-        self._arc_count += 2 * len(tail) if counted else 0
 
     def _add_arcs(self, tail, head, forward, back) -> None:
         for which, ends in (("first", tail), ("second", head)):
@@ -222,7 +214,6 @@ class _Network:
         self._changed()
         kept = tail != head
         self._arcs.append(Arcs(tail[kept], head[kept], forward[kept], back[kept]))
-        self._arc_count += 2 * len(self._arcs[-1].tail)
 
     def maxflow(self, reuse_trees: bool = False) -> float:
         """The value of the maximum flow, which is the capacity of the minimum cut; `reuse_trees` has no effect.
@@ -235,8 +226,8 @@ class _Network:
                 solution = solve_grid(self._grid, self._grid_arcs, source, sink)
             else:
                 solution = solve_graph(self._all_arcs(), source, sink)
-            self._solution = solution._replace(value=solution.value + shared)
-            self._labels = solution.sink_side
+            solution = solution._replace(value=solution.value + shared)
+            self._solution, self._labels = solution, solution.sink_side
         return self._dtype(self._solution.value).item()
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -254,8 +245,7 @@ class _Network:
             nodes, *added = zip(*self._single_terminals, strict=True)
             np.add.at(source, list(nodes), np.array(added[0], self._dtype))
             np.add.at(sink, list(nodes), np.array(added[1], self._dtype))
-            self._single_terminals = []
-        self._terminals = [(None, source, sink)]
+        self._terminals, self._single_terminals = [(None, source, sink)], []
         shared = np.minimum(source, sink)
         if not np.isfinite(shared).all():
             node = int(np.flatnonzero(~np.isfinite(shared))[0])
@@ -264,14 +254,12 @@ class _Network:
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        if self._pending:
-            tail, head, forward, back = zip(*self._pending, strict=True)
-            ends = np.array(tail, np.int64), np.array(head, np.int64)
-            self._arcs.append(Arcs(*ends, np.array(forward, self._dtype), np.array(back, self._dtype)))
-            self._pending = []
-        empty = np.zeros(0, np.int64)
-        self._arcs = [Arcs(*(np.concatenate(parts) for parts in zip(*self._arcs, strict=True)))] if self._arcs else []
-        return self._arcs[0] if self._arcs else Arcs(empty, empty, empty.astype(self._dtype), empty.astype(self._dtype))
+        tail, head, forward, back = zip(*self._pending, strict=True) if self._pending else ((), (), (), ())
+        ends = np.array(tail, np.int64), np.array(head, np.int64)
+        parts = [*self._arcs, Arcs(*ends, np.array(forward, self._dtype), np.array(back, self._dtype))]
+        arcs = Arcs(*map(np.concatenate, zip(*parts, strict=True)))
+        self._arcs, self._pending = [arcs], []
+        return arcs
 
     def get_segment(self, i: int) -> int:
         """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
@@ -296,7 +284,10 @@ class _Network:
 
     def get_edge_count(self) -> int:
         """Number of directed edges between nodes: two for each edge that was added."""
-        return self._arc_count
+        edges = len(self._pending) + sum(len(arcs.tail) for arcs in self._arcs)
+        if self._grid is not None:
+            edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)
+        return 2 * edges
 
     get_node_num = get_node_count
     get_edge_num = get_edge_count
@@ -368,6 +359,17 @@ def _nodes(numbers) -> np.ndarray:
     if array.dtype.kind not in "iuf" and array.size:
         raise TypeError(f"node indices must be integers, got dtype {array.dtype}")
     return array.astype(np.int64, copy=False)
+
+
+def _arcs_along(nodes, offset, capacity, symmetric, wraps) -> Arcs:
+    """The arcs from all nodes of a grid, except for negative ones, to those at an offset."""
+    here, there = neighbours(nodes.shape, offset, wraps)
+    tail, head = nodes[here].ravel(), nodes[there].ravel()
+    forward = np.broadcast_to(capacity, nodes.shape)[here].ravel()
+    kept = (tail >= 0) & (head >= 0) & (tail != head)
+    if not kept.all():
+        tail, head, forward = tail[kept], head[kept], forward[kept]
+    return Arcs(tail, head, forward, forward if symmetric else np.zeros_like(forward))
 
 
 def _pairs(shape, offset) -> int:
