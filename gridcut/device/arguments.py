@@ -20,10 +20,10 @@ def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *,
     why   follows the bound in the message, such as "one of them relabels"
     """
     try:
-        count = operator.index(value)
+        count = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         count = None
-    if count is None or isinstance(value, bool | np.bool_):
+    if count is None:
         raise TypeError(f"{name} must be an integer, got {value!r:.60} ({type(value).__name__})")
     if count < minimum:
         raise ValueError(f"{name} must be {minimum} or more, {why + '; ' if why else ''}got {count}")

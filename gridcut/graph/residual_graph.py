@@ -105,8 +105,8 @@ def find_arc(first, arcs, u, v):
 @inlined_kernel
 def saturated_sum(a, b):
     """The sum of two integers that are not negative, at most INT64_MAX."""
-    total = a + b
-    return total if total >= 0 else np.int64(INT64_MAX)
+    # Unsigned, because the compiler of numba 0.61 assumes that signed sums do not wrap.
+    return np.int64(min(np.uint64(a) + np.uint64(b), np.uint64(INT64_MAX)))
 
 
 @kernel

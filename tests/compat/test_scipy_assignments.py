@@ -108,7 +108,9 @@ GRAPHS = {
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_full_matching_answers_as_scipy(name):
-    expected = outcome(csgraph.min_weight_full_bipartite_matching, GRAPHS[name])
+    """SciPy 1.15.0 cannot read the COO format."""
+    given = GRAPHS[name].tocsr() if getattr(GRAPHS[name], "format", None) == "coo" else GRAPHS[name]
+    expected = outcome(csgraph.min_weight_full_bipartite_matching, given)
     assert outcome(assign.min_weight_full_bipartite_matching, GRAPHS[name]) == expected
 
 
@@ -125,7 +127,7 @@ def test_full_matchings_of_random_graphs(dtype, maximize):
         dense = graph.toarray().astype(float)
         assert (dense[row, col] != 0).all()
         assert len(row) == len(set(col.tolist())) == min(shape)
-        expected = dense[csgraph.min_weight_full_bipartite_matching(graph, maximize)].sum()
+        expected = dense[csgraph.min_weight_full_bipartite_matching(graph.tocsr(), maximize)].sum()
         assert dense[row, col].sum() == expected
 
 

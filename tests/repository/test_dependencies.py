@@ -85,3 +85,16 @@ def test_a_module_that_is_imported_everywhere_is_not_optional():
                         if outside and top != "cuda" and not owners(top) & required:
                             wrong.append((str(path.relative_to(ROOT)), top))
     assert wrong == []
+
+
+def test_the_oldest_versions_that_are_tested_are_the_declared_ones():
+    """Those of .ci/oldest.txt, with which .ci/run tests the replacements of other libraries."""
+    extras = PROJECT["optional-dependencies"]
+    faces = [text for text in extras["test"] + extras["bench"] if text.startswith(("networkx", "PyMaxflow", "lapx"))]
+    given = [text for text in PROJECT["dependencies"] + faces if "python_version >=" not in text]
+    declared = dict(re.match(r"([\w-]+)>=([\w.]+)", text).groups() for text in given)
+    lines = (ROOT / ".ci/oldest.txt").read_text("utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert declared.keys() == tested.keys()
+    for name, version in declared.items():
+        assert (tested[name] + ".").startswith(version + "."), f"{name} {version} is declared, {tested[name]} is tested"

@@ -51,7 +51,7 @@ def test_values_and_partitions_are_those_of_networkx(kind, factor):
     for seed in range(BASE, BASE + 40):
         graph, source, sink = random_graph(seed, kind, factor)
         try:
-            value, partition = networkx.minimum_cut(without_parallel_edges(graph), source, sink, backend="networkx")
+            value, partition = networkx.minimum_cut(without_parallel_edges(graph), source, sink)
         except networkx.NetworkXUnbounded:
             with pytest.raises(
                 ValueError, match=f"the maximum flow is unbounded: edges .* from '{source}' to '{sink}'"
