@@ -29,7 +29,7 @@ try:
 except ImportError:  # this system has no such locks
     fcntl = None
 
-MANIFEST = "manifest.json"
+MANIFEST, UNFINISHED, LOCK = "manifest.json", "manifest.json.new", "lock"
 FORMAT = 2
 
 
@@ -129,7 +129,7 @@ class Store:
                 old += [self._path(piece, kind) for kind in ("state", "bits")]
             versions[piece] = version
         self._manifest = {**self._manifest, "versions": versions, "progress": {**self.progress, **progress}}
-        unfinished = self.folder / (MANIFEST + ".new")
+        unfinished = self.folder / UNFINISHED
         self._write(unfinished, np.frombuffer(json.dumps(self._manifest).encode(), np.uint8))
         os.replace(unfinished, self.folder / MANIFEST)
         self._versions = versions
@@ -190,13 +190,14 @@ def create(folder, identity: str | None, shape, offsets, bounds, dtype, unit, bo
 
 
 def reopen(folder, identity: str) -> Store | None:
-    """Open the store of an earlier run; None if the folder is empty or does not exist.
+    """Open the store of an earlier run; None if the folder holds none, or does not exist.
 
     Raises ValueError for other files, and for the store of another problem or of another version of this program.
     """
     path = Path(folder) / MANIFEST
     if not path.exists():
-        if Path(folder).is_dir() and any(Path(folder).iterdir()):
+        # A run may have ended before its first commit.
+        if Path(folder).is_dir() and any(path.name not in (UNFINISHED, LOCK) for path in Path(folder).iterdir()):
             raise ValueError(f"folder {folder} holds other files; pass an empty or a new folder")
         return None
     try:
@@ -230,7 +231,7 @@ def _lock(folder: Path):
     """An open file with an exclusive lock; RuntimeError if another process holds the lock."""
     if fcntl is None:
         return None
-    file = open(folder / "lock", "w", encoding="utf-8")  # noqa: SIM115 - held as long as the store
+    file = open(folder / LOCK, "w", encoding="utf-8")  # noqa: SIM115 - held as long as the store
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
