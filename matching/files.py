@@ -3,10 +3,12 @@
 Values are kept for `matching.bottleneck`; `matching.maximum` uses stored entries as edges and reads no values.
 """
 
+import errno
 import gzip
 import inspect
 import os
 import zipfile
+from functools import partial
 
 import numpy as np
 import scipy.io
@@ -14,12 +16,13 @@ import scipy.sparse
 
 from gridcut.device.sparse import check_matrix
 from matching.core.sparse import INT32_MAX
+from matching.matrix_market import check_text
 
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"
-MAGIC = b"%%MatrixMarket"
-MAX_LINE_BYTES = 1 << 16  # bytes that are read of a line
 MIN_ENTRY_BYTES = 4  # bytes of an entry in a file, "1 1\n"
 MAX_COMPRESSION = 1032  # largest ratio of zlib
+# Arrays of integers in .npz files.
+INDEX_ARRAYS = ("shape", "indptr", "indices", "row", "col", "coords", "offsets")
 MIN_MEMORY_BYTES = 12  # bytes of an entry in memory: row, column and a value
 
 
@@ -82,7 +85,7 @@ def _read_matrix_market(path):
     zipped = str(path).lower().endswith(".gz")
     with (gzip.open if zipped else open)(path, "rb") as file:
         try:
-            _check_head(file, os.path.getsize(path) * (MAX_COMPRESSION if zipped else 1))
+            check_text(file, partial(_check_size, os.path.getsize(path) * (MAX_COMPRESSION if zipped else 1)))
             if zipped:
                 file.seek(0)
             # An error can keep SciPy's reader alive longer than the file; seeking in the closed file would then end the
@@ -106,31 +109,19 @@ class _Unseekable:
         return self._file.read(size)
 
 
-def _check_head(file, size: int) -> None:
-    """Raise ValueError for other formats, and for more entries than `size` bytes or this machine can hold."""
-    head = file.readline(MAX_LINE_BYTES).split()
-    if not head or head[0] != MAGIC:
-        raise ValueError(f"it does not begin with {MAGIC.decode()}")
-    if len(head) > 2 and head[2].lower() == b"array":
-        raise ValueError("it contains a dense matrix; save a sparse matrix with scipy.io.mmwrite, in coordinate format")
-    if len(head) < 2 or head[1].lower() != b"matrix":
-        raise ValueError("its header does not declare a matrix")
-    line = file.readline(MAX_LINE_BYTES)
-    while line and (line.startswith(b"%") or not line.strip()):
-        while line and not line.endswith(b"\n"):  # a long comment
-            line = file.readline(MAX_LINE_BYTES)
-        line = file.readline(MAX_LINE_BYTES)
-    try:
-        rows, cols, entries = map(int, line.split())
-    except ValueError:
-        return  # SciPy's reader reports the error
-    if max(rows, cols) >= INT32_MAX:
-        raise ValueError(f"its shape is {(rows, cols)}, but a graph has at most {INT32_MAX - 1} vertices per side")
+def _check_size(size: int, rows: int, columns: int, entries: int) -> None:
+    """Raise ValueError for more entries than `size` bytes or this machine can hold."""
+    _check_shape((rows, columns))
     if MIN_ENTRY_BYTES * entries > size + 1:  # the last line may lack its end
         raise ValueError(f"Truncated file: its header declares {entries} entries, more than its size allows")
     needed, available = MIN_MEMORY_BYTES * entries + 4 * rows, _memory()
     if needed > available:
         raise ValueError(f"it needs at least {needed} bytes of memory, but this machine has {available}")
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if max(shape) >= INT32_MAX:
+        raise ValueError(f"its shape is {shape}, but a graph has at most {INT32_MAX - 1} vertices per side")
 
 
 def _memory() -> int:
@@ -147,13 +138,30 @@ def _read_npz(path):
             if not zipfile.is_zipfile(file):
                 raise ValueError("it is not a complete zip archive")
             file.seek(0)
+            _check_index_types(file)
+            file.seek(0)
             matrix = scipy.sparse.load_npz(file)
             if matrix.ndim != 2:
                 raise ValueError(f"its shape is {matrix.shape}, but a matrix has 2 axes")
+            _check_shape(matrix.shape)
+            if matrix.dtype.kind not in "biufc":
+                raise ValueError(f"its values must be numbers, got dtype {matrix.dtype}")
             return _as_graph(matrix)
         except Exception as error:  # SciPy, NumPy and zipfile raise various exceptions
             what = "is not a complete sparse matrix in the format of scipy.sparse.save_npz"
             raise _as_value_error(error, f"{str(path)!r} {what}") from None
+
+
+def _check_index_types(file) -> None:
+    """Raise ValueError unless shapes, pointers and indices are integers; SciPy would truncate floats."""
+    with zipfile.ZipFile(file) as archive:
+        for name in {f"{part}.npy" for part in INDEX_ARRAYS}.intersection(archive.namelist()):
+            with archive.open(name) as array:
+                version = np.lib.format.read_magic(array)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                dtype = read(array)[2]
+            if dtype.kind not in "iu":
+                raise ValueError(f"its array {name.removesuffix('.npy')!r} must hold integers, got dtype {dtype}")
 
 
 def _as_graph(matrix) -> scipy.sparse.csr_array:
@@ -171,8 +179,11 @@ def _as_graph(matrix) -> scipy.sparse.csr_array:
 
 
 def _as_value_error(error: Exception, what: str) -> Exception:
-    """A ValueError with a one-line message; errors of the operating system, which have an errno, are unchanged."""
-    if isinstance(error, OSError) and error.errno is not None:
+    """A ValueError with a one-line message; errors of the operating system, which have an errno, are unchanged.
+
+    EINVAL is that of a position before the file's beginning, to which a damaged archive refers.
+    """
+    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
         return error
     if isinstance(error, MemoryError):
         return ValueError(f"{what}: it needs more memory than is available")
