@@ -112,7 +112,7 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
 def solve(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
     """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
-    relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
+    relabel   ("adaptive", k): relabel after k times cLevel passes, twice the number of levels of the last search;
               ("fix", k): relabel after k passes
     """
     strategy = strategy_of(relabel)

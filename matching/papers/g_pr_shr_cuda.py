@@ -24,7 +24,7 @@ def solve(
 ) -> dict:
     """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
-    relabel       ("adaptive", k): relabel after k times as many passes as the last search had levels;
+    relabel       ("adaptive", k): relabel after k times cLevel passes, twice the number of levels of the last search;
                   ("fix", k): relabel after k passes
     shrink_from   minimum number of slots of a list that is shrunk
     """

@@ -30,6 +30,7 @@ Termination
     ICPP 2013. Algorithms 3 to 6.
 
 Deviates from [1]: the loops over passes and levels are inside one kernel, separated by barriers; the last search.
+Gap relabeling, which [1] mentions for the GPU too, is not implemented.
 """
 
 from numbers import Integral, Real

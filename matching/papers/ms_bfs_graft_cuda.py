@@ -15,7 +15,9 @@ thread changes each path, and no other thread accesses its vertices.
 Deviates from [1]: each block grows levels that are neither narrow nor wide independently, BLOCK_LEVELS in a row. Trees
 may then be deeper than those of breadth-first searches; the end of the search does not depend on their depth. The
 first thread that reaches an unmatched column gives a tree its leaf, not the last. Renewed columns are marked, not
-listed, since a GPU reads all marks in less time than it counts a list. All phases are one kernel.
+listed, since a GPU reads all marks in less time than it counts a list. Levels that grow bottom-up scan neighbours in a
+pseudo-random order. Leaves of trees, and columns without edges, count as unvisited in the choice of the direction. All
+phases are one kernel.
 
 O(phases (n + m + edges)); 16 n + 8 m bytes, and one bit per column, in addition to the graph and the matching.
 """

@@ -1,8 +1,8 @@
 """The arc fixing heuristic: an edge whose reduced cost is large will never carry flow again.
 
 For an eps-optimal flow f and a residual edge with c_p > 2 n eps, no flow for a smaller eps uses the edge: the two flows
-would differ by a cycle through that edge, whose other edges cannot compensate for it.  n is half the number of nodes
-that such a cycle can have; `Rules.losses` counts the edges that may cost -eps.  Fixed edges are removed from the
+would differ by a cycle through that edge, whose other edges cannot compensate for it.  n is the number of edges in such
+a cycle that may cost -eps, at most two per node of X (`Rules.losses`).  Fixed edges are removed from the
 adjacency lists: they are moved behind last[x], with their mates.
 
 Deviates from the paper: edges that stay full permanently (c_p < -2 n eps) are not fixed, because algorithms 5.1 and 5.2
