@@ -21,13 +21,14 @@ from apps.app.tabs import Tab
 from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.ledgers import is_plain_name
 from apps.common.stems import stem_of
+from apps.common.uncopied import Uncopied
 from apps.segment.label_figures import colour_of
 
 SAVE_SECONDS = 1.2  # for which a server that ends tries to write strokes to a full disk
 LABELS = 9  # offered by the page, one per number key
 
 
-class Desk:
+class Desk(Uncopied):
     """Images, tabs and the thread of edits.
 
     sources   the images

@@ -4,7 +4,7 @@
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +14,12 @@ from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import StrokeMessage, encode_stroke
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError
+from apps.common.uncopied import Uncopied
 from apps.segment.volumes import read_start
 from apps.session import Session
+from apps.session.stroke_records import Box, Marks, Record, Start, Stroke, common_length
 
-PARTS = ("stroke", "erase")
+STARTS = (Start, Marks)
 
 
 class Snapshot(NamedTuple):
@@ -28,7 +30,7 @@ class Snapshot(NamedTuple):
     strokes: dict[int, bytes]
 
 
-class OpenImage:
+class OpenImage(Uncopied):
     """An open image or volume, and its session.
 
     item       number of the image
@@ -38,7 +40,8 @@ class OpenImage:
     def __init__(self, item: int, source: Source, image: Image, session: Session, file: SessionFile | None = None):
         self.item, self.source, self.image, self.session, self._file = item, source, image, session, file
         self._keys = itertools.count(1)
-        self._known: list[tuple[dict, int, bytes]] = []
+        self._known: list[tuple[int, bytes]] = []  # key and message of each of these records
+        self._known_records: Sequence[Record] = ()
         self._last: StrokeMessage | None = None
         self._labels: tuple[int, np.ndarray] = (-1, self.session.labels)
 
@@ -53,7 +56,7 @@ class OpenImage:
         session = file.open(image.pixels, spacing=_spacing_of(image), device=device, callback=callback)
         try:
             opened = cls(item, source, image, session, file)
-            if source.start is not None and not session.strokes:
+            if source.start is not None and not session.records:
                 if image.volume is None:
                     opened.start_from(decoded_image(source.start.read_bytes(), repr(str(source.start))))
                 else:
@@ -104,13 +107,12 @@ class OpenImage:
 
     def _has(self, stroke: StrokeMessage) -> bool:
         """Whether the last record is this stroke: it had arrived before its page lost the connection."""
-        records = self.session.strokes
-        if not records or records[-1]["kind"] not in PARTS:
+        records = self.session.records
+        if not records or not isinstance(last := records[-1], Stroke):
             return False
-        last = records[-1]
-        points = np.array(last["points"])
+        points = np.array(last.points)
         same = points.shape == stroke.points.shape and np.allclose(points, stroke.points)
-        return same and last.get("label") == stroke.label and last.get("slice") == stroke.index
+        return same and last.label == stroke.label and last.slice == stroke.index
 
     # Results
 
@@ -120,23 +122,19 @@ class OpenImage:
 
     def snapshot(self) -> Snapshot:
         """What to show now."""
-        records = self.session.strokes
-        same = 0
-        for (record, _, _), now in zip(self._known, records, strict=False):
-            if record != now:
-                break
-            same += 1
+        records = self.session.records
+        same = common_length(self._known_records, records)
         del self._known[same:]
         for record in records[same:]:
-            self._known.append((record, next(self._keys), b""))
-            if record["kind"] in PARTS:
-                self._known[-1] = (record, self._known[-1][1], self._encoded(record, self._known[-1][1]))
-        boxes = [record["box"] for record in records if record["kind"] == "box"]
-        strokes = {key: message for _, key, message in self._known if message}
+            key = next(self._keys)
+            self._known.append((key, self._encoded(record, key)))
+        self._known_records = records
+        boxes = [record.box for record in records if isinstance(record, Box)]
+        strokes = {key: message for key, message in self._known if message}
         state = self.session.state | {
             "order": list(strokes),
-            "box": boxes[-1] if boxes else None,
-            "start": any(record["kind"] in ("start", "marks") for record in records),
+            "box": list(boxes[-1]) if boxes else None,
+            "start": any(isinstance(record, STARTS) for record in records),
         }
         # A change between these two calls is announced by the callback.
         version = state["version"]
@@ -147,11 +145,18 @@ class OpenImage:
     def note(self) -> None:
         """Keep the strokes, quickly; after every edit."""
         if self._file is not None:
-            self._file.note(self.session, self.session.strokes)
+            self._file.note(self.session)
 
-    def _encoded(self, record: dict, key: int) -> bytes:
-        place = record.get("axis"), record.get("slice")
-        return encode_stroke(self.item, key, record["points"], record["radius"], record.get("label"), *place)
+    def _encoded(self, record: Record, key: int) -> bytes:
+        """The message of a stroke; empty for another record."""
+        if not isinstance(record, Stroke):
+            return b""
+        return encode_stroke(self.item, key, record.points, record.radius, record.label, record.axis, record.slice)
+
+    def keep_in_pause(self) -> None:
+        """Write the session file, if that is due."""
+        if self._file is not None and self._file.is_due:
+            self.keep()
 
     def keep(self) -> None:
         """Write the session file, if something has changed."""

@@ -11,6 +11,7 @@ from apps.app.messages import StrokeMessage
 from apps.app.open_image import OpenImage, Snapshot
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
+from apps.common.uncopied import Uncopied
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
@@ -29,7 +30,7 @@ class Around(Protocol):
     def say_item_state(self, item: int) -> None: ...
 
 
-class Place:
+class Place(Uncopied):
     """An open image on the desk: its edits, and tasks that apply, publish and keep them."""
 
     def __init__(self, desk: Around, item: int):
@@ -150,7 +151,7 @@ class Place:
                     await asyncio.to_thread(opened.session.result)
                     await self._show(opened)
                 if await self._is_pause(KEEP_DELAY):
-                    await asyncio.to_thread(opened.keep)
+                    await asyncio.to_thread(opened.keep_in_pause)
             except Exception as error:
                 self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
             self._desk.say_item_state(self.item)

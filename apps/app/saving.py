@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +14,16 @@ from apps.app.image_sources import Image, Source
 from apps.app.stroke_journal import Journal
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
-from apps.common.errors import InputError
+from apps.common.errors import InputError, print_error
 from apps.common.file_lock import FileLock
 from apps.common.ledgers import FOLDER, check_own_files, claim, key_of
+from apps.common.uncopied import Uncopied
 from apps.common.writing import encoded_image, write_bytes
 from apps.volumes.volume_files import result_suffix, write_labels
 
 if TYPE_CHECKING:
     from apps.session import Session, SessionResult
+    from apps.session.stroke_records import Record
 
 COMMAND = "app"
 # Kinds of results of an image: name shown, and what follows the image's name.
@@ -36,9 +38,13 @@ KINDS = {
     "labelme": ("labelme", ANNOTATIONS["labelme"]),
 }
 DEFAULT = ("mask", "cutout")
+SMALL_FILE = 1 << 20  # bytes of a session file that is written in every pause
+LARGE_JOURNAL = (
+    0.5  # of a larger session file's size: when it is written again, so that each stroke is so once or twice
+)
 
 
-class SessionFile:
+class SessionFile(Uncopied):
     """The session file of an image in --out, NAME-session.json, and its journal.
 
     While it is open, a lock keeps other processes out.  Where a file system has no locks, what others have written
@@ -51,7 +57,7 @@ class SessionFile:
         self.journal_path = out / FOLDER / COMMAND / f"{key_of(source.name)}.journal"
         self._chosen, self._source = chosen, source
         self._journal: Journal | None = None
-        self._kept: list | None = None  # the strokes in the session file
+        self._kept: Sequence[Record] | None = None  # those in the session file
         self._seen: list[tuple | None] = []  # states of both files
         self._alone = FileLock(self.journal_path.with_suffix(".lock"))
         self._lock = threading.Lock()  # of both files; edits and the task that saves in pauses use them
@@ -73,20 +79,32 @@ class SessionFile:
             self._seen = self._states()
             stored = self.path.exists()
             session = Session.load(self.path, pixels, **options) if stored else Session(pixels, **options)
-            self._kept = session.strokes
+            self._kept = session.records
             self._journal = Journal(self.journal_path, self.path, pixels)
-            self._journal.replay(session)
+            records = self._journal.replay(session.records, session.shape)
+            if records != [*session.records]:
+                session.restore(records)
+            if self._journal.missing:
+                print_error(
+                    f"cutmatch app: {str(self.journal_path)!r} is damaged; {self._journal.missing} strokes are missing"
+                )
         except BaseException:
             self.close()
             raise
         return session
 
-    def note(self, session: "Session", strokes: list[dict]) -> None:
+    def note(self, session: "Session") -> None:
         """Keep the strokes, quickly."""
         assert self._journal is not None
         with self._lock, self._changing():
-            if self._kept is None or not self._journal.extend(strokes):
+            if self._kept is None or not self._journal.extend(session.records):
                 self._save(session)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to write the session file now, in a pause: not often, if it is large and the journal small."""
+        size, added = (0 if state is None else state[1] for state in self._states())
+        return size <= SMALL_FILE or added >= LARGE_JOURNAL * size
 
     def save(self, session: "Session") -> None:
         """Write the session file, unless nothing has changed since."""
@@ -105,13 +123,13 @@ class SessionFile:
 
     def _save(self, session: "Session") -> None:
         assert self._journal is not None
-        strokes = session.strokes
-        if strokes == self._kept:
+        records = session.records
+        if records == self._kept:
             return
         claim(self._chosen, COMMAND, self._source.name, self._source.origin, [self.path])
         session.save(self.path, self._source.path.name)
-        self._kept = strokes
-        self._journal.start(strokes)
+        self._kept = records
+        self._journal.start(records)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -4,18 +4,24 @@
     marks    the layer, and BACKGROUND wherever it is open outside the box
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
-polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.
+polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.  The layer
+of an image is kept from time to time, so that these are few.
 """
 
+import zlib
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from apps.session.stroke_records import Box, Clear, Marks, Record, Stroke, effective
+from apps.session.stroke_records import Box, Clear, Marks, Record, Stroke, common_length, effective
 from gridcut.device import inlined_kernel, kernel
 
 OPEN, BACKGROUND = -1, 0
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
+KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
+MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
 BLOCK = 4096  # segments that are painted in one call
 ROUNDING = 1e-12  # bound of the relative errors of the distances, with a wide margin
 
@@ -51,6 +57,14 @@ class Change:
         return self.after[self._changed]
 
 
+class Kept(NamedTuple):
+    """The layer after a number of records, compressed, and the box."""
+
+    count: int
+    layer: bytes
+    box: Region | None
+
+
 class Canvas:
     """Marks of records on a grid.
 
@@ -61,9 +75,14 @@ class Canvas:
 
     def __init__(self, shape, full, spacing=None):
         self.shape, self._full, self._spacing = tuple(shape), tuple(full), spacing
-        self.records: list[Record] = []
+        self._clear()
+
+    def _clear(self) -> None:
         self._layer = np.full(self.shape, OPEN, np.int16)
         self._box: Region | None = None
+        self._regions: list[Region] = []  # that the records may change
+        self._kept: list[Kept] = []
+        self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
 
     def all_marks(self) -> np.ndarray:
         """The marks of the grid: a label, or OPEN; int16, a copy."""
@@ -74,24 +93,38 @@ class Canvas:
         region = tuple(slice(index, index + 1) if k == axis else slice(0, n) for k, n in enumerate(self.shape))
         return self._marks(region).squeeze(axis)
 
-    def change_to(self, records: list[Record]) -> Change:
-        """Replace the records; only the regions of records that are new, or no longer there, are painted."""
-        kept = 0
-        while kept < min(len(records), len(self.records)) and records[kept] is self.records[kept]:
-            kept += 1
-        removed, added = self.records[kept:], records[kept:]
-        region = _hull([self._region_of(record) for record in (*removed, *added)], self.shape)
-        before = self._marks(region)
-        if removed or any(isinstance(record, Clear) for record in added):
-            self._rebuild(records, region)
+    def change_to(self, records: Sequence[Record]) -> Change:
+        """Replace the records; only the regions of records that are new, or no longer there, are painted.
+
+        After an exception, the next call starts with an empty canvas.
+        """
+        if self.records is None:
+            self._clear()
+        before, self.records = self.records, None
+        kept = common_length(before, records)
+        added = [(record, self._region_of(record)) for record in records[kept:]]
+        removed = self._regions[kept:]
+        region = _hull([*removed, *(part for _, part in added)], self.shape)
+        marks = self._marks(region)
+        if removed:
+            self._take_back(records[:kept], _hull(removed, self.shape))
+        for record, part in added:
+            self._add(record, part)
+        self.records = records
+        return Change(region, marks, self._marks(region))
+
+    def _add(self, record: Record, region: Region) -> None:
+        """Apply a record."""
+        if isinstance(record, Box):
+            self._box = self.region_of_box(record.box)
+        elif isinstance(record, Clear):
+            self._layer[:] = OPEN
+            self._box = None
         else:
-            for record in added:
-                if isinstance(record, Box):
-                    self._box = self.region_of_box(record.box)
-                else:
-                    self._apply(record, self._region_of(record))
-        self.records = list(records)
-        return Change(region, before, self._marks(region))
+            self._apply(record, region)
+        self._regions.append(region)
+        if len(self._regions) % KEPT_EVERY == 0 and self._layer.size <= MAX_KEPT_PIXELS:
+            self._kept.append(Kept(len(self._regions), zlib.compress(self._layer, 1), self._box))
 
     def _marks(self, region: Region) -> np.ndarray:
         marks = self._layer[region].copy()
@@ -103,15 +136,23 @@ class Canvas:
             marks[inside] = kept
         return marks
 
-    def _rebuild(self, records: list[Record], region: Region) -> None:
-        """Set a region to what the records give."""
-        self._layer[region] = OPEN
-        self._box = None
-        for record in effective(records):
+    def _take_back(self, records: Sequence[Record], region: Region) -> None:
+        """Remove the records after these; the region contains all that they changed."""
+        del self._regions[len(records) :]
+        while self._kept and self._kept[-1].count > len(records):
+            self._kept.pop()
+        first = len(records) - len(effective(records))
+        if self._kept and self._kept[-1].count >= first:
+            first, layer, self._box = self._kept[-1]
+            self._layer[region] = np.frombuffer(zlib.decompress(layer), np.int16).reshape(self.shape)[region]
+        else:
+            self._layer[region] = OPEN
+            self._box = None
+        for record, part in zip(records[first:], self._regions[first:], strict=True):
             if isinstance(record, Box):
                 self._box = self.region_of_box(record.box)
-            elif isinstance(record, Stroke | Marks):
-                self._apply(record, _both(region, self._region_of(record)))
+            else:
+                self._apply(record, _both(region, part))
 
     def _region_of(self, record: Record) -> Region:
         """The region that a record may change."""
@@ -136,7 +177,8 @@ class Canvas:
         aspect = 1.0 if self._spacing is None else self._spacing[row] / self._spacing[column]
         return self.shape[row], self.shape[column], xy[:, 0], xy[:, 1], max(stroke.radius, MIN_RADIUS), aspect
 
-    def _apply(self, record: Stroke | Marks | Record, region: Region) -> None:
+    def _apply(self, record: Record, region: Region) -> None:
+        """Apply a stroke or marks to a region; other records have no marks of their own."""
         if any(part.start >= part.stop for part in region):
             return
         if isinstance(record, Marks):

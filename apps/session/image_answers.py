@@ -9,7 +9,7 @@ While the full cut is computed, its last labels are shown, except where the answ
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from apps.session.canvas import Canvas, resized
 from apps.session.grid_cut import GridCut
 from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, values_of
 from apps.session.object_parts import touching
-from apps.session.stroke_records import Box, PackedMask, Record, Start, effective
+from apps.session.stroke_records import Box, PackedMask, Record, Start, source_of
 from gridcut.device import DeviceName
 
 
@@ -39,7 +39,7 @@ class FullGrid:
         return models is not None and models is self._models
 
     def labels(
-        self, records: list[Record], models: Models, preview: np.ndarray, keep: str, check: Callable[..., None]
+        self, records: Sequence[Record], models: Models, preview: np.ndarray, keep: str, check: Callable[..., None]
     ) -> np.ndarray:
         """Labels of minimum energy for the marks of these records and these models; several start from a preview."""
         loaded, self._models = self._models, None  # after an error, everything is loaded again
@@ -76,15 +76,20 @@ class ImageAnswers:
         self._to_rgb, self._rgb = to_rgb, small
         self._keep, self._device, self._lock = keep, device, lock
         self._view = ImageView(lambda: small, keep_lab=True)
+        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
+        self._full: FullGrid | None = None
+        self._clear()
+        self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
+
+    def _clear(self) -> None:
+        """Forget all records."""
         self._canvas = Canvas(self._view.shape, self.shape)
-        self._cut, self._standby = (GridCut(self._view.edges, device) for _ in range(2))
+        self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
         self._source: Box | Start | None = None  # the record that gives the start mask
         self._start: np.ndarray | None = None
-        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._labels = np.zeros(self._view.shape, np.int16)
-        self._full: FullGrid | None = None
         self._shown: Shown | None = None
         self.is_exact = True
 
@@ -133,8 +138,15 @@ class ImageAnswers:
         start = {0, 1} if self._start is not None or self._is_searching() else set()
         return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start}))
 
-    def change_to(self, records: list[Record]) -> None:
-        """Answer a change of the records: one warm cut of the answer grid."""
+    def change_to(self, records: Sequence[Record]) -> None:
+        """Answer a change of the records: one warm cut of the answer grid.  After an exception, start from nothing."""
+        if self.answered is None:
+            self._clear()
+        self.answered = None
+        self._answer(records)
+        self.answered = records
+
+    def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
@@ -146,7 +158,7 @@ class ImageAnswers:
             self.is_exact = not self._is_searching()
             return
         self.is_exact = not self.is_reduced
-        models, self._models = self._models, None  # after an error, everything is loaded again
+        models = self._models
         if models is not None and {*marked} <= {*models.values}:
             self._cut.mark(change.where, change.marks)
         else:
@@ -156,11 +168,14 @@ class ImageAnswers:
         self._solve()
         self._models = models
 
-    def refine(self, records: list[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
+    def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
         """In the worker: new models, and the full cut for these; before, if it is warm, for the current models."""
         with self._lock:
             check()
+            if self.answered is None:
+                return
             models, marks, preview, source = self._models, self._canvas.all_marks(), self._labels, self._source
+            standby = self._standby
         if models is not None and self._full is not None and self._full.has(models):
             self._cut_full(records, models, preview, check, publish)
         start = self._start_of(source)
@@ -170,10 +185,10 @@ class ImageAnswers:
                 self.is_exact = True
             publish()
             return
-        models = fit_models(self._view, marks, start, self._keep, self._standby, check)
+        models = fit_models(self._view, marks, start, self._keep, standby, check)
         with self._lock:
             check()
-            if not self._use(models, start, marks):
+            if self.answered is None or standby is not self._standby or not self._use(models, start, marks):
                 return
             preview = self._labels
         publish()
@@ -186,6 +201,7 @@ class ImageAnswers:
         where = np.nonzero(now != marks)
         if not {*labels_in(now)} <= {*models.values}:
             return False
+        answered, self.answered = self.answered, None
         self._standby.mark(where, now[where])
         self._cut, self._standby = self._standby, self._cut
         self._models, self._start = models, start
@@ -193,6 +209,7 @@ class ImageAnswers:
         self._solve()
         if self._shown is not None:
             self._shown = self._shown._replace(preview=self._labels)
+        self.answered = answered
         return True
 
     def _cut_full(self, records, models, preview, check, publish) -> None:
@@ -214,10 +231,9 @@ class ImageAnswers:
     def _keep_parts(self) -> str:
         return self._keep if self._start is None else "all"
 
-    def _set_start(self, records: list[Record]) -> None:
+    def _set_start(self, records: Sequence[Record]) -> None:
         """Use the last box or start mask; the object in a box may not have been found yet."""
-        found = [record for record in effective(records) if isinstance(record, Box | Start)]
-        source = found[-1] if found else None
+        source = source_of(records)
         if source is not self._source:
             self._source, self._models, self._start = source, None, None
             if isinstance(source, Start) or source in self._found:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.images import check_same_size, to_rgb
+from apps.common.uncopied import Uncopied
 from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
@@ -46,7 +47,7 @@ MARK_BACKGROUND = "mark the background"
 MARK_OBJECT = "mark an object"
 
 
-class Session:
+class Session(Uncopied):
     """An interactive segmentation of an image or a volume.
 
     Parameters
@@ -92,6 +93,8 @@ class Session:
     400
     """
 
+    instead = "use save and Session.load, or restore(session.records) of another Session with the image"
+
     def __init__(
         self,
         image: ArrayLike | Volume,
@@ -112,7 +115,8 @@ class Session:
             self._answers = VolumeAnswers(values, self._input.spacing, keep, device, self._lock)
         else:
             self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
-        self._history = RecordHistory()
+        self._history = RecordHistory()  # replaced as a whole, so that no exception leaves it between two states
+        self._requested: RecordHistory | None = self._history  # what the worker was asked to refine last
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
         self._worker = LatestWork(self._refine)
@@ -218,11 +222,11 @@ class Session:
 
     def undo(self) -> bool:
         """Remove the last record; False if there is none."""
-        return self._step(self._history.undo)
+        return self._step(RecordHistory.with_undone)
 
     def redo(self) -> bool:
         """Repeat the record that was undone last; False if there is none."""
-        return self._step(self._history.redo)
+        return self._step(RecordHistory.with_repeated)
 
     # Results
 
@@ -245,6 +249,7 @@ class Session:
     def labels(self) -> np.ndarray:
         """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
         with self._lock:
+            self._settle()
             return self._answers.labels()
 
     @property
@@ -256,13 +261,18 @@ class Session:
     def preview(self) -> np.ndarray:
         """Labels on the grid that answers strokes: that of the image, or a reduced one, for display."""
         with self._lock:
+            self._settle()
             return self._answers.preview
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records in effect, immutable; those that an edit did not change are the same objects as before."""
+        return effective(self._history.records)
 
     @property
     def strokes(self) -> list[dict]:
         """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
-        with self._lock:
-            return [as_json(record) for record in effective(self._history.records)]
+        return [as_json(record) for record in self.records]
 
     @property
     def state(self) -> dict:
@@ -279,6 +289,7 @@ class Session:
         undo, redo  whether there is a record to remove, or to repeat
         """
         with self._lock:
+            self._settle()
             values = self._answers.present()
             return {
                 "version": self._version,
@@ -298,7 +309,13 @@ class Session:
 
         Raises the error of the worker, if there was one.
         """
-        return self._worker.wait(timeout)
+        with self._lock:
+            self._settle()
+        try:
+            return self._worker.wait(timeout)
+        except Exception:
+            self._requested = None  # so that it is tried again
+            raise
 
     def result(self) -> SessionResult:
         """Wait, and return the labels with a certificate.
@@ -310,6 +327,7 @@ class Session:
                 self._worker.request()
         self.wait()
         with self._lock:
+            self._settle()
             solved = self._answers.solved
             if solved is not None:
                 solved.check()
@@ -343,7 +361,7 @@ class Session:
         from apps.session.session_store import save
 
         with self._lock:
-            records, labels = list(effective(self._history.records)), self._answers.labels()
+            records, labels = self.records, self.labels
         save(path, self.pixels, labels, records, self._keep, name)
 
     @classmethod
@@ -359,12 +377,16 @@ class Session:
 
         content, keep = read(path)
         session = cls(image, spacing, **{"keep": keep, **options})
-        records = records_of(path, content, session.pixels, session.shape)
-        with session._lock:
-            session._history.records = records
-            session._answer()
-        session._worker.request()
+        session.restore(records_of(path, content, session.pixels, session.shape))
         return session
+
+    def restore(self, records: Sequence[Record]) -> None:
+        """Replace all records by those of a session with an image of the same shape, and answer once.
+
+        What `undo` and `redo` could restore is forgotten.
+        """
+        with self._lock:
+            self._change_to(RecordHistory(tuple(records)))
 
     def export(self, path: str | Path, kind: str, image: str | Path = "image.png") -> Path:
         """Write the certified result to a file.
@@ -425,29 +447,45 @@ class Session:
     def _add(self, record: Record, final: bool, *before: Record) -> None:
         """Add a record, after others that are its parts, and answer."""
         with self._lock:
-            with self._history.adding(*before, record):
-                self._answer()
-        if final:
-            self._worker.request()
+            self._change_to(self._history.with_added(*before, record, is_final=final))
 
-    def _step(self, move: Callable[[], bool]) -> bool:
+    def _step(self, move: Callable[[RecordHistory], RecordHistory | None]) -> bool:
         """Undo or repeat a record, and answer; False if there is none."""
         with self._lock:
-            if not move():
+            history = move(self._history)
+            if history is None:
                 return False
-            self._answer()
-        self._worker.request()
+            self._change_to(history)
         return True
 
-    def _answer(self) -> None:
+    def _change_to(self, history: RecordHistory) -> None:
+        """Answer a history, which then is the session's own; after an exception, the earlier one still is."""
+        self._answer(history.records)
+        self._history = history
+        self._request()
+
+    def _settle(self) -> None:
+        """Answer again, if an exception has left other answers than those of the records."""
+        if self._answers.answered is not self._history.records:
+            self._requested = None
+            self._answer(self._history.records)
+        self._request()
+
+    def _answer(self, records: Sequence[Record]) -> None:
         start = time.perf_counter()
-        self._answers.change_to(self._history.records)
         self._version += 1
+        self._answers.change_to(records)
         self._seconds = time.perf_counter() - start
+
+    def _request(self) -> None:
+        """Let the worker refine the history, unless it was asked for that already."""
+        if self._history.is_final and self._requested is not self._history:
+            self._worker.request()
+            self._requested = self._history
 
     def _refine(self, check: Callable[..., None]) -> None:
         with self._lock:
-            records = list(self._history.records)
+            records = self._history.records
         self._answers.refine(records, check, self._publish)
 
     def _publish(self) -> None:

@@ -1,6 +1,7 @@
 """Background work of which only the latest request counts."""
 
 import threading
+import time
 from collections.abc import Callable
 
 
@@ -16,7 +17,8 @@ class LatestWork:
 
     def __init__(self, work: Callable[[Callable[..., None]], None]):
         self._work = work
-        self._changed = threading.Condition()
+        # No condition, whose methods are in Python: an interrupt inside them would leave its lock acquired.
+        self._lock = threading.Lock()
         self._wanted = self._done = 0
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -27,18 +29,15 @@ class LatestWork:
 
     def request(self) -> None:
         """Ask for the work; what runs for earlier requests is abandoned."""
-        with self._changed:
-            self._wanted += 1
+        with self._lock:
+            self._started()
             self._error = None
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="cutmatch-session", daemon=True)
-                self._thread.start()
+            self._wanted += 1
 
     def stop(self) -> None:
         """Abandon the work, and wait until it has ended."""
-        with self._changed:
-            self._wanted += 1
-            self._done = self._wanted
+        with self._lock:
+            self._wanted = self._done = self._wanted + 1
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
@@ -49,20 +48,34 @@ class LatestWork:
             raise RuntimeError(
                 "the work itself, or its callback, cannot wait for its end; call wait from another thread"
             )
-        with self._changed:
-            done = self._changed.wait_for(lambda: not self.is_pending, timeout)
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            return done
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.is_pending:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            with self._lock:
+                thread = self._started()
+            thread.join(left)
+        with self._lock:
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return True
+
+    def _started(self) -> threading.Thread:
+        """The thread, started if there is none, or its process has forked; it waits until the lock is released."""
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._run, name="cutmatch-session", daemon=True)
+            thread.start()
+            self._thread = thread
+        return self._thread
 
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 ticket = self._wanted
                 if self._done == ticket:
                     self._thread = None
-                    self._changed.notify_all()
                     return
 
             def check(*_ignored, ticket=ticket) -> None:
@@ -76,7 +89,6 @@ class LatestWork:
                 continue
             except BaseException as raised:
                 error = raised
-            with self._changed:
+            with self._lock:
                 if self._wanted == ticket:
                     self._done, self._error = ticket, error
-                    self._changed.notify_all()

@@ -3,44 +3,37 @@
 Parts of a stroke, and what precedes a record as its part, are undone and repeated together with it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import NamedTuple
 
 from apps.session.stroke_records import Record, is_part
 
 
-class RecordHistory:
-    """Records in order, `records`, and those undone, the last one first to be repeated, `undone`."""
+class RecordHistory(NamedTuple):
+    """A state of the history, which an edit replaces as a whole.
 
-    def __init__(self):
-        self.records: list[Record] = []
-        self.undone: list[Record] = []
+    records     in order
+    undone      the first one to be repeated is the last
+    is_final    whether the last edit is complete: no part of a stroke that is still being drawn
+    """
 
-    @contextmanager
-    def adding(self, *records: Record) -> Iterator[None]:
-        """Add records; an error inside the context removes them again."""
-        count = len(self.records)
-        self.records += records
-        try:
-            yield
-        except BaseException:
-            del self.records[count:]
-            raise
-        self.undone.clear()
+    records: tuple[Record, ...] = ()
+    undone: tuple[Record, ...] = ()
+    is_final: bool = True
 
-    def undo(self) -> bool:
-        """Remove the last record with its parts; False if there is none."""
-        return self._move(self.records, self.undone)
+    def with_added(self, *records: Record, is_final: bool = True) -> "RecordHistory":
+        """The history after records were added."""
+        return RecordHistory((*self.records, *records), (), is_final)
 
-    def redo(self) -> bool:
-        """Repeat the record that was undone last; False if there is none."""
-        return self._move(self.undone, self.records)
+    def with_undone(self) -> "RecordHistory | None":
+        """The history without the last record and its parts; None if there is none."""
+        count = len(self.records) - 1
+        while count > 0 and is_part(self.records[count - 1]):
+            count -= 1
+        return None if count < 0 else RecordHistory(self.records[:count], self.undone + self.records[count:][::-1])
 
-    def _move(self, source: list[Record], target: list[Record]) -> bool:
-        """Move a record with its parts between the lists, so that no part ends those in effect."""
-        if not source:
-            return False
-        target.append(source.pop())
-        while source and self.records and is_part(self.records[-1]):
-            target.append(source.pop())
-        return True
+    def with_repeated(self) -> "RecordHistory | None":
+        """The history with the record that was undone last; None if there is none."""
+        count = len(self.undone) - 1
+        while count > 0 and is_part(self.undone[count]):
+            count -= 1
+        return None if count < 0 else RecordHistory(self.records + self.undone[count:][::-1], self.undone[:count])

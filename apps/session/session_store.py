@@ -15,6 +15,7 @@ marks and the box, with the object found as the start mask.
 
 import hashlib
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,9 @@ from apps.session.canvas import OPEN, Canvas
 from apps.session.stroke_records import Box, Marks, PackedMask, Record, Start, as_json, from_json
 
 
-def save(path: str | Path, pixels: np.ndarray, labels: np.ndarray, records: list[Record], keep: str, name: str) -> None:
+def save(
+    path: str | Path, pixels: np.ndarray, labels: np.ndarray, records: Sequence[Record], keep: str, name: str
+) -> None:
     """Write the records of a session and its labels; `pixels` is float RGB (H, W, 3) in [0, 1], or a volume."""
     stored = [_stored(record) for record in records]
     options = OPTIONS | {"keep": keep if keep == "all" else None}

@@ -4,8 +4,8 @@ A session is the list of its records.  Everything else, marks, models and labels
 removes a record, and a stored session is the list.  Masks inside records are compressed.
 """
 
-import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -98,9 +98,10 @@ class Clear:
 
 
 Record = Stroke | Box | Start | Marks | Clear
+SOURCES = (Box, Start)
 
 
-def effective(records: list[Record]) -> list[Record]:
+def effective(records: Sequence[Record]) -> Sequence[Record]:
     """The records after the last `Clear`."""
     for k in range(len(records) - 1, -1, -1):
         if isinstance(records[k], Clear):
@@ -108,11 +109,27 @@ def effective(records: list[Record]) -> list[Record]:
     return records
 
 
+def source_of(records: Sequence[Record]) -> Box | Start | None:
+    """The last box or start mask in effect."""
+    for record in reversed(records):
+        if isinstance(record, SOURCES):
+            return record
+        if isinstance(record, Clear):
+            return None
+    return None
+
+
+def common_length(some: Sequence, others: Sequence) -> int:
+    """The number of first elements that two sequences share; the same objects, whose values need no comparison."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((k for k, (one, other) in pairs if one is not other), min(len(some), len(others)))
+
+
 def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis, slice, is_part=False) -> Stroke:
     """A checked stroke on a grid of a shape; InputError names the argument that is wrong."""
     try:
         xy = np.asarray(points, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"points must be numbers of shape (N, 2), x and y, got {points!r:.80}") from None
     if xy.shape == (2,):
         xy = xy[None]
@@ -121,7 +138,7 @@ def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis
     if not np.isfinite(xy).all() or np.abs(xy).max() > 1e7:
         raise InputError("points hold NaN, infinity or numbers above 1e7; pass pixels of the image")
     check_number(radius, "radius")
-    if not (math.isfinite(radius) and 0 < radius <= 1e6):
+    if not 0 < radius <= 1e6:  # also NaN
         raise InputError(f"radius must be above 0 and at most 1e6 pixels, got {radius}")
     if label is not None:
         check_number(label, "label", integer=True)
@@ -205,7 +222,10 @@ def as_json(record: Record) -> dict:
 
 
 def from_json(content: dict, shape, pixels) -> Record:
-    """The record of `as_json`; `pixels()` returns its mask.  ValueError (also InputError) for anything else."""
+    """The record of `as_json`; `pixels()` returns its mask, if there is one.
+
+    Raises ValueError, also InputError, or TypeError for anything else.
+    """
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind in ("stroke", "erase"):
         if kind == "stroke" and not isinstance(content.get("label"), int):
@@ -217,6 +237,8 @@ def from_json(content: dict, shape, pixels) -> Record:
         return make_box(content.get("box"), shape)
     if kind == "clear":
         return Clear()
+    if kind in ("start", "marks") and pixels is None:
+        raise ValueError("pixels")
     if kind == "start":
         return Start(PackedMask.of(pixels() > 0))
     if kind == "marks":

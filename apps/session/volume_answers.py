@@ -8,7 +8,7 @@ the worker, too; until then, the mask is shown with the marks.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from apps.segment.terms import blend
 from apps.session.canvas import OPEN, Canvas, Change
 from apps.session.grid_cut import GridCut
 from apps.session.object_parts import touching
-from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, effective
+from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, source_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
 from apps.session.volume_view import Histograms, VolumeView
@@ -59,15 +59,20 @@ class VolumeAnswers:
         size = relative_spacing(SPACING if spacing is None else spacing)
         self.shape = volume.shape
         self._view = VolumeView(levels_of(volume), size)
-        self._canvas = Canvas(self.shape, self.shape, size)
         self._keep, self._device, self._lock = keep, device, lock
         self._cut = GridCut(self._view.edges, device)  # of the volume; the worker's
+        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
+        self._clear()
+        self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
+
+    def _clear(self) -> None:
+        """Forget all records."""
+        self._canvas = Canvas(self.shape, self.shape, self._view.spacing)
         self._histograms = np.zeros((256, BINS), np.int64)  # of the marks, by label; the last row counts open voxels
         self._models: Histograms | None = None  # of the slices
         self._slice: SliceCut | None = None
         self._source: Box | Start | None = None  # the record that gives the start mask
         self._hints: VolumeHints | None = None  # of the source; None without one, and while the worker computes them
-        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._labels = np.zeros(self.shape, np.int16)
         self._is_known = False  # whether the volume has been cut
         self._energy: float | None = None
@@ -76,7 +81,7 @@ class VolumeAnswers:
     @property
     def energy(self) -> float | None:
         """Energy in nats of the last cut of the volume; None without one, or after a stroke."""
-        return self._energy if self.is_exact else None
+        return self._energy if self.is_exact and self._is_known else None
 
     @property
     def solved(self):
@@ -101,8 +106,18 @@ class VolumeAnswers:
         marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()
         return tuple(sorted({*marked, *((0, 1) if self._source is not None else ())}))
 
-    def change_to(self, records: list[Record]) -> None:
-        """Answer a change of the records: one cut of the slice, if they differ in one slice."""
+    def change_to(self, records: Sequence[Record]) -> None:
+        """Answer a change of the records: one cut of the slice, if they differ in one slice.
+
+        After an exception, start from nothing.
+        """
+        if self.answered is None:
+            self._clear()
+        self.answered = None
+        self._answer(records)
+        self.answered = records
+
+    def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
         recount_kernel(change.before, change.after, self._view.grey[change.region], self._histograms)
         self._set_source(records)
@@ -121,22 +136,26 @@ class VolumeAnswers:
         self.is_exact = self.is_exact and not change.any()
         place = _slice_of(change, records)
         if place is not None:
-            self._answer(place, change)
+            self._answer_slice(place, change)
 
-    def refine(self, records: list[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
+    def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
         """In the worker: new models, and the cut of the volume for them."""
         with self._lock:
             check()
+            if self.answered is None:
+                return
             source, hints = self._source, self._hints
         if source is not None and hints is None:
             hints = hints_of(self._view, self._start_of(source, check))
             with self._lock:
                 check()
-                if self._source is not source:
+                if self.answered is None or self._source is not source:
                     return  # the request for the new one follows
                 self._hints = hints
         with self._lock:
             check()
+            if self.answered is None:
+                return
             values, marks = self.present(), self._canvas.all_marks()
             if len(values) < 2:
                 return
@@ -152,12 +171,16 @@ class VolumeAnswers:
             labels = touching(labels, marks)
         with self._lock:
             check()
+            if self.answered is None:
+                return
+            answered, self.answered = self.answered, None
             self._labels, self._models, self._slice = labels, models, None
             self._is_known, self._energy = True, self._cut.energy
             self.is_exact = self._canvas.records == records
+            self.answered = answered
         publish()
 
-    def _answer(self, place: tuple[int, int], change: Change) -> None:
+    def _answer_slice(self, place: tuple[int, int], change: Change) -> None:
         axis, index = place
         if self._slice is not None and self._slice.place == place:
             self._slice.mark(change.where, change.marks)
@@ -190,10 +213,9 @@ class VolumeAnswers:
                 blended[place] = blend(hints.inside, counts[place])
         return Histograms(values, blended, hints.costs)
 
-    def _set_source(self, records: list[Record]) -> None:
+    def _set_source(self, records: Sequence[Record]) -> None:
         """Use the last box or start mask."""
-        found = [record for record in effective(records) if isinstance(record, Box | Start)]
-        source = found[-1] if found else None
+        source = source_of(records)
         if source is not self._source:
             self._source, self._hints, self._models = source, None, None
             self._is_known = self.is_exact = False
@@ -225,7 +247,7 @@ def recount_kernel(before, after, grey, histograms):
                     histograms[new, grey[z, y, x]] += 1
 
 
-def _slice_of(change: Change, records: list[Record]) -> tuple[int, int] | None:
+def _slice_of(change: Change, records: Sequence[Record]) -> tuple[int, int] | None:
     """Axis and index of the slice that contains all changes; the last stroke decides between several."""
     if not change.any():
         return None

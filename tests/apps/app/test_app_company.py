@@ -37,7 +37,7 @@ def file(chosen, source):
 
 def draw(file, session, row=16.5, label=1):
     session.stroke([(10.5, row), (19.5, row)], 1.5, label)
-    file.note(session, session.strokes)
+    file.note(session)
 
 
 def records_in(path):
@@ -79,7 +79,7 @@ def test_what_others_wrote_is_not_overwritten(file, chosen, source, monkeypatch,
             other.save(second)
         session.stroke([(5.5, 5.5)], 1.5, 0)
         with pytest.raises(InputError, match="changed by another program"):
-            one.note(session, session.strokes)
+            one.note(session)
         with pytest.raises(InputError, match="changed by another program"):
             one.save(session)
         other.save(second)
@@ -113,10 +113,10 @@ def full_disk(monkeypatch):
 
     monkeypatch.setattr(Session, "save", save)
 
-    def extend(self, strokes):
+    def extend(self, records):
         if is_full[0]:
             raise OutputError("--out: cannot write the journal (No space left on device); free some space", 1)
-        return extend_really(self, strokes)
+        return extend_really(self, records)
 
     monkeypatch.setattr(saving.Journal, "extend", extend)
     return lambda now: is_full.__setitem__(0, now)

@@ -124,9 +124,7 @@ def check_full_cut(session, image):
 def fresh_labels(session, image, **options):
     """Labels of a session that gets all records at once."""
     with Session(image, device="cpu", **options) as other:
-        other._history.records = list(session._history.records)
-        other._answer()
-        other._worker.request()
+        other.restore(session._history.records)
         other.wait()
         return other.labels
 

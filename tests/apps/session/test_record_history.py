@@ -1,7 +1,5 @@
 """Undo and redo of records with their parts."""
 
-import pytest
-
 from apps.session.record_history import RecordHistory
 from apps.session.stroke_records import Clear, make_stroke
 
@@ -11,32 +9,32 @@ def stroke(is_part=False):
 
 
 def test_parts_are_undone_and_repeated_together():
+    one, parts, replaced = (stroke(),), (stroke(True), stroke(True), stroke()), (Clear(is_part=True), stroke())
     history = RecordHistory()
-    one, parts, replaced = [stroke()], [stroke(True), stroke(True), stroke()], [Clear(is_part=True), stroke()]
     for records in (one, parts, replaced):
-        with history.adding(*records):
-            pass
-    assert history.undo()
+        history = history.with_added(*records)
+    history = history.with_undone()
     assert history.records == one + parts
-    assert history.undo()
+    history = history.with_undone()
     assert history.records == one
-    assert history.redo()
-    assert history.redo()
-    assert not history.redo()
+    history = history.with_repeated().with_repeated()
+    assert history.with_repeated() is None
     assert history.records == one + parts + replaced
-    while history.undo():
-        pass
-    assert history.records == []
+    for left in (one + parts, one, ()):
+        history = history.with_undone()
+        assert history.records == left
+    assert history.with_undone() is None
 
 
-def test_an_error_leaves_the_records_and_what_was_undone():
-    history = RecordHistory()
-    with history.adding(stroke()):
-        pass
-    history.undo()
-    with pytest.raises(ValueError, match="answer"), history.adding(stroke(True), stroke()):
-        raise ValueError("answer")
-    assert (len(history.records), len(history.undone)) == (0, 1)
-    with history.adding(stroke()):
-        pass
-    assert not history.redo()
+def test_parts_of_a_stroke_being_drawn_are_undone_with_what_they_continue():
+    history = RecordHistory().with_added(stroke()).with_added(stroke(True), is_final=False)
+    assert not history.is_final
+    history = history.with_added(stroke(True), is_final=False).with_undone()
+    assert history.is_final
+    assert len(history.records) == 1
+    assert len(history.with_repeated().records) == 3
+
+
+def test_a_new_record_forgets_what_was_undone():
+    history = RecordHistory().with_added(stroke()).with_undone().with_added(stroke())
+    assert history.with_repeated() is None

@@ -1,0 +1,224 @@
+"""Exceptions at every line of an edit, and interrupts at any moment: a session is never left between two states.
+
+After the exception, the edit has happened or not, and what the session shows is what another session with the same
+records shows.
+"""
+
+import copy
+import linecache
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from apps.session import Session, image_answers
+from tests.apps.session.scenes import disc_scene
+from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
+
+IMAGE, _ = disc_scene(20, 28, noise=4)
+VOLUME = np.stack([disc_scene(14, 18, seed=k, noise=4)[0][..., 0] for k in range(5)])
+
+
+def image_session():
+    session = Session(IMAGE, device="cpu")
+    session.stroke([(12, 10), (16, 10)], 1.5)
+    session.stroke([(2, 2), (25, 2)], 1.5, 0)
+    session.wait()
+    return session
+
+
+def volume_session():
+    session = Session(VOLUME, (1, 1, 1), device="cpu")
+    session.stroke([(8, 7), (10, 7)], 1.5, 1, 0, 2)
+    session.stroke([(1, 1), (16, 1)], 1, 0, 0, 2)
+    session.wait()
+    return session
+
+
+def labels_session():
+    session = image_session()
+    session.stroke([(3, 17), (9, 17)], 1, 3)
+    session.wait()
+    return session
+
+
+def place(session):
+    return {"slice": 2} if len(session.shape) == 3 else {}
+
+
+EDITS = {
+    "stroke": lambda s: s.stroke([(4, 12), (9, 13)], 1, 0, **place(s)),
+    "part": lambda s: s.stroke([(4, 12), (9, 13)], 1, 0, final=False, **place(s)),
+    "label": lambda s: s.stroke([(4, 12), (9, 13)], 1, 2, **place(s)),
+    "erase": lambda s: s.erase([(13, 10)], 1, **place(s)),
+    "undo": lambda s: s.undo(),
+    "redo": lambda s: s.redo(),
+    "clear": lambda s: s.clear(),
+    "box": lambda s: s.box((4, 3, 22, 18) if len(s.shape) == 2 else (3, 2, 1, 15, 13, 4)),
+    "marks": lambda s: s.set_marks(np.where(np.arange(s.labels.size).reshape(s.shape) % 9, -1, s.labels)),
+    "wait": lambda s: s.wait(),
+    "result": lambda s: s.result(),
+}
+SESSIONS = {"image": image_session, "volume": volume_session, "labels": labels_session}
+
+
+def prepared(kind, edit):
+    session = SESSIONS[kind]()
+    if edit == "redo":
+        session.undo()
+        session.wait()
+    elif edit in ("wait", "result"):
+        session._worker.request()
+    return session
+
+
+def check(session, legal):
+    """The records are legal ones, and the labels are those of another session with them; then a stroke is right."""
+    __tracebackhide__ = True
+    assert [*session.records] in legal
+    with Session(session.pixels if len(session.shape) == 3 else IMAGE, device="cpu") as other:
+        for _ in range(2):
+            other.restore(session._history.records)
+            if not session._history.is_final:  # a part is not refined before the stroke ends
+                session.stroke([(9, 13)], 1, 0, **place(session))
+                other.restore(session._history.records)
+            assert session.wait(30)
+            assert other.wait(30)
+            np.testing.assert_array_equal(session.labels, other.labels)
+            np.testing.assert_array_equal(session._answers.marks(), other._answers.marks())
+            assert session.result().energy == other.result().energy
+            assert session.state["undo"] == bool(session.records) or session._history.records
+            session.stroke([(20, 15) if len(session.shape) == 2 else (14, 11)], 1, 0, **place(session))
+
+
+def places(lines):
+    """Where to raise: not at a `with`, as no interrupt comes between its block and the release of the lock."""
+    return [k for k in first_and_last(lines) if not linecache.getline(*lines[k]).lstrip().startswith("with ")]
+
+
+def try_faults(kind, edit, chosen):
+    """Make an edit fail at lines chosen by chosen(lines); the counts of failures and of edits that ended before."""
+    session = prepared(kind, edit)
+    before = [*session.records]
+    lines = lines_of(lambda: EDITS[edit](session))
+    after = [*session.records]
+    session.close()
+    counts = [0, 0]
+    for k in chosen(lines):
+        session = prepared(kind, edit)
+        counts[not fails_at(lambda session=session: EDITS[edit](session), k)] += 1
+        try:
+            check(session, (before, after))
+        except BaseException as error:
+            raise AssertionError(f"{kind}, {edit}, after a fault at {lines[k]}, line {k} of {len(lines)}") from error
+        session.close()
+    return counts
+
+
+def few(lines):
+    """A line in ten of the session's own, others for another seed."""
+    own = [k for k in places(lines) if f"{os.sep}session{os.sep}" in lines[k][0]]
+    return own[int(np.random.default_rng(len(lines)).integers(10)) :: 10]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_a_fault_at_some_lines(kind, edit):
+    try_faults(kind, edit, few)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_a_fault_at_every_line(kind, edit):
+    print(kind, edit, try_faults(kind, edit, places))
+
+
+@pytest.mark.parametrize("name", ["fit_models", "touching"])
+def test_an_error_of_the_worker_is_raised_once_and_the_work_repeated(monkeypatch, name):
+    with image_session() as session, monkeypatch.context() as patch:
+        calls = []
+
+        def fail(*arguments):
+            calls.append(1)
+            if len(calls) % 2:  # of two calls of `touching`, the one of the worker
+                return real(*arguments)
+            raise MemoryError("too much")
+
+        real = getattr(image_answers, name)
+        if name == "fit_models":
+            calls.append(1)
+        patch.setattr(image_answers, name, fail)
+        session.stroke([(4, 12), (9, 13)], 1, 0)
+        with pytest.raises(MemoryError, match="too much"):
+            session.wait()
+        patch.undo()
+        check(session, ([*session.records],))
+
+
+def interrupt_many(kind, count, seed):
+    """Interrupts of edits in a row, at random moments; the number of edits that were interrupted."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    session = SESSIONS[kind]()
+    for _ in range(count):
+        edit = str(rng.choice(["stroke", "label", "undo", "redo", "erase", "wait", "result", "part"]))
+        before = session._history
+        found += interrupted(lambda edit=edit: EDITS[edit](session), float(rng.uniform(1e-4, 0.03)))
+        assert session._history is before or session._history != before
+        if len(session.records) > 8:
+            session.clear()
+            EDITS["stroke"](session)
+    check(session, ([*session.records],))
+    session.close()
+    return found
+
+
+@pytest.mark.skipif(not HAS_TIMER, reason="there is no timer")
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_interrupts_by_a_timer(kind):
+    for seed in range(2):
+        interrupt_many(kind, 10, seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not HAS_TIMER, reason="there is no timer")
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_many_interrupts_by_a_timer(kind):
+    found = seed = 0
+    while found < 350:
+        found += interrupt_many(kind, 10, seed)
+        seed += 1
+    print(kind, found, "of", 10 * seed)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_sessions_are_not_copied(duplicate):
+    with image_session() as session, pytest.raises(TypeError, match="Session cannot be copied .* restore"):
+        duplicate(session)
+
+
+def child(session, results):
+    session.stroke([(4, 12), (9, 13)], 1, 0)
+    session.wait()
+    results.put(session.labels)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("is_pending", [False, True])
+def test_a_session_in_a_forked_process(is_pending):
+    with image_session() as session:
+        if is_pending:
+            EDITS["label"](session)
+        context = multiprocessing.get_context("fork")
+        results = context.Queue()
+        process = context.Process(target=child, args=(session, results))
+        process.start()
+        got = results.get(timeout=60)
+        process.join()
+        EDITS["stroke"](session)
+        session.wait()
+        np.testing.assert_array_equal(got, session.labels)
