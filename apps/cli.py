@@ -2,6 +2,7 @@
 
   cutmatch demo          process a few real images; no files needed
   cutmatch segment       cut objects out of images and volumes, from strokes, a box, a trimap or seeds
+  cutmatch app           draw strokes on images in the browser, and see the exact cut after each
   cutmatch superpixels   divide images into connected regions of nearly one colour, in exactly the number requested
   cutmatch denoise       remove noise from images and fill holes, without blurring edges
   cutmatch stereo        compute the disparities of a rectified pair of images

@@ -1,13 +1,19 @@
 """The page of `cutmatch app`: strokes drawn in a browser, answered by the exact cut.
 
     app_command     options, the images they name, and the server's life
-    images          the images: files of the command line and uploads, read on demand
+    image_sources   the images: files of the command line and uploads, read on demand
     open_image      an open image: its session, and what tabs are shown of it
-    desk            what is open: sessions, tabs, undo, autosave; one thread for edits, one for waiting
+    place           an open image's edits, and the tasks that apply, publish and keep them
+    desk            the images, those that are open, and the tabs; one thread for edits
     tabs            what each tab has seen, and what it is sent next
     messages        the messages of the socket, binary and JSON
     saving          the files written to --out
-    server          addresses, and who may use them
+    stroke_journal  the strokes since the last session file
+    server          addresses, and the life of the server
+    guard           who may use them
+    handover        the page that leads the browser to the server
+    ending          what follows Ctrl-C
+    notebook        the page in the output of a notebook's cell
     static/         the page itself: HTML, CSS and ES modules, without a build step
 
 In names and comments, `image` includes volumes, except where a volume is mentioned separately.

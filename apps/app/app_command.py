@@ -51,6 +51,7 @@ def _main(argv) -> int:
 
 
 def _serve(chosen) -> int:
+    from apps.app.handover import hand_over
     from apps.app.server import listen, make_app, serve
 
     sources = _sources(chosen)
@@ -58,15 +59,14 @@ def _serve(chosen) -> int:
     app = make_app(sources, chosen, listener.getsockname()[1])
     print_lines(f"cutmatch app: {app.address}", "Ctrl-C ends the server; strokes are kept.")
     if not chosen.no_browser:
-        import threading
-        import webbrowser
-
-        threading.Thread(target=webbrowser.open, args=(app.first_address,), daemon=True).start()
+        app.when_used = hand_over(app.first_address)
     try:
         serve(app, listener)
     except KeyboardInterrupt:
         if not app.desk.unsaved:
             raise
+    finally:
+        app.when_used()
     return SOME_FAILED if app.desk.unsaved else 0
 
 

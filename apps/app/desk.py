@@ -24,7 +24,7 @@ from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
 from apps.segment.label_figures import colour_of
 
-SAVE_SECONDS = 1.2  # for which a server that ends tries to write strokes to a full disk
+SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
 LABELS = 9  # offered by the page, one per number key
 
 
@@ -47,6 +47,7 @@ class Desk(Uncopied):
         self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
         self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
         self.unsaved = 0  # images whose strokes `close` could not write to --out
+        self.hurry = False  # whether `close` is not to wait for space on the disk
         self._loop: asyncio.AbstractEventLoop
 
     def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
@@ -276,23 +277,30 @@ class Desk(Uncopied):
         places, deadline, first = list(self._places.values()), loop.time() + SAVE_SECONDS, True
         while True:
             failed = [(place, error) for place in places if (error := await _closed(place)) is not None]
+            self.unsaved = len(failed)
             if first:
                 for _, error in failed:
                     print_error(f"cutmatch app: {reason_of(error)}")
-            if loop.time() > deadline or not any(isinstance(error, OutputError) for _, error in failed):
+            if self.hurry or loop.time() > deadline or not any(isinstance(error, OutputError) for _, error in failed):
                 break
             if first:
                 print_error(f"cutmatch app: trying again for {SAVE_SECONDS} s; free some space to keep all strokes")
             places, first = [place for place, _ in failed], False
             await asyncio.sleep(0.1)
-        self.unsaved = len(failed)
         for place, _ in failed:
             strokes = f"cutmatch app: the strokes on {place.opened.source.path.name!r}"
             try:
                 print_error(f"{strokes} were written to {str(await self.run(place.rescue))!r}")
             except Exception as error:
                 print_error(f"{strokes} are lost: {reason_of(error)}")
+        for place in list(self._places.values()):
+            if place.opening.done():  # otherwise the reader still runs
+                del self._places[place.item]
         self.stop_edits()
+
+    def unfinished(self) -> list[str]:
+        """Names of the images that are open, or are being read."""
+        return [self.sources[item].path.name for item in list(self._places)]
 
     def stop_edits(self) -> None:
         """End the thread of edits after those that wait; `run` raises RuntimeError from now on."""

@@ -4,15 +4,17 @@
     token    the first part of every path; compared in constant time
     Origin   if there is one, must be this server's; the socket and uploads require it
 
-The address given to the browser works once and leads to the one with the token, because other users of the machine can
-see the arguments of its processes.
+The address given to the browser works once and leads to the one with the token, so that no file contains the token.
+Connections that have not shown it are limited in number and time: other programs may open as many as they like.
 """
 
+import asyncio
 import hmac
 import secrets
-from urllib.parse import urlsplit
+from collections.abc import Callable
 
 from apps.app import HOST
+from apps.app.desk import Desk
 
 HEADERS = {
     "content-security-policy": (
@@ -28,13 +30,41 @@ HEADERS = {
 }
 
 
+MAX_STRANGERS = 128  # connections that have not shown the token
+STRANGER_SECONDS = 10.0  # until they are closed; a request takes milliseconds
+
+
+class Strangers:
+    """Connections that have not shown the token yet.  Further ones replace the oldest."""
+
+    def __init__(self):
+        self._known: dict[tuple, tuple[asyncio.Transport, asyncio.TimerHandle]] = {}  # by the address of the client
+
+    def add(self, transport: asyncio.Transport) -> None:
+        """A connection was opened."""
+        timer = asyncio.get_running_loop().call_later(STRANGER_SECONDS, transport.abort)
+        self._known[transport.get_extra_info("peername")] = transport, timer
+        if len(self._known) > MAX_STRANGERS:
+            oldest = next(iter(self._known))
+            transport = self._known[oldest][0]
+            self.remove(oldest)
+            transport.abort()
+
+    def remove(self, client) -> None:
+        """A connection has shown the token, or was closed."""
+        if (found := self._known.pop(client, None)) is not None:
+            found[1].cancel()
+
+
 class Guard:
     """ASGI application that passes permitted requests to another one, without the token in the path."""
 
-    def __init__(self, app, port: int):
-        self._app, self._port = app, port
+    def __init__(self, app, port: int, desk: Desk):
+        self._app, self._port, self.desk = app, port, desk
         self.token = secrets.token_urlsafe(24)
         self._once: str | None = secrets.token_urlsafe(24)
+        self.strangers = Strangers()
+        self.when_used: Callable[[], None] = lambda: None  # called when the address that works once was used
         self._hosts = {f"{HOST}:{port}", f"localhost:{port}"} | ({HOST, "localhost"} if port == 80 else set())
 
     @property
@@ -59,6 +89,7 @@ class Guard:
             await refuse(scope, receive, send, 403, "this server answers pages of its own address only")
         elif self._once is not None and _same(path, f"/open/{self._once}") and scope["type"] == "http":
             self._once = None
+            self.when_used()
             await _respond(send, 303, b"", {"location": f"/{self.token}/"})
         elif not _same(path.split("/")[1] if "/" in path else "", self.token):
             await refuse(
@@ -69,6 +100,7 @@ class Guard:
         elif path == f"/{self.token}":
             await _respond(send, 307, b"", {"location": f"/{self.token}/"})
         else:
+            self.strangers.remove(scope.get("client"))
             inner = path[len(self.token) + 1 :]
             await self._app(
                 dict(scope, path=inner, raw_path=inner.encode(), root_path=""),
@@ -84,8 +116,7 @@ class Guard:
         origins = headers.get("origin", [])
         if not origins:
             return scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        parts = urlsplit(origins[0]) if len(origins) == 1 else None
-        return parts is not None and parts.scheme == "http" and parts.netloc.lower() == headers["host"][0].lower()
+        return [origin.lower() for origin in origins] == [f"http://{headers['host'][0].lower()}"]
 
     def _with_headers(self, send, headers):
         socket = f"ws://{headers['host'][0].lower()}"

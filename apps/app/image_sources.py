@@ -1,6 +1,7 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,19 +110,23 @@ class Image:
     @cached_property
     def range(self) -> tuple[float, float]:
         """Least and greatest grey value of the volume."""
-        low, high = float(self.pixels.min()), float(self.pixels.max())
-        return low, high if high > low else low + 1.0
+        return float(self.pixels.min()), float(self.pixels.max())
 
     @cached_property
     def window(self) -> tuple[float, float]:
         """Level and width of the window that shows most grey values, as shares of the range."""
-        low, high = self.range
-        least, most = np.percentile(self.pixels[:: max(1, len(self.pixels) // 32)], (0.5, 99.5))
-        level, width = (0.5 * (least + most) - low) / (high - low), (most - least) / (high - low)
-        return round(float(level), 3), max(0.001, round(float(width), 3))
+        some = self.pixels[:: max(1, len(self.pixels) // 32)]
+        least, most = self._shares(np.percentile(some, (0.5, 99.5), method="nearest"))
+        return round(0.5 * float(least + most), 3), max(0.001, round(float(most - least), 3))
 
     def slice_values(self, axis: int, index: int) -> bytes:
         """Grey values of a slice as 16-bit shares of the range, row by row."""
+        return np.rint(65535 * self._shares(np.take(self.pixels, index, axis=axis))).astype("<u2").tobytes()
+
+    def _shares(self, values: np.ndarray) -> np.ndarray:
+        """Values as shares of the range; 0 in a constant volume."""
         low, high = self.range
-        values = np.take(self.pixels, index, axis=axis).astype(np.float64)
-        return np.rint((values - low) * (65535 / (high - low))).astype("<u2").tobytes()
+        values = values.astype(np.float64)
+        if not math.isfinite(high - low):
+            low, high, values = 0.25 * low, 0.25 * high, 0.25 * values
+        return (values - low) / (high - low if high > low else 1.0)

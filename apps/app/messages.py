@@ -45,6 +45,7 @@ ACTIONS: dict[str, dict[str, type]] = {
     "box": {"box": list},
     "save": {"kinds": list},
 }
+ELEMENTS: dict[str, tuple[type, ...]] = {"box": (int, float), "kinds": (str,)}  # types of what the lists hold
 
 
 class StrokeMessage(NamedTuple):
@@ -111,11 +112,20 @@ def parse_action(text: str) -> dict:
         raise InputError(f"message contains no action; the actions are {', '.join(ACTIONS)}")
     expected = {"item": int, **ACTIONS[name]}
     if set(action) != {"do", *expected}:
-        raise InputError(f"{name} needs {', '.join(expected)}, got {', '.join(sorted(map(str, action)))[:200]}")
+        raise InputError(f"{name} needs {', '.join(expected)}, got {ascii(sorted(action))[:200]}")
     for key, kind in expected.items():
-        if type(action[key]) is not kind or (kind is int and not -1 <= action[key] <= MAX_INDEX):
-            raise InputError(f"{name}: {key} must be {kind.__name__}, got {json.dumps(action[key])[:60]}")
+        value = action[key]
+        if type(value) is not kind or (kind is int and not -1 <= value <= MAX_INDEX):
+            raise InputError(f"{name}: {key} must be {kind.__name__}, got {_shown(value)}")
+        for one in value if kind is list else ():
+            if type(one) not in ELEMENTS[key]:
+                raise InputError(f"{name}: {key} must hold {ELEMENTS[key][-1].__name__}, got {_shown(one)}")
     return action
+
+
+def _shown(value) -> str:
+    """The start of a value of a message, in one line."""
+    return type(value).__name__ if isinstance(value, list | dict) else json.dumps(value)[:60]
 
 
 def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np.ndarray | None) -> bytes | None:

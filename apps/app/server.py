@@ -2,17 +2,20 @@
 
 import asyncio
 import contextlib
+import functools
 import socket
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from importlib.resources import files
 
 from apps.app import HOST, MAX_MESSAGE, MAX_UPLOAD
 from apps.app.desk import Desk
+from apps.app.ending import Ending
 from apps.app.guard import Guard
 from apps.app.image_sources import Source
 from apps.app.tabs import Tab
-from apps.common.errors import InputError, reason_of
+from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -20,19 +23,51 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+BODY_SECONDS = 60.0  # without a further part of an upload
+BACKLOG = 64  # connections that are accepted together
+MAX_LINES = 100  # different errors that are printed
 
 
 def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     """The ASGI application; `guard.address` is the page's address."""
     from starlette.applications import Starlette
-    from starlette.requests import Request
+    from starlette.convertors import Convertor, register_url_convertor
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, PlainTextResponse, Response
     from starlette.routing import Route, WebSocketRoute
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
     desk = Desk(sources, chosen)
-    pages = static_files()
+    pages, log = static_files(), _Log()
 
+    class Number(Convertor[int]):
+        """A number of an image or a slice; a longer one is no address of this server."""
+
+        regex = "[0-9]{1,9}"
+
+        def convert(self, value: str) -> int:
+            return int(value)
+
+        def to_string(self, value: int) -> str:
+            return str(value)
+
+    register_url_convertor("number", Number())
+
+    def answered(call: Callable) -> Callable:
+        """Answer with the reason if a request cannot be answered."""
+
+        @functools.wraps(call)
+        async def answer(request: Request) -> Response:
+            try:
+                return await call(request)
+            except ClientDisconnect:
+                return Response(status_code=400)
+            except Exception as error:
+                return PlainTextResponse(log.say(error), 500 if is_defect(error) else 400)
+
+        return answer
+
+    @answered
     async def page(request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
         if name not in pages:
@@ -40,6 +75,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         content, kind = pages[name]
         return Response(content, media_type=kind)
 
+    @answered
     async def image(request: Request) -> Response:
         shown = (await desk.opened(request.path_params["item"])).image
         if shown.volume is not None:
@@ -47,6 +83,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         content, kind = await asyncio.to_thread(lambda: shown.encoded)
         return Response(content, media_type=kind)
 
+    @answered
     async def volume_slice(request: Request) -> Response:
         shown = (await desk.opened(request.path_params["item"])).image
         axis, index = request.path_params["axis"], request.path_params["index"]
@@ -55,10 +92,12 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         content = await asyncio.to_thread(shown.slice_values, axis, index)
         return Response(content, media_type="application/octet-stream")
 
+    @answered
     async def upload(request: Request) -> Response:
         data = await _body(request)
         return JSONResponse({"item": await asyncio.to_thread(desk.add, request.query_params.get("name", ""), data)})
 
+    @answered
     async def start(request: Request) -> Response:
         await desk.start_from(request.path_params["item"], await _body(request))
         return Response(status_code=204)
@@ -76,19 +115,18 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
             while (message := await websocket.receive())["type"] == "websocket.receive":
                 try:
                     await desk.receive(tab, message["text"] if message.get("text") is not None else message["bytes"])
-                except InputError as error:
-                    tab.say({"say": "error", "text": str(error)})
+                except Exception as error:
+                    tab.say({"say": "error", "text": log.say(error)})
         except WebSocketDisconnect:
             pass
         finally:
             sending.cancel()
             desk.leave(tab)
-
-    async def unusable(request: Request, error: Exception) -> Response:
-        return PlainTextResponse(str(error), 400)
+            await asyncio.gather(sending, return_exceptions=True)
 
     @contextlib.asynccontextmanager
     async def lifespan(app):
+        asyncio.get_running_loop().set_exception_handler(log.say_of_loop)
         desk.start()
         yield
         await desk.close()
@@ -96,25 +134,54 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     routes = [
         Route("/", page),
         Route("/static/{name}", page),
-        Route("/image/{item:int}", image),
-        Route("/image/{item:int}/{axis:int}/{index:int}", volume_slice),
+        Route("/image/{item:number}", image),
+        Route("/image/{item:number}/{axis:number}/{index:number}", volume_slice),
         Route("/images", upload, methods=["POST"]),
-        Route("/start/{item:int}", start, methods=["POST"]),
+        Route("/start/{item:number}", start, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
-    guard = Guard(Starlette(routes=routes, exception_handlers={InputError: unusable}, lifespan=lifespan), port)
-    guard.desk = desk
-    return guard
+    return Guard(Starlette(routes=routes, lifespan=lifespan), port, desk)
+
+
+class _Log:
+    """Errors of requests on standard error, each once, so that no page or program can fill a log."""
+
+    def __init__(self):
+        self._said: set[str] = set()
+
+    def say(self, error: Exception) -> str:
+        """Print a defect; return the reason of an error."""
+        if is_defect(error) and self._is_new(reason_of(error)):
+            report_error("cutmatch app", error)
+        return reason_of(error)
+
+    def say_of_loop(self, loop: asyncio.AbstractEventLoop, context: dict) -> None:
+        """Print what asyncio reports, such as that no further connection can be accepted for want of descriptors."""
+        error = context.get("exception")
+        text = context["message"] if error is None else reason_of(error)
+        if self._is_new(text):
+            print_error(f"cutmatch app: {text}")
+
+    def _is_new(self, text: str) -> bool:
+        new = text not in self._said and len(self._said) < MAX_LINES
+        if new:
+            self._said.add(text)
+        return new
 
 
 async def _body(request) -> bytes:
-    """Content of a request; InputError above MAX_UPLOAD."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_UPLOAD:
-            raise InputError(f"the file is larger than {MAX_UPLOAD >> 20} MiB; pass it on the command line")
-        parts.append(part)
+    """Content of a request; InputError above MAX_UPLOAD, and if its sender stalls."""
+    parts, size, loop = [], 0, asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(BODY_SECONDS) as limit:
+            async for part in request.stream():
+                limit.reschedule(loop.time() + BODY_SECONDS)
+                size += len(part)
+                if size > MAX_UPLOAD:
+                    raise InputError(f"the file is larger than {MAX_UPLOAD >> 20} MiB; pass it on the command line")
+                parts.append(part)
+    except TimeoutError:
+        raise InputError(f"the upload stalled for {BODY_SECONDS:.0f} s; send the file again") from None
     return b"".join(parts)
 
 
@@ -137,27 +204,54 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise InputError(f"--port: cannot use {port} ({reason_of(error)}); choose another one, or 0 for any") from None
-    listener.listen(64)
+    listener.listen(BACKLOG)
     return listener
 
 
 def serve(app: Guard, listener: socket.socket) -> None:
     """Serve until Ctrl-C."""
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     # Between threads, Python switches after 5 ms by default; the session's thread would delay every message by that.
     sys.setswitchinterval(0.0005)
 
+    class Connection(H11Protocol):
+        def connection_made(self, transport):
+            app.strangers.add(transport)
+            super().connection_made(transport)
+
+        def connection_lost(self, exc):
+            app.strangers.remove(self.client)
+            super().connection_lost(exc)
+
+    class TabSocket(WebSocketsSansIOProtocol):
+        def keepalive_timeout(self):
+            super().keepalive_timeout()
+            self.transport.abort()  # a page that does not read would never be sent the rest
+
+    class Server(uvicorn.Server):
+        def capture_signals(self):
+            return contextlib.nullcontext()  # `Ending` does
+
+        def stop(self):
+            self.should_exit = True
+
     config = uvicorn.Config(
         app,
-        ws="websockets-sansio",
+        http=Connection,
+        ws=TabSocket,
         ws_max_size=MAX_MESSAGE,
         ws_per_message_deflate=False,
-        log_level="warning",
+        log_level="critical",  # otherwise any program could fill the log with malformed requests
         access_log=False,
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=1,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=0,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    server = Server(config)
+    with Ending(server.stop, app.desk, app.when_used):
+        server.run(sockets=[listener])

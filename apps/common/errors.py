@@ -84,7 +84,7 @@ def finish(name: str, call, *arguments) -> int:
         _flush(name)
         raise
     except Exception as error:
-        status = _report(name, error)
+        status = report_error(name, error)
     finally:
         _flush_messages()
     return _flush(name) or status
@@ -132,7 +132,8 @@ def is_closed(stream: str) -> bool:
     return stream in _closed
 
 
-def _report(name: str, error: Exception) -> int:
+def report_error(name: str, error: Exception) -> int:
+    """Print an error as one line that starts with `name`; return the exit status."""
     text, defect = reason_of(error), is_defect(error)
     if defect and not text.startswith(DEFECT_NOTICE):
         text = f"{DEFECT_NOTICE}: {text}{_location(error)}"

@@ -43,6 +43,7 @@ class App {
       stroke: this.#stroke, confirmed: this.#confirmed, saved: this.#saved, error: this.#error,
       open: () => { $("lost").hidden = true; },
       closed: () => { $("lost").hidden = false; },
+      refused: ({ text }) => { $("lost").textContent = `Not connected: ${text}`; },
     })) this.connection.addEventListener(type, ({ detail }) => handler.call(this, detail));
   }
 

@@ -5,6 +5,16 @@ const STROKE = 1, MASK = 2;
 const HEADER = 28;
 const FINAL = 1, ERASE = 2, AGAIN = 4;
 
+const REFUSED = 1008;
+
+// Why this server does not answer the page, such as another token after a restart; empty if no server answers.
+async function refusal() {
+  try {
+    const answer = await fetch(document.baseURI, { signal: AbortSignal.timeout(5000) });
+    return answer.status === 403 ? await answer.text() : "";
+  } catch { return ""; }
+}
+
 export class Connection extends EventTarget {
   #socket = null;
   #waiting = new Map();   // strokes that the server has not confirmed, by number; sent again after a lost connection
@@ -23,8 +33,13 @@ export class Connection extends EventTarget {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => { this.#delay = 250; this.#tell("open"); };
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.#text(JSON.parse(data)) : this.#binary(data));
-    socket.onclose = ({ code }) => {
-      this.#tell("closed", { refused: code === 1008 || code === 4000 });
+    socket.onclose = async ({ code, reason }) => {
+      this.#tell("closed");
+      const text = code === REFUSED ? reason : await refusal();
+      if (text) {
+        this.#tell("refused", { text });
+        return;
+      }
       setTimeout(() => this.#open(), this.#delay);
       this.#delay = Math.min(5000, 2 * this.#delay);
     };
@@ -52,7 +67,7 @@ export class Connection extends EventTarget {
     return this.open;
   }
 
-  // points: Float32Array of x, y in pixels; pixel centres are integers.
+  // points: Float32Array of x, y in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).
   stroke(item, number, { points, radius, label, erase, axis, index }, final) {
     const data = new ArrayBuffer(HEADER + points.byteLength), view = new DataView(data);
     view.setUint8(0, STROKE);

@@ -116,3 +116,73 @@ def test_every_action_has_a_legal_form():
     for name, arguments in ACTIONS.items():
         action = {"do": name, "item": 0} | {key: values[kind] for key, kind in arguments.items()}
         assert parse_action(json.dumps(action)) == action
+
+
+VALUES = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1.5,
+        10**30,
+        -(10**4000),
+        1e308,
+        float("inf"),
+        float("nan"),
+        "",
+        "mask",
+        "\ud800",
+        "a\nb",
+    ),
+    *(
+        {},
+        [],
+        [[]],
+        [None],
+        [{}],
+        ["\ud800"],
+        [10**4000],
+        [True],
+        [[[[[]]]]],
+        {"a": [1]},
+        [0] * 10_000,
+        ["mask"] * 10_000,
+    ),
+]
+
+
+def check_refusal(text):
+    assert "\n" not in text
+    assert len(text) < 400
+    text.encode()  # no half of a surrogate pair
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_every_field_with_every_type_is_an_action_or_one_line(name):
+    """Arguments have the types that are promised, so that no later code meets another one."""
+    good = {"do": name, "item": 0} | {key: 0 if kind is int else [] for key, kind in ACTIONS[name].items()}
+    for key in (*good, "more"):
+        for value in VALUES:
+            text = json.dumps(good | {key: value})
+            try:
+                action = parse_action(text)
+            except InputError as error:
+                check_refusal(str(error))
+            else:
+                expected = ACTIONS[name].get(key, int if key == "item" else str)
+                assert type(action[key]) is expected
+                if expected is list:
+                    assert all(type(one) in ((str,) if key == "kinds" else (int, float)) for one in action[key])
+
+
+@pytest.mark.parametrize("depth", [10, 500, 900, 950, 990, 1000, 5000, 100_000])
+@pytest.mark.parametrize(
+    "form", ["{}", '{{"do":{},"item":0}}', '{{"do":"box","item":0,"box":{}}}', '{{"do":"undo","item":{}}}']
+)
+@pytest.mark.parametrize("brackets", ["[]", ('{"a":', "}")])
+def test_deep_nesting_is_rejected(depth, form, brackets):
+    first, last = brackets
+    with pytest.raises(InputError):
+        parse_action(form.format(first * depth + "0" + last * depth))

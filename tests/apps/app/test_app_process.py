@@ -1,10 +1,12 @@
 """The command as a process: its options, its address, and strokes that survive when it is killed."""
 
+import ast
 import contextlib
 import json
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import numpy as np
@@ -183,3 +185,64 @@ def test_without_the_packages(files, monkeypatch, capsys):
     monkeypatch.setattr("apps.app.app_command.find_spec", lambda name: None)
     assert cli.main(["app", str(files / "photo.png"), "--no-browser"]) == 2
     assert "pip install 'cutmatch[app]'" in capsys.readouterr().err
+
+
+BROWSER = """
+import os, pathlib, sys, time, urllib.parse, urllib.request
+log, address = sys.argv[1:]
+page = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(address).path))
+text = page.read_text()
+link = text.split('url=')[1].split('"')[0]
+modes = [oct(one.stat().st_mode & 0o777) for one in (page, page.parent)]
+arguments = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+secret = link.rsplit("/", 1)[1].encode()
+seen = any(secret in one for one in arguments)
+with urllib.request.urlopen(link) as answer:
+    found = answer.status, answer.url
+time.sleep(0.5)
+exist = page.exists(), page.parent.exists()
+pathlib.Path(log).write_text(repr((address, modes, str(page.parent.parent), seen, *found, *exist)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and BROWSER are those of Unix")
+@pytest.mark.parametrize("home", [True, False])
+def test_no_argument_of_a_process_holds_the_address(files, monkeypatch, home):
+    """The browser gets the name of a file of this user, which is removed once it was used."""
+    (files / "home").mkdir()
+    (files / "tmp").mkdir()
+    (files / "browser.py").write_text(BROWSER)
+    monkeypatch.setenv("HOME", str(files / ("home" if home else "missing")))
+    monkeypatch.setenv("TMPDIR", str(files / "tmp"))
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {files / 'browser.py'} {files / 'log'} %s")
+    command = [sys.executable, "-m", "apps.cli", "app", files / "photo.png", "--out", files / "out", "--device", "cpu"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        address = process.stdout.readline().split()[-1]
+        end = time.monotonic() + TIMEOUT
+        while not (files / "log").exists() or not (files / "log").read_text():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
+    shown, modes, folder, seen, status, url, *exist = ast.literal_eval((files / "log").read_text())
+    assert shown.startswith("file://")
+    assert modes == ["0o600", "0o700"]
+    assert folder == str(files / ("home" if home else "tmp"))
+    assert not seen
+    assert (status, url) == (200, address)
+    assert exist == [False, False]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
+@pytest.mark.parametrize("browser", ["true", "false", "missing-browser"])
+def test_the_file_is_removed_at_the_end(files, monkeypatch, browser):
+    """If no browser opens it, or none follows its link."""
+    monkeypatch.setenv("HOME", str(files))
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    command = [sys.executable, "-m", "apps.cli", "app", files / "photo.png", "--out", files / "out", "--device", "cpu"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with urllib.request.urlopen(process.stdout.readline().split()[-1]) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
+    assert not list(files.glob("cutmatch-*"))

@@ -272,6 +272,53 @@ def test_uploads(served, connect, files, monkeypatch):
     assert "larger" in client.post(address + "b.png", content=data, headers=headers).text
 
 
+@pytest.mark.parametrize("error", [MemoryError(), np.linalg.LinAlgError("defect")])
+def test_an_upload_that_fails_is_answered_with_a_reason(served, files, monkeypatch, capsys, error):
+    def fail(data):
+        raise error
+
+    monkeypatch.setattr("apps.app.image_sources.decode", fail)
+    client = served()
+    data, headers = (files / "photo.png").read_bytes(), {"origin": f"http://127.0.0.1:{PORT}"}
+    out_of_memory = isinstance(error, MemoryError)
+    for path in ("images?name=a.png", "images?name=b.png"):
+        answer = client.post(f"/{client.guard.token}/{path}", content=data, headers=headers)
+        assert (answer.status_code, answer.text.count("\n")) == (400 if out_of_memory else 500, 0)
+        assert ("out of memory" if out_of_memory else "LinAlgError") in answer.text
+    lines = capsys.readouterr().err.splitlines()
+    assert len([line for line in lines if "defect in cutmatch" in line]) == (0 if out_of_memory else 1)
+
+
+def test_volumes_of_extreme_values_are_shown(served, connect, tmp_path):
+    for name, value in (("flat", 1e300), ("zero", 0.0), ("high", 1e308), ("low", 5e-324)):
+        values = np.full((4, 8, 8), value)
+        values[2:] *= -1 if name in ("high", "low") else 1
+        np.save(tmp_path / f"{name}.npy", values)
+    client = served(*(Source(name, tmp_path / f"{name}.npy") for name in ("flat", "zero", "high", "low")))
+    page = connect(client)
+    for item in range(4):
+        assert page.open(item, (0, 2))["window"] == ([0.0, 0.001] if item < 2 else [0.5, 1.0])
+        content = client.get(f"/{client.guard.token}/image/{item}/0/0").content
+        assert set(content) == ({0} if item < 2 else {255})
+        page.stroke([(1.5, 1.5), (5.5, 1.5)], item=item, place=(0, 0), number=2 * item)
+        page.stroke([(1.5, 6.5), (5.5, 6.5)], 0, item=item, place=(0, 3), number=2 * item + 1)
+        page.until(lambda m: m["say"] == "state" and m["energy"] is not None)
+
+
+def test_the_page_says_why_a_message_is_refused(served, connect):
+    page = connect(served())
+    page.open()
+    page.draw()
+    for action in ({"do": "save", "kinds": [[]]}, {"do": "save", "kinds": [{}]}, {"do": "box", "box": ["a", None]}):
+        page.say(**action, item=0)
+        assert "must hold" in page.until(lambda m: m["say"] == "error")["text"]
+    for box in ([10**30] * 4, [1e308] * 4, [], [1.5] * 4, [0] * 10_000):
+        page.say("box", item=0, box=box)
+        text = page.until(lambda m: m["say"] == "error")["text"]
+        assert "box" in text
+        assert "\n" not in text
+
+
 def test_images_of_a_folder(served, connect, files):
     client = served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
     page = connect(client)

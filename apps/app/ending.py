@@ -1,0 +1,76 @@
+"""The end of the server: within two seconds of Ctrl-C, whatever it computes, and immediately at the second Ctrl-C.
+
+A kernel, a reader or a decoder that runs in a thread cannot be interrupted, and Python waits for its threads at exit.
+So a timer ends the process if that takes too long.  Every confirmed stroke is in a journal by then.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from apps.app.desk import Desk
+from apps.app.saving import COMMAND
+from apps.common.errors import SOME_FAILED, print_error
+from apps.common.ledgers import FOLDER
+from apps.common.writing import remove_unfinished
+
+END_DELAY = 1.7  # seconds from a signal to the end of the process, at most
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Ending:
+    """What follows a signal; a context in which it is handled.
+
+    stop       function that lets the server end
+    desk       the images
+    clean_up   function that is called before the process is ended
+    """
+
+    def __init__(self, stop: Callable[[], None], desk: Desk, clean_up: Callable[[], None]):
+        self._stop, self._desk, self._clean_up = stop, desk, clean_up
+        self._timer: threading.Timer | None = None
+        self._signal = 0
+
+    def __enter__(self) -> None:
+        self._before = {number: signal.signal(number, self._receive) for number in SIGNALS}
+
+    def __exit__(self, *exception) -> None:
+        """Pass the signal on, once the server has ended."""
+        if self._signal and self._desk.unfinished():
+            self._end()
+        if self._timer is not None:
+            self._timer.cancel()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._signal:
+            signal.raise_signal(self._signal)
+
+    def _receive(self, number: int, frame) -> None:
+        """End the process soon, or immediately if this is the second signal."""
+        if self._signal and self._desk.unsaved:
+            self._desk.hurry = True  # its strokes are not in a journal, because the disk is full
+        elif self._signal:
+            self._end()
+        else:
+            self._signal = number
+            self._timer = threading.Timer(END_DELAY, self._end)
+            self._timer.daemon = True
+            self._timer.start()
+            self._stop()
+
+    def _end(self) -> None:
+        status = SOME_FAILED if self._desk.unsaved else 128 + self._signal
+        try:
+            names = ", ".join(self._desk.unfinished()) or "a request"
+            kept = "" if self._desk.unsaved else ", confirmed strokes are kept"
+            print_error(f"cutmatch app: stopped; the work on {names} was not finished{kept}")
+            out = Path(self._desk.chosen.out)
+            for folder in (out, out / FOLDER, out / FOLDER / COMMAND):
+                remove_unfinished(folder, os.getpid())
+            self._clean_up()
+        finally:
+            os._exit(status)

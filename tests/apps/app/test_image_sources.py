@@ -1,0 +1,86 @@
+"""Grey values of volumes as the page gets them, at the limits of their types."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from apps.app.image_sources import Image, Source
+from apps.volumes.voxel_geometry import Volume
+
+TINY = np.nextafter(0.0, 1.0)
+PAIRS = [
+    (1e300, 1e300),
+    (-1e308, 1e308),
+    (-np.finfo(float).max, np.finfo(float).max),
+    (0.0, 1e308),
+    (1e20, 1e20),
+    (0.0, TINY),
+    (-TINY, TINY),
+    (2.0**53, 2.0**53),
+    (2.0**53, 2.0**53 + 2),
+    (0.0, 0.0),
+    (-0.0, 0.0),
+    (7.5, 8.5),
+]
+
+
+def check(values, constant):
+    image = Image(values, volume=Volume(values, "npy"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        json.dumps([image.range, image.window], allow_nan=False)
+        level, width = image.window
+        shown = np.concatenate([np.frombuffer(image.slice_values(0, k), "<u2") for k in range(len(values))])
+    assert -1 <= level <= 1
+    assert 0 < width <= 1
+    assert shown.min() == 0
+    assert shown.max() == (0 if constant else 65535)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_real_values(pair, dtype):
+    with np.errstate(over="ignore"):
+        low, high = np.array(pair).astype(dtype)
+    if np.isfinite([low, high]).all():
+        values = np.full((4, 8, 8), low)
+        values[2:] = high
+        check(values, low == high)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_integers(dtype):
+    limits = np.iinfo(dtype)
+    for low, high in ((limits.min, limits.max), (limits.max, limits.max), (limits.min, limits.min), (0, 1)):
+        values = np.full((4, 8, 8), low, dtype)
+        values[2:] = high
+        check(values, low == high)
+
+
+def test_neighbours_beyond_the_precision_of_a_double_are_constant():
+    values = np.full((4, 8, 8), 2**63, np.uint64)
+    values[2:] += 1
+    check(values, True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_window_is_that_of_the_values(seed):
+    rng = np.random.default_rng(seed)
+    values = (rng.normal(size=(6, 30, 30)) + rng.normal()) * 10.0 ** rng.integers(-300, 300)
+    image = Image(values, volume=Volume(values, "npy"))
+    low, high = image.range
+    assert (low, high) == (values.min(), values.max())
+    least, most = (np.percentile(values, share, method="nearest") for share in (0.5, 99.5))
+    assert image.window[1] == pytest.approx((most - least) / (high - low), abs=1e-3)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused(tmp_path, value):
+    values = np.zeros((4, 8, 8))
+    values[1, 2, 3] = value
+    np.save(tmp_path / "scan.npy", values)
+    with pytest.raises(ValueError, match="finite|NaN"):
+        Source("scan", Path(tmp_path / "scan.npy")).load()
