@@ -68,7 +68,7 @@ def maximum_flow(
     >>> maximum_flow(csr_array([[0, 5, 0], [0, 0, 3], [0, 0, 0]]), 0, 2).flow_value
     3
     """
-    csgraph = as_scipy(csgraph, "csr")
+    given, csgraph = csgraph, as_scipy(csgraph, "csr")
     if not (scipy.sparse.issparse(csgraph) and csgraph.format == "csr"):
         raise TypeError("graph must be in CSR format")
     if csgraph.dtype.kind not in "iu":
@@ -97,4 +97,5 @@ def maximum_flow(
     cut = graph_max_flow(lists, *terminals, device="cpu")  # its flow is needed on the host
     _, along = complete_flow(lists, cut, source, sink)
     matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
-    return MaximumFlowResult(int(cut.value), matrix)
+    # An array of the package "sparse" gets one.
+    return MaximumFlowResult(int(cut.value), matrix if csgraph is given else type(given).from_scipy_sparse(matrix))

@@ -21,6 +21,13 @@ class Converted:
     def to_scipy_sparse(self):
         return self._matrix
 
+    @classmethod
+    def from_scipy_sparse(cls, matrix):
+        return cls(matrix)
+
+    def todense(self):
+        return self._matrix.toarray()
+
 
 Converted.__module__ = "sparse._coo.core"
 
@@ -56,4 +63,7 @@ def test_matchings(kind):
 def test_flows():
     dense = np.array([[0, 5, 0], [0, 0, 3], [0, 0, 0]])
     for form in forms(dense):
-        assert gridcut.compat.scipy.maximum_flow(form, 0, 2).flow_value == 3
+        found = gridcut.compat.scipy.maximum_flow(form, 0, 2)
+        assert found.flow_value == 3
+        assert isinstance(found.flow, type(form))
+        np.testing.assert_array_equal(found.flow.todense(), [[0, 3, 0], [-3, 0, 3], [0, -3, 0]])
