@@ -30,6 +30,8 @@ CHUNK = 1 << 22
 MAX_TEXT = 900  # characters of an NRRD header's line, of a number in text, and of the path
 TEXT = (b"ascii", b"text", b"txt")  # NRRD encodings as text
 META_BYTES = {"CHAR": 1, "SHORT": 2, "INT": 4, "LONG": 4, "LONG_LONG": 8, "FLOAT": 4, "DOUBLE": 8}
+META_VECTORS = ("ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "CenterOfRotation")  # one per axis
+META_MATRICES = ("TransformMatrix", "Rotation", "Orientation")
 MAGICS = {  # what files of another kind start with
     b"\x89PNG": "PNG",
     b"\xff\xd8\xff": "JPEG",
@@ -109,8 +111,10 @@ def check_metaimage(path: Path) -> None:
     with decoding_errors(), open(path, "rb") as file:
         head = file.read(MAX_HEADER)
     entries, at = {}, 0
-    for line in re.finditer(rb"([A-Za-z]+) *= *([^\r\n]*)\r?\n", head):
-        entries[line[1].decode()] = line[2].decode("latin-1").strip()
+    for line in re.finditer(rb"([A-Za-z]+) *[=:] *([^\r\n]*)\r?\n", head):
+        name, value = line[1].decode(), line[2].decode("latin-1").strip()
+        if entries.setdefault(name, value) != value and name != "Comment":
+            raise Unreadable(f"several {name} in its header")
         at = line.end()
         if line[1] == b"ElementDataFile":
             break
@@ -128,6 +132,12 @@ def check_metaimage(path: Path) -> None:
         skipped = at if local else max(0, int(entries.get("HeaderSize", 0)))
     if not sizes:
         raise Unreadable("no DimSize in its header")
+    axes = str(len(sizes))
+    vectors = {**dict.fromkeys(META_VECTORS, len(sizes)), **dict.fromkeys(META_MATRICES, len(sizes) ** 2)}
+    if entries.get("NDims") != axes or any(
+        len(entries[key].split()) != length for key, length in vectors.items() if key in entries
+    ):  # the library would write beyond its arrays
+        raise Unreadable(f"entries of its header do not fit its {axes} axes")
     parts = sizes[-1] if is_divided(entries["ElementDataFile"]) else 1
     if len(sources) != parts:  # the library would leave the other slices empty
         raise Unreadable(f"its header names {len(sources)} data files for {parts} slices")

@@ -1,5 +1,6 @@
 """OME-Zarr (NGFF 0.4 and 0.5) by zarr: the first, largest level of an image's pyramid, with scale, units and axes."""
 
+import math
 import os
 from pathlib import Path
 
@@ -123,8 +124,9 @@ def _check_size(folder, array) -> None:
     if array.nchunks > MAX_CHUNKS:
         raise Unreadable(f"{array.nchunks} chunks; at most {MAX_CHUNKS} are supported")
     stored = sum(file.stat().st_size for file in folder.rglob("*") if os.path.isfile(file))
-    if array.nbytes > max(MIN_CLAIM, MAX_PACKED * stored):
-        raise Unreadable(f"its voxels would take {array.nbytes} bytes, more than its {stored} bytes can hold")
+    claimed = max(array.nbytes, math.prod(array.shards or array.chunks) * array.dtype.itemsize)
+    if claimed > max(MIN_CLAIM, MAX_PACKED * stored):
+        raise Unreadable(f"its voxels would take {claimed} bytes, more than its {stored} bytes can hold")
 
 
 def _check_chunks(folder, array) -> None:
