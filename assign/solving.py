@@ -121,8 +121,8 @@ def solve(
         if found is not None:
             return found
     check_callback(callback)
-    options = {"mask": mask, "maximize": maximize, "max_cost": max_cost}
-    problem = check_problem(cost, **options, keep_dense=is_dense_only(method))
+    keep_dense = mask is not None and is_dense_only(method)
+    problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost, keep_dense=keep_dense)
     given = Given(cost, mask, max_cost, bool(maximize))
     chosen = choose(device, method, problem, parameters)
     solver = chosen.implementation

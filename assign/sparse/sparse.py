@@ -114,7 +114,9 @@ def _lost_unit(start, col_of, u, v, stats) -> float | None:
     """
     if u.dtype.kind != "f":
         return None
-    prices = max(np.abs(p).max(initial=0.0) for p in ((u, v) if start is None else (u, v, start[1])))
+    prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
+    if start is not None:
+        prices = max(prices, np.abs(start[1]).max(initial=0.0))
     unit = 2 * float(np.finfo(np.float64).eps) * prices
     return unit if ROUNDING_UNITS * unit > tolerance((len(u), len(v)), largest_paid(u, v, col_of)) else None
 
