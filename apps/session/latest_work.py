@@ -1,5 +1,6 @@
 """Background work of which only the latest request counts."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,8 @@ class LatestWork:
         self._lock = threading.Lock()
         self._wanted = self._done = 0
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
+        self._gates: list = []  # a lock for each call that waits, released by the thread
         self._error: BaseException | None = None
 
     @property
@@ -30,7 +33,7 @@ class LatestWork:
     def request(self) -> None:
         """Ask for the work; what runs for earlier requests is abandoned."""
         with self._lock:
-            self._started()
+            self._start()
             self._error = None
             self._wanted += 1
 
@@ -53,29 +56,35 @@ class LatestWork:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 return False
+            gate = threading.Lock()
+            gate.acquire()
             with self._lock:
-                thread = self._started()
-            thread.join(left)
+                self._start()
+                self._gates.append(gate)
+            gate.acquire(timeout=-1 if left is None else left)
         with self._lock:
             error, self._error = self._error, None
         if error is not None:
             raise error
         return True
 
-    def _started(self) -> threading.Thread:
-        """The thread, started if there is none, or its process has forked; it waits until the lock is released."""
-        if self._thread is None or not self._thread.is_alive():
+    def _start(self) -> None:
+        """Start the thread, if there is none, or its process has forked; it waits until the lock is released."""
+        if self._thread is None or self._process != os.getpid():
             thread = threading.Thread(target=self._run, name="cutmatch-session", daemon=True)
             thread.start()
-            self._thread = thread
-        return self._thread
+            self._thread, self._process = thread, os.getpid()
 
     def _run(self) -> None:
         while True:
             with self._lock:
+                if self._thread is not threading.current_thread():
+                    return  # an interrupt came before it was known
                 ticket = self._wanted
                 if self._done == ticket:
                     self._thread = None
+                    while self._gates:
+                        self._gates.pop().release()
                     return
 
             def check(*_ignored, ticket=ticket) -> None:

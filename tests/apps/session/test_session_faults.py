@@ -9,6 +9,7 @@ import linecache
 import multiprocessing
 import os
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -158,16 +159,25 @@ def test_an_error_of_the_worker_is_raised_once_and_the_work_repeated(monkeypatch
         check(session, ([*session.records],))
 
 
+@cache
+def warm_up(kind):
+    """Use all kernels once: an interrupt while LLVM loads one is LLVM's."""
+    with SESSIONS[kind]() as session:
+        for edit in EDITS.values():
+            edit(session)
+            session.wait()
+            session.result()
+
+
 def interrupt_many(kind, count, seed):
     """Interrupts of edits in a row, at random moments; the number of edits that were interrupted."""
+    warm_up(kind)
     rng = np.random.default_rng(seed)
     found = 0
     session = SESSIONS[kind]()
     for _ in range(count):
         edit = str(rng.choice(["stroke", "label", "undo", "redo", "erase", "wait", "result", "part"]))
-        before = session._history
         found += interrupted(lambda edit=edit: EDITS[edit](session), float(rng.uniform(1e-4, 0.03)))
-        assert session._history is before or session._history != before
         if len(session.records) > 8:
             session.clear()
             EDITS["stroke"](session)
