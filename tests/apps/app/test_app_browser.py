@@ -4,6 +4,7 @@ CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/
 """
 
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from apps import cli
 
 selenium = pytest.importorskip("selenium.webdriver", reason="needs the extra 'test'")
 pytest.importorskip("uvicorn", reason="needs the extra 'app'")
+connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
@@ -41,23 +43,35 @@ class Browser:
     """A browser with the page of a server."""
 
     def __init__(self, folder: Path, *arguments):
-        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser", "--device", "cpu"]
-        self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
-        address = self._server.stdout.readline().split()[-1]
+        self._folder = folder
+        self._start(*arguments)
         options = selenium.ChromeOptions()
         options.binary_location = CHROMIUM
         for switch in (*SWITCHES.split(), f"--user-data-dir={folder / 'profile'}"):
             options.add_argument(switch)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
-        self.driver.get(address)
+        self.driver.get(self.address)
         self.ready()
 
-    def close(self):
-        self.driver.quit()
+    def _start(self, *arguments):
+        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser", "--device", "cpu"]
+        self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=self._folder)
+        self.address = self._server.stdout.readline().split()[-1]
+
+    def restart(self, *arguments):
+        """Another server; the page does not know its token."""
+        self._end()
+        self._start(*arguments)
+
+    def _end(self):
         self._server.terminate()
         self._server.wait(TIMEOUT)
         self._server.stdout.close()
+
+    def close(self):
+        self.driver.quit()
+        self._end()
 
     def js(self, code, *arguments):
         return self.driver.execute_script(f"const app = cutmatchApp; return {code}", *arguments)
@@ -334,6 +348,62 @@ def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page.ready(1)
     assert page.js("app.state.order.length") == 1
     page.until("[...app.strokes.all()].length === 1")
+
+
+def test_another_image_with_the_button_down(photographs, browse):
+    """The stroke is given up, and blocks nothing."""
+    from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+    page = browse("in", "--out", "out")
+    page.astronaut()
+    builder = ActionBuilder(page.driver, duration=150)
+    builder.pointer_action.move_to_location(*page.screen([(100, 100)])[0])
+    builder.pointer_action.pointer_down(0)
+    for place in page.screen([(110, 100), (120, 110), (130, 120), (140, 130)]):
+        builder.pointer_action.move_to_location(*place)
+    builder.perform()
+    page.keys("n")
+    page.ready(1)
+    page.keys("p")
+    page.ready(0)
+    builder = ActionBuilder(page.driver)
+    builder.pointer_action.pointer_up(0)
+    builder.perform()
+    page.stroke([(60, 300), (60, 400)], 2)
+    page.settled()
+    page.keys("s", control=True)
+    page.until("document.getElementById('saved').textContent.startsWith('Saved')")
+
+
+def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse):
+    """Too many tabs; and another token, as after a restart of the server at the same port."""
+    from apps.app import MAX_TABS
+    from apps.app.server import listen
+
+    listener = listen(0)
+    port = listener.getsockname()[1]
+    listener.close()
+    arguments = "in/astronaut.png", "--out", "out", "--port", port
+    page = browse(*arguments)
+    origin = f"http://127.0.0.1:{port}"
+    lost = "document.getElementById('lost')"
+    with contextlib.ExitStack() as stack:
+        for _ in range(MAX_TABS - 1):
+            stack.enter_context(connect(f"ws{page.address[4:]}socket", origin=origin))
+        page.driver.switch_to.new_window("tab")
+        page.driver.get(page.address)
+        page.until(f"!{lost}.hidden && {lost}.textContent.includes('tabs are open')")
+    time.sleep(2)
+    assert page.js(f"!{lost}.hidden && app.item === -1")
+    page.driver.get(page.address)
+    page.ready()
+
+    page.restart(*arguments)
+    page.until(f"!{lost}.hidden && {lost}.textContent.includes('lacks the token')")
+    asked = "performance.getEntriesByType('resource').length"
+    before = page.js(asked)
+    time.sleep(2)
+    assert page.js(asked) == before
 
 
 @pytest.mark.thorough
