@@ -25,6 +25,7 @@ PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
 DEFLATE_RATIO = 1032  # maximum number of bytes per byte of deflated data
 MAX_PACKED = 10_000  # the same for any other compression, approximately, except for
+MAX_WEBP = 16383  # pixels along a side of a frame
 UNBOUNDED = ("WEBP", "AVIF", "JPEG2000")  # Pillow's formats that store a constant image of any size in a few bytes
 MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
 # In these formats, Pillow also counts thumbnails, layers and reduced pages as frames.
@@ -159,6 +160,8 @@ def open_image(data: bytes):
 
 def check_frame(image, data: bytes) -> None:
     """Raise Unreadable if the present frame of Pillow's image needs more bytes than the file can contain."""
+    if image.format == "WEBP" and max(image.size) > MAX_WEBP:  # of an animation; a single image has no more
+        raise Unreadable(f"its canvas of {image.width}x{image.height} is larger than a WebP frame can be")
     if image.format not in UNBOUNDED:
         check_claim(image.width * image.height * len(image.getbands()), data)
 
