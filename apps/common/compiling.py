@@ -28,7 +28,12 @@ def compiled_kernels() -> int:
 def compiling() -> str:
     """Text for a display while a thread compiles; an empty string while none does."""
     _listen()
-    return f"compiling kernels, first time only: {_process['count']}" if _process["running"] else ""
+    if not _process["running"]:
+        return ""
+    first_use = sys.modules.get("gridcut.device.first_use")
+    done, known = first_use.progress() if first_use else (0, 0)
+    count = f"{done} of {known}" if known else str(_process["count"])
+    return f"compiling kernels, first time only: {count}"
 
 
 def _listen() -> None:

@@ -23,7 +23,7 @@ from numba.core import caching
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from gridcut.device import carried_kernels
+from gridcut.device import carried_kernels, first_use
 from gridcut.device.kernel_digest import package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
 
@@ -49,6 +49,7 @@ class KernelFiles:
         self.folder = folder
         self.module = ".".join(inner.parts)
         self.digest = source_digest(function)
+        self.place = f"{self.module}:{function.__qualname__}"
         name = re.sub(r"[^\w.]", "", function.__qualname__)
         self.name = f"{self.module}-{self.digest}-{name}-{function.__code__.co_firstlineno}"
         self._swept = False
@@ -233,7 +234,11 @@ class CpuKernelCache(_Kept, caching.FunctionCache):
 
     def load_overload(self, sig, target_context):
         data = super().load_overload(sig, target_context)
-        return self._carried_overload(sig, target_context) if data is None else data
+        if data is None:
+            data = self._carried_overload(sig, target_context)
+        if data is None and self._cache_file.folder and first_use.wait_for(self._cache_file.place, sig):
+            data = super().load_overload(sig, target_context)
+        return data
 
     def _carried_overload(self, sig, target_context):
         key = self._index_key(sig, target_context.codegen())

@@ -1,0 +1,160 @@
+"""The first use of a job: several processes compile its kernels, since numba compiles one at a time per process.
+
+`first_use.json` lists the kernels of common jobs, with the types of their arguments and the seconds of the compiler.
+When a listed kernel is neither in the cache nor carried by the package, worker processes compile the other kernels of
+its jobs, the slowest first, and save them in the cache.  This process compiles what no worker has begun, and waits for
+what a worker is compiling.  The list is a hint: a kernel that is missing there, or listed with types that no call has,
+costs time only.
+
+CUTMATCH_COMPILERS=N in the environment sets the number of workers, 0 for none; the default is one per other core, at
+most 8.  Processes of multiprocessing, which share the cores already, start none; nor does one without a folder for
+kernels.
+"""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from gridcut.device.kernel_types import encoded
+
+ROOT = str(Path(__file__).resolve().parents[2])
+LIST = Path(__file__).with_name("first_use.json")
+MAX_WORKERS = 8  # the slowest kernel of a job takes a third of the time of all; each worker needs 200 MB
+
+
+class _Task(NamedTuple):
+    """A kernel that a worker compiles, or will."""
+
+    line: str  # "module:function" and the types of its arguments, as JSON
+    is_done: threading.Event  # by a worker, or left to this process
+
+
+_lock = threading.Lock()
+_tasks: dict[str, _Task] = {}  # by line
+_queue: list[_Task] = []  # those that no process has begun
+_running = [0]  # number of workers
+_known: dict[str, dict] | None = None  # rows of the list by line; None before it is read
+
+
+def wait_for(place: str, kinds) -> bool:
+    """Whether a worker has just compiled this kernel; if none has begun, this process has to compile it.
+
+    Parameters
+    ----------
+    place : str
+        "module:function".
+    kinds : tuple of numba types
+        The types of its arguments.
+    """
+    try:
+        line = json.dumps([place, list(map(encoded, kinds))])
+    except ValueError:
+        return False
+    with _lock:
+        if line not in _tasks:
+            _begin(line)
+        task = _tasks.get(line)
+        if task is None:
+            return False
+        if task in _queue:  # a worker would begin later than this process
+            _queue.remove(task)
+            task.is_done.set()
+            return False
+    task.is_done.wait()
+    return True
+
+
+def progress() -> tuple[int, int]:
+    """The number of kernels of the list that are compiled, and that the present jobs need."""
+    tasks = list(_tasks.values())
+    return sum(task.is_done.is_set() for task in tasks), len(tasks)
+
+
+def _begin(line: str) -> None:
+    """Queue the kernels of the jobs that need the kernel of `line`, and start workers for them."""
+    global _known
+    workers = _worker_count()
+    if _known is None:
+        _known = _read() if workers else {}
+    if line not in _known:
+        return
+    jobs = set(_known[line]["jobs"])
+    rows = [row for row in _known.values() if jobs.intersection(row["jobs"]) and row["line"] not in _tasks]
+    # Kernels of all these jobs first, because the kernel alone does not tell which of the jobs runs.
+    rows.sort(key=lambda row: (-len(jobs.intersection(row["jobs"])), -row["seconds"]))
+    tasks = [_Task(row["line"], threading.Event()) for row in rows]
+    _tasks.update((task.line, task) for task in tasks)
+    _queue.extend(tasks)
+    for _ in range(min(workers, len(tasks) - 1) - _running[0]):
+        _running[0] += 1
+        threading.Thread(target=_serve, name="cutmatch first use", daemon=True).start()
+
+
+def _read() -> dict[str, dict]:
+    try:
+        rows = json.loads(LIST.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {line: {"line": line, **row} for row in rows if (line := json.dumps([row["kernel"], row["types"]]))}
+
+
+def _worker_count() -> int:
+    if multiprocessing.parent_process() is not None or "python" not in Path(sys.executable or "").name.lower():
+        return 0  # one of several processes, or a program that contains Python and is not Python
+    if (wanted := os.environ.get("CUTMATCH_COMPILERS", "")).isdigit():
+        return int(wanted)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MAX_WORKERS, cores - 1)
+
+
+def _serve() -> None:
+    """Give the tasks of the queue to a worker process, one after the other."""
+    path = os.pathsep.join(filter(None, (ROOT, *sys.path)))
+    environment = {**os.environ, "PYTHONPATH": path, "CUTMATCH_COMPILERS": "0"}
+    command = [sys.executable, "-P", "-m", "gridcut.device.compile_worker"]
+    worker = None
+    while task := _next_task():
+        try:
+            if worker is None:
+                worker = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=environment,
+                    text=True,
+                )
+            worker.stdin.write(task.line + "\n")
+            worker.stdin.flush()
+            worker.stdout.readline()
+        except OSError:
+            pass  # this process compiles the kernel when it needs it
+        finally:
+            task.is_done.set()
+    if worker is not None:
+        worker.communicate()
+    with _lock:
+        _running[0] -= 1
+
+
+def _next_task() -> _Task | None:
+    with _lock:
+        return _queue.pop(0) if _queue else None
+
+
+def _forget() -> None:
+    """In a forked process, which has none of the threads above and must not wait for them."""
+    global _lock
+    _lock = threading.Lock()
+    _tasks.clear()
+    _queue.clear()
+    _running[0] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
