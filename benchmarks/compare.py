@@ -88,7 +88,8 @@ class Worker:
     """A process that imports the product from one checkout."""
 
     def __init__(self, tree: Path, cases: Path, threads: int):
-        environment = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_NUM_THREADS": str(threads)}
+        path = os.pathsep.join(filter(None, (str(tree), os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path, "NUMBA_NUM_THREADS": str(threads)}
         self.process = subprocess.Popen(
             [sys.executable, "-P", str(WORKER), str(tree), str(cases)],
             stdin=subprocess.PIPE,

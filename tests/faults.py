@@ -56,7 +56,11 @@ def fails_at(call: Callable[[], object], k: int, error: type[BaseException] = Fa
 
 
 def _trace(call, at_line) -> None:
-    """Make a call, with at_line(frame) before every line of the packages."""
+    """Make a call, with at_line(frame) before every line of the packages.
+
+    Finalisers are left out: Python drops an error there, and reports it elsewhere.
+    """
+    here = sys._getframe()
 
     def trace_lines(frame, event, _):
         if event == "line":
@@ -64,7 +68,14 @@ def _trace(call, at_line) -> None:
         return trace_lines
 
     def trace_calls(frame, *_):
-        return trace_lines if frame.f_code.co_filename.startswith(PACKAGES) else None
+        if not frame.f_code.co_filename.startswith(PACKAGES):
+            return None
+        caller = frame
+        while caller not in (here, None):
+            if caller.f_code.co_name == "__del__":
+                return None
+            caller = caller.f_back
+        return trace_lines
 
     before = sys.gettrace()
     sys.settrace(trace_calls)
