@@ -41,9 +41,9 @@ class Listener(event.Listener):
         function = dispatcher.py_func
         kernel = getattr(sys.modules[function.__module__], function.__qualname__, None)
         if getattr(kernel, "dispatcher", kernel) is dispatcher:  # else no other process can find it by its name
-            from gridcut.device.kernel_types import encoded
+            with contextlib.suppress(ValueError, ImportError):  # an environment with an earlier version
+                from gridcut.device.kernel_types import encoded
 
-            with contextlib.suppress(ValueError):
                 types = [encoded(kind) for kind in kinds]
                 place = f"{function.__module__}:{function.__qualname__}"
                 self.listed.append({"kernel": place, "types": types, "seconds": round(seconds, 2)})
