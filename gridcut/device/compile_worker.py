@@ -13,6 +13,7 @@ from gridcut.device.kernel_types import decoded
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal, and is for the other one
+    print(flush=True)  # ready
     for line in sys.stdin:
         place, kinds = json.loads(line)
         try:

@@ -31,14 +31,17 @@ class _Task(NamedTuple):
     """A kernel that a worker compiles, or will."""
 
     line: str  # "module:function" and the types of its arguments, as JSON
+    seconds: float
+    jobs: frozenset
     is_done: threading.Event  # by a worker, or left to this process
 
 
 _lock = threading.Lock()
 _tasks: dict[str, _Task] = {}  # by line
 _queue: list[_Task] = []  # those that no process has begun
+_likely: set[str] = set()  # jobs that need the kernels requested so far
 _running = [0]  # number of workers
-_known: dict[str, dict] | None = None  # rows of the list by line; None before it is read
+_known: dict[str, _Task] | None = None  # the list, by line; None before it is read
 
 
 def wait_for(place: str, kinds) -> bool:
@@ -56,11 +59,10 @@ def wait_for(place: str, kinds) -> bool:
     except ValueError:
         return False
     with _lock:
-        if line not in _tasks:
-            _begin(line)
-        task = _tasks.get(line)
+        task = _tasks.get(line) or _begin(line)
         if task is None:
             return False
+        _narrow(task.jobs)
         if task in _queue:  # a worker would begin later than this process
             _queue.remove(task)
             task.is_done.set()
@@ -75,32 +77,41 @@ def progress() -> tuple[int, int]:
     return sum(task.is_done.is_set() for task in tasks), len(tasks)
 
 
-def _begin(line: str) -> None:
+def _begin(line: str) -> _Task | None:
     """Queue the kernels of the jobs that need the kernel of `line`, and start workers for them."""
     global _known
     workers = _worker_count()
     if _known is None:
         _known = _read() if workers else {}
     if line not in _known:
-        return
-    jobs = set(_known[line]["jobs"])
-    rows = [row for row in _known.values() if jobs.intersection(row["jobs"]) and row["line"] not in _tasks]
-    # Kernels of all these jobs first, because the kernel alone does not tell which of the jobs runs.
-    rows.sort(key=lambda row: (-len(jobs.intersection(row["jobs"])), -row["seconds"]))
-    tasks = [_Task(row["line"], threading.Event()) for row in rows]
-    _tasks.update((task.line, task) for task in tasks)
-    _queue.extend(tasks)
-    for _ in range(min(workers, len(tasks) - 1) - _running[0]):
+        return None
+    for row in _known.values():
+        if row.jobs & _known[line].jobs and row.line not in _tasks:
+            _tasks[row.line] = row
+            _queue.append(row)
+    for _ in range(min(workers, len(_queue) - 1) - _running[0]):
         _running[0] += 1
         threading.Thread(target=_serve, name="cutmatch first use", daemon=True).start()
+    return _tasks[line]
 
 
-def _read() -> dict[str, dict]:
+def _narrow(jobs: frozenset) -> None:
+    """One more kernel is requested, which belongs to these jobs: only a few jobs need all of them."""
+    common = _likely & jobs or jobs
+    _likely.clear()
+    _likely.update(common)
+
+
+def _read() -> dict[str, _Task]:
     try:
         rows = json.loads(LIST.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return {line: {"line": line, **row} for row in rows if (line := json.dumps([row["kernel"], row["types"]]))}
+    tasks = (
+        _Task(json.dumps([row["kernel"], row["types"]]), row["seconds"], frozenset(row["jobs"]), threading.Event())
+        for row in rows
+    )
+    return {task.line: task for task in tasks}
 
 
 def _worker_count() -> int:
@@ -117,23 +128,26 @@ def _serve() -> None:
     path = os.pathsep.join(filter(None, (ROOT, *sys.path)))
     environment = {**os.environ, "PYTHONPATH": path, "CUTMATCH_COMPILERS": "0"}
     command = [sys.executable, "-P", "-m", "gridcut.device.compile_worker"]
-    worker = None
-    while task := _next_task():
+    try:
+        worker = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+        )
+    except OSError:  # this process compiles all kernels
+        worker = None
+    # It starts for half a second.  Then more is known of the job that runs.
+    is_alive = worker is not None and bool(worker.stdout.readline())
+    while is_alive and (task := _next_task()):
         try:
-            if worker is None:
-                worker = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=environment,
-                    text=True,
-                )
             worker.stdin.write(task.line + "\n")
             worker.stdin.flush()
-            worker.stdout.readline()
+            is_alive = bool(worker.stdout.readline())
         except OSError:
-            pass  # this process compiles the kernel when it needs it
+            is_alive = False
         finally:
             task.is_done.set()
     if worker is not None:
@@ -143,8 +157,14 @@ def _serve() -> None:
 
 
 def _next_task() -> _Task | None:
+    """The slowest kernel of the likely jobs; None if none is left."""
     with _lock:
-        return _queue.pop(0) if _queue else None
+        likely = [task for task in _queue if task.jobs & _likely]
+        if not likely:
+            return None
+        task = max(likely, key=lambda task: task.seconds * len(task.jobs & _likely))
+        _queue.remove(task)
+        return task
 
 
 def _forget() -> None:
@@ -153,6 +173,7 @@ def _forget() -> None:
     _lock = threading.Lock()
     _tasks.clear()
     _queue.clear()
+    _likely.clear()
     _running[0] = 0
 
 

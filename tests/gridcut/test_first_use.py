@@ -75,7 +75,7 @@ def test_a_forked_process_waits_for_no_worker(tmp_path):
     code = """
 import os, sys, threading
 from gridcut.device import first_use
-first_use._tasks["a"] = first_use._Task("a", threading.Event())
+first_use._tasks["a"] = first_use._Task("a", 1.0, frozenset(), threading.Event())
 child = os.fork()
 if not child:
     os._exit(len(first_use._tasks))
