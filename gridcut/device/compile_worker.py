@@ -11,9 +11,14 @@ from importlib import import_module
 from gridcut.device.kernel_types import decoded
 
 
+def _answer() -> None:
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal, and is for the other one
-    print(flush=True)  # ready
+    _answer()  # ready
     for line in sys.stdin:
         place, kinds = json.loads(line)
         try:
@@ -22,7 +27,7 @@ def main() -> None:
             getattr(kernel, "dispatcher", kernel).compile(tuple(map(decoded, kinds)))
         except Exception:  # the other process compiles it itself, and reports what is wrong
             pass
-        print(flush=True)
+        _answer()
 
 
 if __name__ == "__main__":
