@@ -13,6 +13,7 @@ import locale
 import os
 import re
 import shutil
+import signal
 import tempfile
 
 # Before numba is imported: what earlier runs compiled must not hide what this one would.
@@ -26,6 +27,11 @@ import pytest
 
 from gridcut.device import cuda_is_available
 from tests.tiers import is_whole_run, quick_tier
+
+# nohup and jobs in the background ignore these, and so would the processes that tests interrupt.
+for name in ("SIGINT", "SIGHUP"):
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 LEFT_OUT = pytest.StashKey[int]()

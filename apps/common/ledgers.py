@@ -16,7 +16,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from apps.common.errors import InputError
@@ -183,5 +183,18 @@ def add_to_ledger(ledger: Path, origin: list[str], names: list[str]) -> None:
     if before != origin:
         known = set()  # the files of another input do not belong to this one
     if names and not known.issuperset(names):
-        content = {"source": origin, "files": sorted(known | set(names))}
-        write_bytes(ledger, json.dumps(content).encode())
+        _write_ledger(ledger, origin, known | set(names))
+
+
+def remove_from_ledger(ledger: Path, name: str) -> None:
+    """Remove a file that was not created; without effect on a full disk."""
+    origin, known = read_ledger(ledger)
+    with suppress(OSError):
+        if known == {name}:
+            ledger.unlink()
+        elif name in known:
+            _write_ledger(ledger, origin, known - {name})
+
+
+def _write_ledger(ledger: Path, origin: list[str], names: set[str]) -> None:
+    write_bytes(ledger, json.dumps({"source": origin, "files": sorted(names)}).encode())

@@ -22,6 +22,7 @@ from apps.common.ledgers import (
     ledger_of,
     locked,
     read_ledger,
+    remove_from_ledger,
     results_in,
     stat_of,
 )
@@ -96,17 +97,26 @@ class Outputs:
 
     @contextmanager
     def writing_named(self) -> Iterator[None]:
-        """Context manager that adds the files named by options to the ledgers of their folders."""
+        """Add the files named by options to the ledgers of their folders; at the end remove those that do not exist.
+
+        On a full disk, a ledger could not be written after its file.
+        """
+        named = {option: target_of(path) for option, path in self.named.items() if option != "--json"}
+        ledgers = {
+            option: (target, ledger_of(target.parent, self.command))
+            for option, target in named.items()
+            if not isinstance(target, int) and not is_special(target)
+        }
         try:
+            for option, (target, ledger) in ledgers.items():
+                with reported(target, option), locked(ledger):
+                    add_to_ledger(ledger, [], [target.name])
             yield
         finally:
-            for option, path in self.named.items():
-                if option != "--json" and path.is_file():
-                    target = target_of(path)
-                    if not isinstance(target, int):
-                        ledger = ledger_of(target.parent, self.command)
-                        with locked(ledger):
-                            add_to_ledger(ledger, [], [target.name])
+            for target, ledger in ledgers.values():
+                if not target.is_file():
+                    with locked(ledger):
+                        remove_from_ledger(ledger, target.name)
 
     def _check_named(self, option: str, path: Path) -> None:
         self._reserve(path, option, option)

@@ -7,7 +7,6 @@ A session is a list of records (see apps.session.stroke_records).  What is shown
 and a stored session give the earlier result again.
 """
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from apps.common.images import check_same_size, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
+from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
 from apps.session.record_history import RecordHistory
@@ -106,7 +106,7 @@ class Session(Uncopied):
     ):
         check_options(keep, device, callback)
         self._input = read_input(image, spacing)
-        self._lock = threading.RLock()
+        self._lock = lock_kept_at_forks()
         self._keep = keep
         self._callbacks = [] if callback is None else [callback]
         self._answers: ImageAnswers | VolumeAnswers

@@ -3,11 +3,15 @@
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 
 class Superseded(Exception):
     """Raised by the work itself, where it notices that a newer request makes it useless."""
+
+
+_all: weakref.WeakSet = weakref.WeakSet()
 
 
 class LatestWork:
@@ -20,9 +24,9 @@ class LatestWork:
         self._work = work
         # No condition, whose methods are in Python: an interrupt inside them would leave its lock acquired.
         self._lock = threading.Lock()
+        _all.add(self)
         self._wanted = self._done = 0
         self._thread: threading.Thread | None = None
-        self._process = os.getpid()
         self._gates: list = []  # a lock for each call that waits, released by the thread
         self._error: BaseException | None = None
 
@@ -69,11 +73,11 @@ class LatestWork:
         return True
 
     def _start(self) -> None:
-        """Start the thread, if there is none, or its process has forked; it waits until the lock is released."""
-        if self._thread is None or self._process != os.getpid():
+        """Start the thread, if there is none; it waits until the lock is released."""
+        if self._thread is None:
             thread = threading.Thread(target=self._run, name="cutmatch-session", daemon=True)
             thread.start()
-            self._thread, self._process = thread, os.getpid()
+            self._thread = thread
 
     def _run(self) -> None:
         while True:
@@ -101,3 +105,13 @@ class LatestWork:
             with self._lock:
                 if self._wanted == ticket:
                     self._done, self._error = ticket, error
+
+
+def _forget_threads() -> None:
+    """In a forked process: the thread is none of its own, and may have held the lock."""
+    for work in _all:
+        work._lock, work._thread, work._gates = threading.Lock(), None, []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

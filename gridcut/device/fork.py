@@ -6,6 +6,8 @@ such a fork, parallel kernels therefore run serially, in a serial compilation of
 multiprocessing start methods "spawn" and "forkserver" they run on several threads as usual.
 
 TBB and numba's workqueue need no such care: they restart their threads.
+
+A fork waits until no other thread compiles or loads a kernel: the new process would never get numba's lock.
 """
 
 import os
@@ -13,6 +15,7 @@ import sys
 from types import FunctionType
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 _forked_from_openmp = False
 
@@ -42,4 +45,9 @@ def _after_fork_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
     os.register_at_fork(after_in_child=_after_fork_in_child)

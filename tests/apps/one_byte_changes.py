@@ -232,7 +232,8 @@ def number_of_cases(files: Iterable[Sound]) -> int:
 
 
 def damaged(contents: list[bytes], number: int) -> tuple[int, bytes]:
-    """The file and its content in a case."""
+    """The file and its content in a case; files that are made again may be a few bytes shorter."""
+    number %= sum(map(len, contents)) * (1 + len(VALUES))
     for which, content in enumerate(contents):
         if number < len(content) * (1 + len(VALUES)):
             at, change = divmod(number, 1 + len(VALUES))
@@ -240,7 +241,7 @@ def damaged(contents: list[bytes], number: int) -> tuple[int, bytes]:
                 return which, content[:at]
             return which, content[:at] + bytes([VALUES[change - 1](content[at])]) + content[at + 1 :]
         number -= len(content) * (1 + len(VALUES))
-    raise IndexError(number)
+    raise AssertionError("the remainder is below the number of cases")
 
 
 def read(kind: str, folder: Path, numbers: list[int], at=None) -> tuple[Counter, list[str]]:

@@ -174,7 +174,7 @@ def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffi
             write_video(path, iter(IMAGES), 10.0)
         assert caught.value.status == 1
         monkeypatch.setattr(
-            video_files, "_check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left"))
+            video_files, "check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left"))
         )
         with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
             write_video(path, iter(IMAGES), 10.0)

@@ -43,9 +43,9 @@ def with_strokes(server, strokes=STROKES):
 
 
 def busy(page):
-    """A stroke that takes long: the page stays open."""
+    """Strokes that take seconds together: the page stays open."""
     points = np.random.default_rng(1).random((20_000, 2)) * (300, 220)
-    for label in (0, 1, 2) * 3:
+    for label in (0, 1, 2) * 20:
         page.stroke(points, label, radius=256.0, wait=False)
     time.sleep(0.3)
 
@@ -57,7 +57,8 @@ def check_end(server, seconds=SECONDS, status=130, signals=1):
         start = server.interrupt()
     ended, duration = server.ended(start)
     errors = server.errors.read_text()
-    assert ended == status, errors
+    # The second may arrive when Python is about to exit; shells show that as 130, too.
+    assert ended == status or (signals == 2 and ended == -signal.SIGINT), errors
     assert duration < seconds + SLACK
     assert errors.count("\n") == 1, errors
     return errors
