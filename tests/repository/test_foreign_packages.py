@@ -63,6 +63,14 @@ def test_what_needs_a_hidden_package_is_refused_in_one_line(foreign, names, attr
     assert "rename it" in line
 
 
+@pytest.mark.parametrize("stub", ["types.ModuleType('apps')", "unittest.mock.MagicMock()"])
+def test_a_stub_in_place_of_a_package_is_refused_as_well(stub):
+    code = f"import sys, types, unittest.mock; sys.modules['apps'] = {stub}; import cutmatch; print({ONE_CUT})"
+    done = python("-c", f"{code}; cutmatch.segment", path=[ROOT])
+    assert done.stdout == "1\n"
+    assert "ImportError: cutmatch.segment needs the package apps" in done.stderr
+
+
 def test_the_project_keeps_its_own_package(foreign):
     """Our package never comes into the place of the project's, in whichever order they are imported."""
     path = [foreign("apps"), ROOT]
@@ -93,6 +101,25 @@ def test_the_command_finds_its_own_packages(foreign):
     work = ["superpixels", *photos, "--regions", "20", "--workers", "2", "--out", folder / "out"]
     done = python("-m", "cutmatch", *map(str, work), path=[folder, ROOT], cwd=folder)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_command_keeps_the_standard_library(foreign, tmp_path):
+    """Also where old copies of its modules are installed beside us, as argparse and dataclasses often are."""
+    ours = tmp_path / "ours"
+    (ours / "apps").mkdir(parents=True)
+    (ours / "apps" / "__init__.py").write_text("")
+    for name in ("argparse", "dataclasses"):
+        (ours / f"{name}.py").write_text("raise ImportError('an old copy')\n")
+    code = f"""
+import pathlib, sys
+from cutmatch import own_packages
+own_packages.FOLDER = pathlib.Path({str(ours)!r})
+own_packages.put_first()
+import apps, argparse, dataclasses
+print(apps.__file__)
+"""
+    done = python("-c", code, path=[foreign("apps"), ROOT])
+    assert done.stdout.strip() == str(ours / "apps" / "__init__.py"), done.stderr
 
 
 def test_every_attribute_is_typed_and_loads():
