@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,9 +90,10 @@ def _begin(line: str) -> _Task | None:
         if row.jobs & _known[line].jobs and row.line not in _tasks:
             _tasks[row.line] = row
             _queue.append(row)
-    for _ in range(min(workers, len(_queue) - 1) - _running[0]):
-        _running[0] += 1
-        threading.Thread(target=_serve, name="cutmatch first use", daemon=True).start()
+    with suppress(RuntimeError):  # no more threads, or the interpreter ends: this process compiles all kernels
+        for _ in range(min(workers, len(_queue) - 1) - _running[0]):
+            threading.Thread(target=_serve, name="cutmatch first use", daemon=True).start()
+            _running[0] += 1
     return _tasks[line]
 
 
@@ -117,7 +119,7 @@ def _read() -> dict[str, _Task]:
 def _worker_count() -> int:
     if multiprocessing.parent_process() is not None or "python" not in Path(sys.executable or "").name.lower():
         return 0  # one of several processes, or a program that contains Python and is not Python
-    if (wanted := os.environ.get("CUTMATCH_COMPILERS", "")).isdigit():
+    if (wanted := os.environ.get("CUTMATCH_COMPILERS", "")).isdecimal() and len(wanted) < 10:
         return int(wanted)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MAX_WORKERS, cores - 1)
@@ -125,7 +127,8 @@ def _worker_count() -> int:
 
 def _serve() -> None:
     """Give the tasks of the queue to a worker process, one after the other."""
-    path = os.pathsep.join(filter(None, (ROOT, *sys.path)))
+    # As imports do.  ROOT comes last, because it may hold old copies of modules of the standard library.
+    path = os.pathsep.join(part for part in (*sys.path, ROOT) if part and isinstance(part, str))
     environment = {**os.environ, "PYTHONPATH": path, "CUTMATCH_COMPILERS": "0"}
     command = [sys.executable, "-P", "-m", "gridcut.device.compile_worker"]
     try:

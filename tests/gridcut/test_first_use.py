@@ -70,6 +70,39 @@ def test_a_worker_that_ends_costs_time_only(tmp_path, program):
     assert solved(tmp_path, code) == "{'compiled'}"
 
 
+@pytest.mark.parametrize("count", ["\u00b2", "9" * 5000, "-1", " 2", "two"])
+def test_an_odd_number_of_workers_counts_as_none_given(monkeypatch, count):
+    monkeypatch.delenv("CUTMATCH_COMPILERS", raising=False)
+    expected = first_use._worker_count()
+    monkeypatch.setenv("CUTMATCH_COMPILERS", count)
+    assert first_use._worker_count() == expected
+
+
+def test_what_a_worker_must_not_import(tmp_path):
+    """Entries of the path that are no text, and old copies of the standard library beside the packages."""
+    for name in ("json", "argparse"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('an old copy')\n")
+    code = f"""
+import pathlib, sys
+from gridcut.device import first_use
+sys.path.append(pathlib.Path("/"))
+first_use._worker_count, first_use.ROOT = lambda: 1, {str(tmp_path)!r}
+"""
+    code += ONE_CUT + "print(sorted(set(kernel_cache.origins.values())))"
+    assert solved(tmp_path, code) == "['cached', 'compiled']"
+
+
+def test_without_another_thread_this_process_compiles(tmp_path):
+    code = """
+import threading
+from gridcut.device import first_use
+first_use._worker_count = lambda: 1
+threading.Thread.start = lambda thread: exec("raise RuntimeError('no thread')")
+"""
+    code += ONE_CUT.replace("200", "20") + "print(set(kernel_cache.origins.values()))"
+    assert solved(tmp_path, code) == "{'compiled'}"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_waits_for_no_worker(tmp_path):
     code = """
