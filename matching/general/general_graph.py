@@ -194,6 +194,7 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
     ptr, adj, values = graph if is_checked else _arrays_of(graph, weight)
     if weight is not None:
         values = plain_array("weight", weight)
+        values = values.astype(np.int64) if values.dtype == bool else values  # False weighs 0, unlike a bool matrix's
         if values.shape != adj.shape:
             raise ValueError(f"weight must have one value per stored entry, shape {adj.shape}; got {values.shape}")
     name = "graph" if weight is None else "weight"

@@ -118,9 +118,9 @@ def checked_weights(name: str, value, number: int) -> DeviceArray | None:
     if not on_device(value):
         raise TypeError(f"{name} is on the host, but graph is on the GPU; copy one of them")
     array = wrap_device_array(name, value)
-    if array.dtype == bool:
+    if array.dtype == bool and name == "graph":
         return None
-    if array.dtype.kind not in "iuf":
+    if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got {array.dtype}")
     if array.shape != (number,):
         raise ValueError(f"{name} must have one value per stored entry, shape {(number,)}; got {array.shape}")

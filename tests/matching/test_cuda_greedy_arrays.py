@@ -61,6 +61,10 @@ def test_lists_and_weights(where):
     on_gpu = matching.greedy(plain, weight=there(matrix.data, np.float32))
     on_gpu.check()
     assert on_gpu.weight == matching.greedy(matrix.astype(np.float32)).weight
+    heavy = matrix.data > 0.5
+    on_gpu = matching.greedy(plain, weight=there(heavy))
+    on_host = matching.greedy((matrix.indptr, matrix.indices, matrix.shape), weight=heavy)
+    assert on_gpu.weight == on_host.weight == matching.greedy(matrix, weight=heavy.astype(int)).weight
     strided = there(np.repeat(matrix.data, 2))[::2]
     assert matching.greedy(plain, weight=strided).weight == matching.greedy(matrix).weight
 

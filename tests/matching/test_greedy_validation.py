@@ -94,6 +94,16 @@ def test_invalid_input():
             greedy(triple, **parameters)
 
 
+def test_bool_weights_weigh_1_and_0():
+    """Unlike the values of a bool matrix, which are no weights."""
+    path = scipy.sparse.csr_array(([False, False, True, True], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+    assert greedy(path).pairs.tolist() == [[0, 1]]
+    for given in (path, (path.indptr, path.indices, path.shape)):
+        found = greedy(given, path.data)
+        found.check()
+        assert (found.pairs.tolist(), found.weight) == ([[1, 2]], 1)
+
+
 def test_checksum_and_comparison_of_ends_agree():
     rng = np.random.default_rng(1)
     for _ in range(30):
