@@ -154,7 +154,7 @@ def _mask_of(rect, mask, shape) -> np.ndarray:
     except (TypeError, ValueError):
         raise _error(f"rect must be (x, y, width, height), got {rect!r}") from None
     inside = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.uint8 or mask.shape != shape:
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.uint8 or mask.shape not in (shape, (*shape, 1)):
         mask = np.empty(shape, np.uint8)
     _writeable("mask", mask)[...] = GC_BGD
     mask[inside] = GC_PR_FGD

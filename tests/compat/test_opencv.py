@@ -73,6 +73,9 @@ def test_forms_of_the_mask(view):
     assert found is mask
     assert background.shape == foreground.shape == (1, 65)
     assert iou(mask.reshape(SHAPE), DISC) > 0.97
+    mask[...] = ours.GC_FGD
+    assert ours.grabCut(IMG, mask, RECT, None, None, 2, ours.GC_INIT_WITH_RECT)[0] is mask
+    assert iou(mask.reshape(SHAPE), DISC) > 0.97
 
 
 def test_a_mask_of_marks_alone_stays():
