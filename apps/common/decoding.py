@@ -143,6 +143,12 @@ def _check_pages(file) -> None:
                 raise Unreadable("its pages overlap, or their list is circular")
 
 
+def check_whole(series) -> None:
+    """Raise Unsuitable if an OME series has pages in other files; tifffile would fill these with zeros."""
+    if series.kind == "ome" and (missing := sum(page is None for page in series.pages)):
+        raise Unsuitable(f"lacks {missing} of {len(series.pages)} pages, as if in other files; save all in one file")
+
+
 def check_claim(claimed: int, data: bytes) -> None:
     """Raise Unreadable, before memory is allocated, if the pixels need more bytes than the file can contain."""
     if claimed > MAX_PACKED * len(data):

@@ -19,6 +19,7 @@ from apps.common.decoding import (
     Unreadable,
     check_claim,
     check_frame,
+    check_whole,
     decoding_errors,
     inverted,
     load_array,
@@ -152,6 +153,7 @@ def _tiff(path: Path, name: str) -> Sequence:
             stack = series.asarray()
             if warnings:
                 raise Unreadable(warnings[0])
+            check_whole(series)
             photometric = getattr(page.photometric, "name", "")
             if photometric == "MINISWHITE":
                 stack = inverted(stack)

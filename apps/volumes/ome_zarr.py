@@ -57,8 +57,9 @@ def read_zarr(path: Path, zarr) -> tuple[np.ndarray, Geometry, dict]:
             raise Unsuitable(f"has the axes {sizes}; a volume has the axes z, y, x in this order")
         transforms = [dataset.get("coordinateTransformations", []), image.get("coordinateTransformations", [])]
         scale, shift = _scale_and_shift([step for steps in transforms for step in steps], len(names))
-        _check_size(path / dataset["path"], array)
-        _check_chunks(path / dataset["path"], array)
+        folder = path / array.path.strip("/")
+        _check_size(folder, array)
+        _check_chunks(folder, array)
         values = np.asarray(array[...])
     space = [names.index(name) for name in ("z", "y", "x")]
     units = [unit_of(axes[n].get("unit")) for n in space]

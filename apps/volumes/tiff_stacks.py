@@ -10,7 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, check_claim, decoding_errors, open_tiff, page_warnings
+from apps.common.decoding import (
+    Unreadable,
+    Unsuitable,
+    check_claim,
+    check_whole,
+    decoding_errors,
+    open_tiff,
+    page_warnings,
+)
 from apps.volumes.voxel_geometry import Geometry, factor, unit_of
 
 SLICES = "ZQI"
@@ -43,6 +51,7 @@ def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
             shapes = ", ".join("x".join(map(str, one.shape)) for one in file.series[:4])
             raise Unsuitable(f"holds {len(file.series)} images of sizes {shapes}; save one of them as a separate file")
         series = file.series[0]
+        check_whole(series)
         check_claim(series.nbytes, data)
         order = _slices_first(series.axes, series.shape)
         _check_not_bands(series)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import struct
 import sys
 import time
@@ -211,6 +212,18 @@ def test_truncated_chunks_of_zarr(ball, tmp_path, version, share):
     rejected(path, r"cannot read .*broken\.zarr' \(.*\); pass a complete OME-Zarr folder")
 
 
+@pytest.mark.parametrize("name", ["/s0", "\\s0", "//s0/"])
+def test_other_spellings_of_the_path_of_a_zarr_array(tmp_path, name):
+    """zarr accepts them, so the checks of its files have to find these, too."""
+    path = write_ome_zarr(tmp_path / "a.zarr", np.ones((2, 2, 2), np.uint8), axes=OME_AXES[2:])
+    attributes = json.loads((path / ".zattrs").read_bytes())
+    attributes["multiscales"][0]["datasets"][0]["path"] = name
+    (path / ".zattrs").write_text(json.dumps(attributes))
+    assert read_volume(path).values.shape == (2, 2, 2)
+    cut_short(path / "s0" / "0" / "0" / "0", 0.9)
+    rejected(path, "truncated chunk '0/0/0'")
+
+
 def test_dicom_series_that_are_no_volume(ball, tmp_path):
     write_dicom(tmp_path / "mixed", ball.values)
     write_dicom(tmp_path / "mixed", ball.values[:3], series="9.9", prefix="other", description="scout")
@@ -319,6 +332,23 @@ def test_a_zarr_that_declares_too_much(tmp_path, size, chunks):
     many = f"{size**3} chunks; at most 100000"
     rejected(path, many if chunks == 1 else f"its voxels would take {max(size, chunks) ** 3} bytes")
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("other", ["b.ome.tif", "missing.ome.tif"])
+def test_an_ome_tiff_of_several_files(tmp_path, other):
+    """tifffile would fill the slices of the other files with zeros."""
+    parts = "".join(
+        f'<TiffData IFD="0" FirstZ="{z}" PlaneCount="1"><UUID FileName="{name}">urn:uuid:{z}</UUID></TiffData>'
+        for z, name in enumerate(("a.ome.tif", other))
+    )
+    for k, name in enumerate(("a.ome.tif", "b.ome.tif")):
+        text = tifffile.tiffcomment(write_ome_tiff(tmp_path / name, np.ones((2, 8, 8), np.uint8)))
+        text = re.sub('UUID="[^"]*"', f'UUID="urn:uuid:{k}"', text).replace('<TiffData IFD="0" PlaneCount="2"/>', parts)
+        tifffile.imwrite(tmp_path / name, np.full((8, 8), k + 1, np.uint8), description=text.encode(), metadata=None)
+    message = "lacks 1 of 2 pages, as if in other files; save all in one file"
+    rejected(tmp_path / "a.ome.tif", message)
+    with pytest.raises(InputError, match=message):
+        open_sequence(tmp_path / "a.ome.tif")
 
 
 def tiff_page(height, following, big, order):
