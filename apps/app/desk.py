@@ -298,6 +298,11 @@ class Desk(Uncopied):
                 del self._places[place.item]
         self.stop_edits()
 
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether confirmed strokes are in no file yet, as the last attempt to write them failed."""
+        return self.unsaved > 0 or any(place.is_behind for place in list(self._places.values()))
+
     def unfinished(self) -> list[str]:
         """Names of the images that are open, or are being read."""
         return [self.sources[item].path.name for item in list(self._places)]

@@ -1,7 +1,8 @@
 """The end of the server: within two seconds of Ctrl-C, whatever it computes, and immediately at the second Ctrl-C.
 
 A kernel, a reader or a decoder that runs in a thread cannot be interrupted, and Python waits for its threads at exit.
-So a timer ends the process if that takes too long.  Every confirmed stroke is in a journal by then.
+So a timer ends the process if that takes too long.  Every confirmed stroke is in a journal by then, unless the disk is
+full: then the timer waits until the strokes can be written elsewhere.
 """
 
 import os
@@ -17,9 +18,9 @@ from apps.common.ledgers import FOLDER
 from apps.common.writing import remove_unfinished
 
 END_DELAY = 1.7  # seconds from a signal to the end of the process, at most
+RESCUE_DELAY = 10.0  # further seconds while strokes could not be written to the journal
 
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Ending:
@@ -36,7 +37,11 @@ class Ending:
         self._signal = 0
 
     def __enter__(self) -> None:
-        self._before = {number: signal.signal(number, self._receive) for number in SIGNALS}
+        self._before = {
+            number: signal.signal(number, self._receive)
+            for number in SIGNALS
+            if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN  # as nohup sets it
+        }
 
     def __exit__(self, *exception) -> None:
         """Pass the signal on, once the server has ended."""
@@ -47,26 +52,37 @@ class Ending:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._signal:
+            self._clean_up()  # a signal other than Ctrl-C ends the process here
             signal.raise_signal(self._signal)
 
     def _receive(self, number: int, frame) -> None:
         """End the process soon, or immediately if this is the second signal."""
-        if self._signal and self._desk.unsaved:
+        if self._signal and self._desk.has_unsaved:
             self._desk.hurry = True  # its strokes are not in a journal, because the disk is full
         elif self._signal:
             self._end()
         else:
             self._signal = number
-            self._timer = threading.Timer(END_DELAY, self._end)
-            self._timer.daemon = True
-            self._timer.start()
+            self._start_timer(END_DELAY, self._expire)
             self._stop()
 
+    def _start_timer(self, seconds: float, call: Callable[[], None]) -> None:
+        self._timer = threading.Timer(seconds, call)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _expire(self) -> None:
+        """End the process, or later if strokes would be lost."""
+        if self._desk.has_unsaved:
+            self._start_timer(RESCUE_DELAY, self._end)
+        else:
+            self._end()
+
     def _end(self) -> None:
-        status = SOME_FAILED if self._desk.unsaved else 128 + self._signal
+        status = SOME_FAILED if self._desk.has_unsaved else 128 + self._signal
         try:
             names = ", ".join(self._desk.unfinished()) or "a request"
-            kept = "" if self._desk.unsaved else ", confirmed strokes are kept"
+            kept = "" if self._desk.has_unsaved else ", confirmed strokes are kept"
             print_error(f"cutmatch app: stopped; the work on {names} was not finished{kept}")
             out = Path(self._desk.chosen.out)
             for folder in (out, out / FOLDER, out / FOLDER / COMMAND):

@@ -163,6 +163,11 @@ class OpenImage(Uncopied):
         if self._file is not None:
             self._file.save(self.session)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether strokes could not be written to the session file or the journal."""
+        return self._file is not None and self._file.is_behind
+
     def about(self, address: str) -> dict:
         """What a tab has to know to show the image."""
         about = {"item": self.item, "name": self.source.path.name, "shape": list(self.image.shape)}

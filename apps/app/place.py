@@ -50,6 +50,11 @@ class Place(Uncopied):
     def opened(self) -> OpenImage:
         return self.opening.result()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether strokes could not be written."""
+        return self.opening.done() and self.opening.exception() is None and self.opened.is_behind
+
     async def open(self) -> OpenImage:
         """The image, read if this has not been done; InputError if it cannot be used."""
         return await asyncio.shield(self.opening)
@@ -105,7 +110,8 @@ class Place(Uncopied):
             while not self.edits.empty():
                 batch.append(self.edits.get_nowait())
             # One call for all, because each change of threads waits for the session's own.
-            outcomes, self.snapshot = await self._desk.run(lambda batch=batch: _applied(opened, joined(batch)))
+            outcomes, snapshot = await self._desk.run(lambda batch=batch: _applied(opened, joined(batch)))
+            self.snapshot = snapshot or self.snapshot
             self.edit_count += 1
             self._show_snapshot(opened)
             try:
@@ -120,7 +126,10 @@ class Place(Uncopied):
             self.edited.set()
 
     async def _show(self, opened: OpenImage) -> None:
-        self.snapshot = await self._desk.run(opened.snapshot)
+        try:
+            self.snapshot = await self._desk.run(opened.snapshot)
+        except Exception as error:  # the tasks go on, as it may succeed after the next edit
+            self._desk.say_all({"say": "error", "text": reason_of(error)}, self.item)
         self._show_snapshot(opened)
 
     def _show_snapshot(self, opened: OpenImage) -> None:
@@ -177,8 +186,8 @@ class Place(Uncopied):
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def _applied(opened: OpenImage, batch: list) -> tuple[list[tuple[Tab | None, dict]], Snapshot]:
-    """Apply edits; return messages for their tabs, and what to show then."""
+def _applied(opened: OpenImage, batch: list) -> tuple[list[tuple[Tab | None, dict]], Snapshot | None]:
+    """Apply edits; return messages for their tabs, and what to show then, None if that cannot be computed."""
     outcomes: list[tuple[Tab | None, dict]] = []
     for tab, call, stroke in batch:
         number = {} if stroke is None else {"number": stroke.number}
@@ -191,7 +200,11 @@ def _applied(opened: OpenImage, batch: list) -> tuple[list[tuple[Tab | None, dic
                     outcomes.append((tab, {"say": "confirmed"} | number))
         except Exception as error:
             outcomes.append((tab, {"say": "error", "text": reason_of(error)} | number))
-    return outcomes, opened.snapshot()
+    try:
+        return outcomes, opened.snapshot()
+    except Exception as error:  # such as MemoryError; the next edit tries again
+        tabs = dict.fromkeys(tab for tab, _, _ in batch)
+        return [*outcomes, *((tab, {"say": "error", "text": reason_of(error)}) for tab in tabs)], None
 
 
 def joined(batch: list) -> list:

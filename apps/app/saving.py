@@ -49,6 +49,8 @@ class SessionFile(Uncopied):
 
     While it is open, a lock keeps other processes out.  Where a file system has no locks, what others have written
     since is noticed, and not overwritten.
+
+    is_behind   whether the last change of the files failed
     """
 
     def __init__(self, chosen: Namespace, source: Source):
@@ -59,7 +61,8 @@ class SessionFile(Uncopied):
         self._journal: Journal | None = None
         self._kept: Sequence[Record] | None = None  # those in the session file
         self._seen: list[tuple | None] = []  # states of both files
-        self._alone = FileLock(self.journal_path.with_suffix(".lock"))
+        self.is_behind = False
+        self._alone = FileLock(self.journal_path.with_name(f"{self.journal_path.name}.lock"))  # no ledger has this name
         self._lock = threading.Lock()  # of both files; edits and the task that saves in pauses use them
 
     def open(self, pixels: np.ndarray, **options) -> "Session":
@@ -137,6 +140,18 @@ class SessionFile(Uncopied):
 
         If a file was removed, both are written again.
         """
+        try:
+            self._check_unchanged()
+            try:
+                yield
+            finally:
+                self._seen = self._states()
+        except BaseException:
+            self.is_behind = True
+            raise
+        self.is_behind = False
+
+    def _check_unchanged(self) -> None:
         states = self._states()
         if any(now not in (None, before) for now, before in zip(states, self._seen, strict=True)):
             raise InputError(
@@ -145,10 +160,6 @@ class SessionFile(Uncopied):
             )
         if states != self._seen:
             self._kept = None
-        try:
-            yield
-        finally:
-            self._seen = self._states()
 
     def _states(self) -> list[tuple | None]:
         """What changes whenever a file is written; None without the file."""

@@ -48,9 +48,8 @@ class Journal(Uncopied):
 
     def start(self, records: Sequence[Record]) -> None:
         """Start an empty journal, after the session file was written or read with these records."""
-        self._head = self._first_line()
+        self._head, self._records = self._first_line(), records  # lines before are void now
         write_bytes(self._path, self._head)
-        self._records = records
 
     def extend(self, records: Sequence[Record]) -> bool:
         """Add what has changed; False if that needs a session file instead.  OutputError if it cannot be written."""

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import tempfile
+import threading
 
 import pytest
 
@@ -55,6 +56,36 @@ def test_an_image_is_open_once(file, chosen, source, scene):
     with other.open(source.load().pixels, device="cpu") as again:
         assert again.strokes == session.strokes
     other.close()
+
+
+def test_names_of_locks_differ_from_those_of_ledgers(file, chosen):
+    """An image called photo.made is open, and the ledger photo.made is locked to be written."""
+    one, session = file
+    other = SessionFile(chosen, Source("photo.made", one.path.with_name("photo.made.png")))
+    with other.open(session.pixels, device="cpu"):
+        session.stroke(LINE, 1.5)
+        saved = threading.Thread(target=one.save, args=(session,), daemon=True)
+        saved.start()
+        saved.join(20)
+        assert not saved.is_alive()
+    other.close()
+
+
+def test_a_stroke_is_kept_after_a_journal_that_could_not_be_started(file, chosen, source, monkeypatch):
+    """It was repeated, as it was when the last sound line was written."""
+    one, session = file
+    draw(one, session)
+    draw(one, session, 20.5)
+    session.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("apps.app.stroke_journal.write_bytes", lambda path, data: (path / "none").write_bytes(data))
+        with pytest.raises(NotADirectoryError):
+            one.save(session)
+    session.redo()
+    one.note(session)
+    one.close()
+    with SessionFile(chosen, source).open(source.load().pixels, device="cpu") as again:
+        assert again.strokes == session.strokes
 
 
 def test_an_image_that_cannot_be_opened_is_not_kept_from_others(chosen, source, scene):

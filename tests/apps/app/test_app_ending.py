@@ -1,6 +1,7 @@
 """Ctrl-C ends the server soon, whatever it does, and the next run finds every confirmed stroke."""
 
 import io
+import os
 import signal
 import time
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra 'app'")
 pytest.importorskip("websockets", reason="needs the extra 'app'")
 
+from apps.app import ending
 from tests.apps.app.app_process import AppProcess
 
 SECONDS = 2.0
@@ -163,6 +165,47 @@ def test_a_reader_that_hangs(start, tmp_path):
     time.sleep(1.0)
     check_end(server)
     check_kept(start, tmp_path)
+
+
+def test_the_server_waits_for_strokes_that_a_full_disk_did_not_take(start, tmp_path):
+    """Another thread computes meanwhile, for longer than the server may take otherwise."""
+    resource = pytest.importorskip("resource", reason="needs limits of Unix")
+    server = start()
+    page = with_strokes(server)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, -1))
+    page.stroke([(50, 50), (60, 60)], 1, wait=False)
+    assert "cannot write" in page.until("error")["text"]
+    busy(page)
+    busy(page)
+    begun = server.interrupt()
+    time.sleep(ending.END_DELAY + 0.2)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+    status, _ = server.ended(begun)
+    assert status == 130, server.errors.read_text()
+    check_kept(start, tmp_path, [*STROKES, None])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_page_that_leads_to_the_server_is_removed(start, tmp_path, number):
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nsleep 30\n")
+    slow.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    server = start(options=(), env={**os.environ, "HOME": str(home), "BROWSER": f"{slow} %s"})
+    server.page()
+    assert list(home.iterdir())
+    server.ended(server.interrupt(getattr(signal, number)))
+    assert not list(home.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
+def test_a_signal_that_nohup_ignores_is_ignored(start):
+    server = start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    page = server.page()
+    server.interrupt(signal.SIGHUP)
+    page.stroke([(50, 50), (60, 60)])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")

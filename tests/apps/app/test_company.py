@@ -107,6 +107,24 @@ def test_what_is_confirmed_is_in_the_journal(served, connect, tmp_path):
         assert sum(len(json.loads(line)["added"]) for line in lines[1:]) == number + 1
 
 
+def test_an_image_goes_on_after_its_answers_failed_for_a_while(served, connect, monkeypatch):
+    """Neither edits nor the tasks that show and close it end with the error."""
+    from apps.session.image_answers import ImageAnswers
+
+    def answer(self, records):
+        raise MemoryError
+
+    page = connect(served())
+    page.open()
+    page.draw()
+    with monkeypatch.context() as patch:
+        patch.setattr(ImageAnswers, "_answer", answer)
+        page.stroke([(5.5, 5.5)], 0, number=7)
+        assert "out of memory" in page.said["error"]["text"]
+    page.stroke([(5.5, 25.5)], 0, number=8)
+    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+
+
 @pytest.fixture
 def quick_switches():
     """Threads switch as often as in the server."""
