@@ -3,7 +3,10 @@
 import contextlib
 import errno
 import os
+import threading
 from pathlib import Path
+
+from apps.common.errors import InputError
 
 try:
     import fcntl
@@ -13,6 +16,9 @@ except ImportError:  # Windows
     fcntl = None
 
 TAKEN = frozenset((errno.EACCES, errno.EAGAIN, errno.EDEADLK))
+WAIT_SECONDS = 0.02  # between two attempts
+
+stopping = threading.Event()  # set while a batch stops, so that its threads do not wait for other processes
 
 
 class FileLock:
@@ -27,7 +33,10 @@ class FileLock:
         self._descriptor: int | None = None
 
     def acquire(self, wait: bool = False) -> bool:
-        """Take the lock, if that is possible; False if it is taken, unless `wait`."""
+        """Take the lock, if that is possible; False if it is taken, unless `wait`.
+
+        Raises InputError while `stopping` is set and another process holds the lock.
+        """
         while True:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +44,7 @@ class FileLock:
             except OSError:
                 return True
             try:
-                _lock(descriptor, wait)
+                _lock(descriptor)
                 if os.path.samestat(os.fstat(descriptor), os.stat(self._path)):
                     self._descriptor = descriptor
                     return True
@@ -44,8 +53,12 @@ class FileLock:
                 os.close(descriptor)
             except OSError as error:
                 os.close(descriptor)
-                if error.errno not in TAKEN or not wait:
-                    return error.errno not in TAKEN
+                if error.errno not in TAKEN:
+                    return True
+                if not wait:
+                    return False
+                if stopping.wait(WAIT_SECONDS):
+                    raise InputError("stopped while another run writes results of this name") from None
             except BaseException:  # Ctrl-C
                 os.close(descriptor)
                 raise
@@ -61,9 +74,9 @@ class FileLock:
     __del__ = release
 
 
-def _lock(descriptor: int, wait: bool) -> None:
+def _lock(descriptor: int) -> None:
     """Lock a file; OSError if another descriptor has locked it."""
     if fcntl is None:
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
