@@ -287,6 +287,8 @@ def geodesic_excess(lab, marks, count) -> np.ndarray:
 
 def levels_of(volume: np.ndarray) -> np.ndarray:
     """Quantise a volume to BINS levels between its 0.1th and 99.9th percentiles, or its extremes if those agree."""
+    if volume.dtype == bool:  # NumPy has no percentiles of these
+        volume = volume.view(np.uint8)
     if volume.dtype.kind == "f":
         most = max(abs(float(volume.min())), abs(float(volume.max())))
         if most > 0 and not 1e-30 < most < 1e30:  # differences could overflow, or vanish, in single precision

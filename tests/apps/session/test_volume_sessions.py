@@ -209,6 +209,18 @@ def test_bad_slices(session, place, message):
         session.stroke([(1, 1)], 1, 1, *place)
 
 
+def test_a_volume_of_booleans():
+    _, truth = ball()
+    answers = []
+    for volume in (truth, truth.astype(np.uint8)):
+        with Session(volume, device="cpu") as one:
+            one.stroke([(10, 10), (14, 10)], 1.5, slice=7)
+            one.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
+            answers.append(one.result())
+    np.testing.assert_array_equal(answers[0].labels, answers[1].labels)
+    assert answers[0].energy == answers[1].energy
+
+
 def test_a_box_finds_the_object_and_strokes_correct_it():
     volume, truth = ball()
     with Session(volume, (1.6, 1, 1), device="cpu") as session:
