@@ -29,7 +29,7 @@ import numpy as np
 
 from apps.common.clock import Clock, phases, timed
 from apps.common.command import finite
-from apps.common.ledgers import claim, path_below
+from apps.common.ledgers import check_own_files, claim, path_below
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
@@ -58,8 +58,15 @@ def with_record(item: Item, command: str, chosen: Namespace) -> Item:
 
 @timed("digest")
 def given(task) -> dict:
-    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record."""
-    return inputs_of(task.job, task.source) if is_recorded(task.chosen) else {}
+    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record.
+
+    Raises InputError if the record of another input is there: with --resume, this was not checked before.
+    """
+    if not is_recorded(task.chosen):
+        return {}
+    path = record_path(task.chosen.out, task.name, task.command)
+    check_own_files(task.chosen, task.command, task.name, task.source, [path])
+    return inputs_of(task.job, task.source)
 
 
 def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:

@@ -378,6 +378,15 @@ def test_inputs_of_one_name_in_two_folders(folders, capsys, case, how):
     assert (folders / "out" / result).exists()
 
 
+def test_a_record_of_another_input_is_found_before_results_of_other_names(folders, capsys):
+    assert denoise.main(["a/p.png"]) == 0
+    before = contents(folders / "out")
+    assert denoise.main(["b/p.png", "--resume", "--format", "tif"]) == 1
+    assert "p-denoise.json' already exists and was created from 'a/p.png'" in capsys.readouterr().err
+    assert contents(folders / "out") == before
+    assert denoise.main(["a/p.png"]) == 0
+
+
 def test_an_input_that_was_edited_or_moved_with_its_results(folders, capsys, monkeypatch):
     assert denoise.main(["a/p.png"]) == 0
     shutil.copy("b/p.png", "a/p.png")
