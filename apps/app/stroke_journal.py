@@ -28,7 +28,7 @@ from apps.session.stroke_records import Box, Record, Stroke, as_json, common_len
 
 REPLAYED = (Stroke, Box)  # records that a line can hold; others need a session file
 BEGIN, CHECK = b'{"kept":', b',"check":"'
-MAX_MISSING = 1_000_000  # records of damaged lines; more are damage themselves
+MAX_RECORDS = 1_000_000  # records of a journal; a line that counts more is damaged
 
 
 class Journal(Uncopied):
@@ -75,7 +75,7 @@ class Journal(Uncopied):
         self._head = self._first_line()
         result: list[Record | None] = [*records]
         for kept, added in self._lines():
-            if not 0 <= kept <= len(result) + MAX_MISSING:
+            if not 0 <= kept <= len(records) + MAX_RECORDS:
                 continue
             del result[kept:]
             result += [None] * (kept - len(result))

@@ -144,6 +144,17 @@ def test_a_missing_line_does_not_move_the_others(again, tmp_path):
         assert journal.extend(got) == (not journal.missing)  # otherwise the numbers of the journal cannot be continued
 
 
+def test_lines_that_count_ever_more_records(again, tmp_path):
+    """Each takes place for the records that it claims are missing."""
+    path = tmp_path / "photo.journal"
+    again().start([])
+    more = range(1, 40 * stroke_journal.MAX_RECORDS, stroke_journal.MAX_RECORDS)
+    path.write_text(path.read_text() + "".join(f'{{"kept":{count},"added":[]}}\n' for count in more))
+    journal = again()
+    assert journal.replay([], SHAPE) == []
+    assert journal.missing <= stroke_journal.MAX_RECORDS
+
+
 def test_every_damage_of_a_byte_and_every_prefix(again, tmp_path):
     """What is before the damage is kept, and what is after it, too."""
     records, path = [*strokes(4), Box((3, 3, 9, 9))], tmp_path / "photo.journal"
