@@ -44,10 +44,10 @@ def with_strokes(server, strokes=STROKES):
     return page
 
 
-def busy(page):
+def busy(page, labels=(0, 1, 2) * 20):
     """Strokes that take seconds together: the page stays open."""
     points = np.random.default_rng(1).random((20_000, 2)) * (300, 220)
-    for label in (0, 1, 2) * 20:
+    for label in labels:
         page.stroke(points, label, radius=256.0, wait=False)
     time.sleep(0.3)
 
@@ -175,8 +175,7 @@ def test_the_server_waits_for_strokes_that_a_full_disk_did_not_take(start, tmp_p
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, -1))
     page.stroke([(50, 50), (60, 60)], 1, wait=False)
     assert "cannot write" in page.until("error")["text"]
-    busy(page)
-    busy(page)
+    busy(page, (0, 1, 2) * 8)
     begun = server.interrupt()
     time.sleep(ending.END_DELAY + 0.2)
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
