@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -107,6 +107,8 @@ class Outputs:
             for option, target in named.items()
             if not isinstance(target, int) and not is_special(target)
         }
+        above = dict.fromkeys(folder for _, ledger in ledgers.values() for folder in ledger.parents)
+        new = [folder for folder in above if not folder.exists()]
         try:
             for option, (target, ledger) in ledgers.items():
                 with reported(target, option), locked(ledger):
@@ -117,6 +119,9 @@ class Outputs:
                 if not target.is_file():
                     with locked(ledger):
                         remove_from_ledger(ledger, target.name)
+            for folder in new:
+                with suppress(OSError):  # it has other files
+                    folder.rmdir()
 
     def _check_named(self, option: str, path: Path) -> None:
         self._reserve(path, option, option)
