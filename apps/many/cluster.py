@@ -90,7 +90,7 @@ def _is_defect(error: Exception) -> bool:
 def _with_absolute_paths(task: Task) -> Task:
     """The task with absolute paths, because workers have another current folder."""
     chosen = type(task.chosen)(**{**vars(task.chosen), "out": str(Path(task.chosen.out).absolute())})
-    return replace(task, chosen=chosen, job=_absolute(task.job))
+    return replace(task, chosen=chosen, job=_absolute(task.job), source=_absolute(task.source))
 
 
 def _absolute(value):
