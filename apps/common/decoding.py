@@ -115,7 +115,7 @@ def _collect(record) -> bool:
 def open_tiff(source):
     """tifffile's TiffFile of a path or of a file in memory; Unreadable if its pages have no end.
 
-    tifffile would follow a circular list of pages for ever.
+    tifffile would follow a circular list of pages endlessly.
     """
     import tifffile
 

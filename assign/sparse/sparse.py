@@ -21,7 +21,7 @@ Feasibility is checked if a phase takes many bids; `augment` finds deficient row
 
 Termination: the result is exact whatever prices the auction ends with, so it may end at any time.  A phase makes at
 most MAX_ROUNDS rounds of BIDS_PER_CHECK n bids, and there are at most MAX_PHASES phases, whatever the numbers are.  If
-rows are still unmatched after these rounds, the auction ends.  Few rounds are needed, because no bid is in vain: it
+rows are still unmatched after these rounds, the auction ends.  Few rounds are needed, because no bid is wasted: it
 lowers a price by at least eps, and by more than rounding takes back (sparse_auction.py).  In the first phase, eps grows
 fourfold per round, up to more than the range of costs.  A search scans each column at most once, since no distance
 falls below that of the column scanned last.  A lower ceiling is at most half of the one before.

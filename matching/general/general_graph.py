@@ -35,7 +35,7 @@ CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
 SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
 NO_BITS = np.empty(0, np.uint64)
 # Factors of the lower and of the upper end of an edge in checksums: odd, and unknown before the process starts, so that
-# nobody can choose the weights of a graph such that errors cancel out.
+# no weights of a graph can be chosen such that errors cancel out.
 FACTORS = secrets.randbits(63) | 1, secrets.randbits(63) | 1
 BATCH = np.uint64(1024)  # entries per batch
 UNROLL = np.uint64(8)  # entries of a row written at once, whatever its length

@@ -166,7 +166,7 @@ def test_small(family):
 
 
 def test_reduced_costs_of_the_size_of_rounding(tools):
-    """Rows that tie displaced each other for ever, because eps was less than half a unit in the last place."""
+    """Rows that tie displaced each other endlessly, because eps was less than half a unit in the last place."""
     high = [
         [1e14 + 70, 1e18, 1010, 20],
         [1e14 + 30, 1e18, 1030, 80],

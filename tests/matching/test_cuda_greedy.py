@@ -123,7 +123,7 @@ def test_weights_increasing_along_a_path(where):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_locally_dominant_ends_for_any_lists(where):
-    """Rounds that match no edge would follow each other for ever."""
+    """Rounds that match no edge would follow each other endlessly."""
     for ptr, adj, weight in (([0, 2, 2, 2, 2], [2, 3], [5, 4]), ([0, 1, 2, 3, 3], [1, 2, 0], [1, 2, 3])):
         lists = np.array(ptr, np.int64), np.array(adj, np.int32), np.array(weight, np.int64)
         with pytest.raises(ValueError, match="graph must be symmetric"):

@@ -148,7 +148,7 @@ def test_a_volume_that_is_being_opened(start, tmp_path):
 
 
 def test_a_reader_that_hangs(start, tmp_path):
-    """Two pages of a TIFF that follow each other for ever, or an error that says so."""
+    """Two pages of a TIFF that follow each other endlessly, or an error that says so."""
     data = io.BytesIO()
     data.write(b"II*\0" + (72).to_bytes(4, "little") + bytes(64))
     for height in (8, 7):
