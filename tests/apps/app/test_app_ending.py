@@ -208,6 +208,8 @@ def test_a_signal_that_nohup_ignores_is_ignored(start):
     server = start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     page = server.page()
     server.interrupt(signal.SIGHUP)
+    time.sleep(ending.END_DELAY + 0.5)  # by then, a server that does not ignore it has ended
+    assert server.process.poll() is None
     page.stroke([(50, 50), (60, 60)])
 
 

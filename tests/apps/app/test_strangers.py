@@ -159,7 +159,7 @@ def test_damaged_addresses(server, path, headers, status):
 
 @pytest.mark.thorough
 def test_a_page_that_does_not_read_is_closed(server):
-    """Its tab would count for ever."""
+    """Its tab would count endlessly."""
     page = server.page()
     stalled = server.connection()
     token = server.address.split("/")[3]
