@@ -35,13 +35,12 @@ class Slab:
     __slots__ = ("_piece", "_pool", "address", "size")
 
     def __init__(self, pool: Pool, size: int):
-        self._pool = None
         self.size, self._piece = pool.take(size)
         self._pool = pool
         self.address = self._piece if type(self._piece) is int else self._piece.device_ctypes_pointer.value
 
     def __del__(self):
-        if self._pool is not None:
+        if hasattr(self, "_pool"):  # not if an interrupt has ended __init__
             self._pool.put_back(self.size, self._piece)
 
 
@@ -259,8 +258,9 @@ def gpu_of(address: int) -> int | None:
 class Event:
     """A position in the GPU's stream of work."""
 
+    _event = None  # until __init__ has created it; an interrupt may end that at any line
+
     def __init__(self):
-        self._event = None
         self._event = check(driver.cuEventCreate(0))
         check(driver.cuEventRecord(self._event, 0))
 
