@@ -18,6 +18,7 @@ from collections.abc import Callable, MutableSequence
 from typing import Any
 
 import numba
+from numba.np.ufunc import parallel as numba_threads
 
 RUNS, CANCELLED = "runs", "cancelled"
 RECHECK = 0.1  # seconds; an interrupt may lose the signal of a finished thread, but not its entry in `ended`
@@ -25,6 +26,10 @@ RECHECK = 0.1  # seconds; an interrupt may lose the signal of a finished thread,
 
 def thread_count() -> int:
     """Number of threads that a solver may use: numba's (numba.set_num_threads, NUMBA_NUM_THREADS)."""
+    # numba.get_num_threads takes a lock of multiprocessing's at every call, to start the threads once.  An interrupt
+    # there can leave the lock acquired, and other threads would wait for it endlessly.
+    if numba_threads._is_initialized:
+        return numba_threads._get_num_threads()
     return numba.get_num_threads()
 
 

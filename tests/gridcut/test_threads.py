@@ -5,9 +5,11 @@ import re
 import threading
 import time
 
+import numba
 import pytest
+from numba.np.ufunc import parallel as numba_threads
 
-from gridcut.device import run_threads
+from gridcut.device import run_threads, thread_count
 from tests.faults import HAS_TIMER, interrupted
 
 LIMIT = 30  # seconds until a waiting worker fails the test
@@ -147,3 +149,13 @@ def test_interrupts(own_worker_waits):
             assert time.monotonic() - begin < LIMIT
             time.sleep(1e-4)
         assert time.monotonic() - begin < LIMIT
+
+
+def test_the_count_takes_no_lock():
+    """An interrupt may leave numba's lock acquired by the main thread; other threads must not wait for it."""
+    numba.set_num_threads(numba.get_num_threads())  # numba's threads run from here on
+    with numba_threads._backend_init_process_lock:
+        thread = threading.Thread(target=thread_count, daemon=True)
+        thread.start()
+        thread.join(30)
+        assert not thread.is_alive()
