@@ -1,6 +1,7 @@
 from .batch import BatchCut, max_flow_batch
 from .contrast import contrast_edges
 from .core.cut import Cut
+from .core.neighbourhood import neighbourhood
 from .device import CertificateError
 from .energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
 from .graph.graph_cut import GraphCut
@@ -13,7 +14,6 @@ from .multilabel.label_solver import LabelSolver
 from .multilabel.labelling import Labelling
 from .multilabel.roof import RoofDual, roof_duality
 from .multilabel.swap import alpha_beta_swap
-from .neighbourhood import neighbourhood
 from .solver import Solver
 
 __all__ = [

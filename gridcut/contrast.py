@@ -24,10 +24,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from gridcut.core.neighbourhood import KINDS, neighbourhood
 from gridcut.core.problem import DTYPES, check_offset
 from gridcut.device import inner_kernel, kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count, check_real, plain_array
-from gridcut.neighbourhood import KINDS, neighbourhood
 
 SHARED_VALUES = 1 << 18  # values of all channels from which the threads share the lines
 FRACTIONS = 256

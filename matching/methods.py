@@ -86,7 +86,7 @@ def ms_bfs_graft_cpu(graph, row_match, col_match, **parameters) -> dict:
 
 
 def ms_bfs_graft_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.ms_bfs_graft_cuda import solve
+    from matching.forest.ms_bfs_graft_cuda import solve
 
     return solve(graph, row_match, col_match, **parameters)
 

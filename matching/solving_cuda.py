@@ -23,7 +23,6 @@ from gridcut.device.arrays import (
     download,
     on_device,
     refusing,
-    return_as,
     synchronize,
     to_library,
     upload,
@@ -37,21 +36,11 @@ from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.grid_cuda import add_up
 from matching.core.limits_cuda import check_sides
 from matching.core.matching import Matching
+from matching.core.matching_cuda import as_library_array, clear, matched
 from matching.core.start import wrong_columns, wrong_dtype, wrong_shape
-from matching.portfolio.portfolio_cuda import matched
 
 THREADS = 32 if SIMULATED else 256
 OUTSIDE, NO_EDGE, TWICE = range(3)  # in found
-
-
-@cuda_kernel
-def clear_kernel(row_match, col_match):
-    """Mark all rows and columns as unmatched."""
-    v = int64(cuda.grid(1))
-    if v < row_match.size:
-        row_match[v] = int32(-1)
-    if v < col_match.size:
-        col_match[v] = int32(-1)
 
 
 @cuda_kernel
@@ -111,7 +100,7 @@ def start_on_gpu(start, graph: DeviceBipartiteGraph):
     """(row_match, col_match) on the GPU, all -1 if start is None; raises ValueError if it is not a matching."""
     rows, cols = graph.shape
     row_match, col_match = allocate((rows, np.int32), (cols, np.int32))
-    launch(clear_kernel, -(-max(rows, cols, 1) // THREADS), THREADS, row_match, col_match)
+    clear(row_match, col_match)
     if start is None:
         return row_match, col_match
     start = getattr(start, "row_match", start)
@@ -150,16 +139,10 @@ def pairs_of(row_match, graph: DeviceBipartiteGraph) -> int:
     return matched(row_match) if graph.edges else 0
 
 
-def as_library_array(partners, size: int, library: str):
-    """Partners as an array of the caller's library; an empty array has no memory to share."""
-    return return_as(partners, library) if size else to_library(np.zeros(0, np.int32), library)
-
-
 def kernels():
     """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
-    starts = [
+    return [
         (f"start {kind}", start_kernel, (kind[::1], int64, int64, longs, ids, ids, ids, longs))
         for kind in (int32, int64)
     ]
-    return [("clear", clear_kernel, (ids, ids)), *starts]

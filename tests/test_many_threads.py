@@ -87,8 +87,6 @@ REQUESTS = {
     "async_global": lambda rng: cut(rng, method="async_global", threads=2),
     "out_of_core": lambda rng: cut(rng, method="out_of_core"),
     "graph ibfs": graph_cut,
-    "graph push_relabel": lambda rng: graph_cut(rng, method="push_relabel"),
-    "graph lock_free": lambda rng: graph_cut(rng, method="lock_free", threads=2),
     "warm": warm_cut,
     "expansion": expansion,
     "dense": dense,

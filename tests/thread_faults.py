@@ -95,7 +95,6 @@ def solvers() -> dict:
         "lock_free cut": cut(method="lock_free", threads=THREADS),
         "async_global cut": cut(method="async_global", threads=THREADS),
         "ibfs": cut(method="ibfs"),
-        "lock_free cut of a graph": graph_cut(method="lock_free", threads=THREADS),
         "lock_free assignment": total(method="lock_free", threads=THREADS, cycle=200),
         "dense assignment": total(method="shortest_paths"),
     }

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assign.sparse import feasible
-
 MAX_LISTED = 8  # row and column indices listed in the message
 
 
@@ -44,26 +42,6 @@ class InfeasibleError(ValueError):
     def transposed(self) -> "InfeasibleError":
         """The same error for the transposed matrix."""
         return InfeasibleError(self.rows, self.cols, "columns" if self.side == "rows" else "rows")
-
-
-def check_feasible(indptr, indices, n, m):
-    """Find a matching of all rows, col_of_row (int32), or raise InfeasibleError with a deficient set.
-
-    Row i of n is allowed the columns indices[indptr[i] : indptr[i + 1]] of m; costs are not used.
-    """
-    col_of, rows = feasible.solve(indptr, indices, n, m)
-    if rows is not None:
-        raise deficiency(indptr, indices, rows)
-    return col_of
-
-
-def deficiency(indptr, indices, rows) -> InfeasibleError:
-    """The error for a deficient set of rows."""
-    inside = np.zeros(len(indptr) - 1, bool)
-    inside[rows] = True
-    allowed = np.zeros(int(indices.max(initial=-1)) + 1, bool)
-    allowed[indices[np.repeat(inside, np.diff(indptr))]] = True
-    return InfeasibleError(np.flatnonzero(inside), np.flatnonzero(allowed))
 
 
 def _counted(numbers, noun: str) -> str:

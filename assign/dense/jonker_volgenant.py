@@ -25,7 +25,8 @@ from numba.extending import overload
 from assign.batch import batch
 from assign.batch.batch import INFINITY32, INFINITY64, price_of
 from assign.batch.batch_paths import augment, minimum, reduce_columns, reduce_rows
-from assign.core.infeasible import InfeasibleError, check_feasible
+from assign.core.infeasible import InfeasibleError
+from assign.sparse.feasible import check_feasible
 from gridcut.device import inner_kernel, kernel
 
 LANES = 8  # rows are padded to a multiple of this length

@@ -24,6 +24,7 @@ O(a sqrt(n)) for a arcs.
 
 import numpy as np
 
+from assign.core.infeasible import InfeasibleError
 from gridcut.device import inner_kernel, kernel
 
 
@@ -155,3 +156,23 @@ def solve(start, columns, n, m):
     if left < 0:
         return col_of, None
     return col_of, path[: deficient(start, columns, left, col_of, row_of, level, path)].copy()
+
+
+def check_feasible(indptr, indices, n, m):
+    """Find a matching of all rows, col_of_row (int32), or raise InfeasibleError with a deficient set.
+
+    Row i of n is allowed the columns indices[indptr[i] : indptr[i + 1]] of m; costs are not used.
+    """
+    col_of, rows = solve(indptr, indices, n, m)
+    if rows is not None:
+        raise deficiency(indptr, indices, rows)
+    return col_of
+
+
+def deficiency(indptr, indices, rows) -> InfeasibleError:
+    """The error for a deficient set of rows."""
+    inside = np.zeros(len(indptr) - 1, bool)
+    inside[rows] = True
+    allowed = np.zeros(int(indices.max(initial=-1)) + 1, bool)
+    allowed[indices[np.repeat(inside, np.diff(indptr))]] = True
+    return InfeasibleError(np.flatnonzero(inside), np.flatnonzero(allowed))

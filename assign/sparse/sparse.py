@@ -42,8 +42,9 @@ import numpy as np
 
 from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling
 from assign.core.certificate import tolerance
-from assign.core.infeasible import InfeasibleError, check_feasible, deficiency
+from assign.core.infeasible import InfeasibleError
 from assign.core.start import largest_paid
+from assign.sparse.feasible import check_feasible, deficiency
 from assign.sparse.sparse_auction import bid, mean_gap, release
 from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, match_without_search, row_prices
 from gridcut.device.arguments import check_real

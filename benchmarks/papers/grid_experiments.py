@@ -9,11 +9,12 @@ import numpy as np
 
 import gridcut
 from benchmarks.instances import Problem
+from gridcut.core.global_relabel import global_relabel, sink_side_of
+from gridcut.core.push_relabel_fifo import count_active, count_members, discharge_fifo
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.methods import METHODS, Method
-from gridcut.papers.global_relabel import global_relabel, sink_side_of
-from gridcut.papers.push_relabel import count_active, count_members, discharge_fifo, discharge_highest
+from gridcut.papers.push_relabel import discharge_highest
 
 NEVER = 2**62
 RESIDUALS_PER_LINE = 32  # 128 bytes of int32: a line of the L1 cache of a GPU

@@ -17,9 +17,9 @@ from gridcut.core.units import MAX_LOSS
 from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
 from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
+from gridcut.cuda.tile_layout import to_flat
 from gridcut.device.arrays import GpuTimer, allocate, download, overwrite, refusing, return_as, synchronize, to_host
 from gridcut.device.launch import launch
-from gridcut.tiles.tile_layout import to_flat
 
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 

@@ -34,9 +34,9 @@ from gridcut.cuda.pixel_kernels import (
     grid_for,
     terminals_kernel,
 )
+from gridcut.cuda.tile_layout import TileLayout, make_tile_layout
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload, upload_all
 from gridcut.device.launch import launch
-from gridcut.tiles.tile_layout import TileLayout, make_tile_layout
 
 MAX_NARROW_SUM = 65535  # largest sum of both directions of an edge for residuals in uint16
 MEMORY_MARGIN = 1.2  # copies of host arrays are kept if they and the state, times this, fit into free memory

@@ -8,6 +8,7 @@ other argument, numba launches the kernel.
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
     prepare(kernel, blocks, threads, *args)     return a callable that launches, any number of times
     most_blocks(kernel, args, threads)          `cooperative_blocks`, cached
+    blocks_of(items, threads)                   blocks for one thread per item
 """
 
 import ctypes
@@ -82,6 +83,11 @@ def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
         if key not in _max_blocks:
             _max_blocks[key] = cooperative_blocks(kernel, args, threads, shared)
         return _max_blocks[key]
+
+
+def blocks_of(items: int, threads: int) -> int:
+    """Number of blocks of `threads` threads with one thread per item."""
+    return -(-items // threads)
 
 
 class _Launch:

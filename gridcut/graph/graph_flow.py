@@ -42,9 +42,9 @@ def graph_max_flow(
     device : {"auto", "cpu", "cuda"}
         "auto" uses an NVIDIA GPU, if there is one, for graphs of integers with a million entries or more, and for
         methods that run on nothing else; otherwise the CPU.  "cuda" uses a GPU, or raises RuntimeError if that is
-        impossible.  The method "auto" is "ibfs" on the CPU and "waves" on a GPU, where also "lock_free" runs.
+        impossible.  The method "auto" is "ibfs" on the CPU and "waves" on a GPU.
     **parameters
-        Parameters of the named method; `ibfs` has none.
+        Parameters of the named method; no method has any.
 
     Returns
     -------

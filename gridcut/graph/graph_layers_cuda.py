@@ -1,11 +1,11 @@
 """The search of graph_waves_cuda.py: levels of nodes by their distance to a deficit, and the nodes with excess in them.
 
-Breadth-first search backwards from the deficits, as in gridcut/papers/graph_global_relabel_cuda.py, in a kernel that
-goes on with the result.  A level of at most NARROW nodes is expanded by one block, which continues while levels are
+Breadth-first search backwards from the deficits, one level between two barriers of the grid, in a kernel that goes on
+with the result.  A level of at most NARROW nodes is expanded by one block, which continues while levels are
 narrow; the other blocks wait at a barrier of the grid.  Barriers of a block are shorter, and long paths have thousands
 of narrow levels.  Up to 2^MAX_SHIFT threads scan one row if there are more threads than nodes in a level.
 
-Arrays (n nodes; ceiling = n + 1), in addition to those of that file
+Arrays (n nodes; ceiling = n + 1), in addition to those of device_graph_cuda.py
   active          nodes with excess, in the order in which the search found them, level by level
   active_end[l]   number of nodes in `active` of the levels up to l
   tally           counters as named below; those of levels rotate: one is read, one is added to, and one is 0
@@ -13,6 +13,7 @@ Arrays (n nodes; ceiling = n + 1), in addition to those of that file
 
 from numba import int32, int64
 
+from gridcut.core.warp_queue_cuda import append
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -24,7 +25,6 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from gridcut.papers.global_relabel_cuda import append
 
 THREADS = WARP if SIMULATED else 512  # per block
 NARROW = 4 if SIMULATED else 512  # nodes of a level that one block processes

@@ -1,6 +1,6 @@
 """The residual graph of integer capacities, built on the GPU from the caller's arrays.
 
-Arrays as in gridcut/papers/graph_global_relabel_cuda.py; `row`, `indices` and `capacity` are the caller's entries.
+Arrays as in gridcut/graph/device_graph_cuda.py; `row`, `indices` and `capacity` are the caller's entries.
 There are two forms:
 
   paired     every edge has an entry in both directions, and every row is sorted, without repetitions and diagonal.  The
@@ -28,13 +28,11 @@ from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, download, upload, upload_all
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from gridcut.device.launch import launch, most_blocks
+from gridcut.device.launch import blocks_of, launch, most_blocks
 from gridcut.device.sparse import check_compressed
+from gridcut.graph.device_graph_cuda import MAX_ARCS, MAX_NODES, GraphOnDevice
 from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
-from gridcut.graph.residual_graph import ResidualGraph, find_arc, load_graph
-from gridcut.papers.global_relabel_cuda import blocks_of
-from gridcut.papers.graph_global_relabel_cuda import MAX_ARCS, MAX_NODES, GraphOnDevice
-from gridcut.papers.graph_lock_free import copy_reverse_residuals
+from gridcut.graph.residual_graph import ResidualGraph, copy_reverse_residuals, find_arc, load_graph
 
 THREADS = WARP if SIMULATED else 256  # per block
 MAX_BLOCKS = 1 if SIMULATED else 4096  # of kernels without barriers; threads take several items

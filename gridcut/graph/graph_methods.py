@@ -10,51 +10,29 @@ from typing import Literal, NamedTuple
 from gridcut.device import DeviceName, resolve
 from gridcut.device.choose import cuda_is_available
 from gridcut.graph.graph_problem import GraphProblem
-from gridcut.methods import check_parameters
 
 DEFAULTS = {"cpu": "ibfs", "cuda": "waves"}
 GPU_ENTRIES = 10**6  # entries from which on a GPU is as fast as the CPU, or faster, on all families that were measured
 
 
 class GraphMethod(NamedTuple):
-    """One method: a function per device, None if it does not run on that device, and its parameters.
+    """One method: a function per device, None if it does not run on that device.  No method has parameters.
 
-    cpu, cuda         ``solve(graph, **parameters)`` changes a ResidualGraph on the host in place; returns the mask of
+    cpu, cuda         ``solve(graph)`` changes a ResidualGraph on the host in place; returns the mask of
                       the nodes that can still reach the sink, and stats, a new dict of counters
     on_device         ``on_device(graph)`` changes a GraphOnDevice in place, ends with heights that are distances, and
                       returns stats; graphs of integers are then built on the GPU
-    cpu_parameters    names of the parameters that `cpu` accepts;  cuda_parameters: those of `cuda`
     """
 
     cpu: Callable | None = None
     cuda: Callable | None = None
     on_device: Callable | None = None
-    cpu_parameters: tuple[str, ...] = ()
-    cuda_parameters: tuple[str, ...] = ()
 
 
 def _ibfs(graph):
     from gridcut.graph.graph_ibfs import solve
 
     return solve(graph)
-
-
-def _push_relabel(graph, **parameters):
-    from gridcut.papers.graph_push_relabel import solve
-
-    return solve(graph, **parameters)
-
-
-def _lock_free(graph, **parameters):
-    from gridcut.papers.graph_lock_free import solve
-
-    return solve(graph, **parameters)
-
-
-def _lock_free_cuda(graph, **parameters):
-    from gridcut.papers.graph_lock_free_cuda import solve
-
-    return solve(graph, **parameters)
 
 
 def _waves_cuda(graph):
@@ -71,13 +49,6 @@ def _waves_on_device(graph):
 
 METHODS = {
     "ibfs": GraphMethod(cpu=_ibfs),
-    "push_relabel": GraphMethod(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
-    "lock_free": GraphMethod(
-        cpu=_lock_free,
-        cuda=_lock_free_cuda,
-        cpu_parameters=("threads", "global_every"),
-        cuda_parameters=("steps", "global_every", "block"),
-    ),
     "waves": GraphMethod(cuda=_waves_cuda, on_device=_waves_on_device),
 }
 
@@ -87,8 +58,7 @@ def choose(
 ) -> tuple[Literal["cpu", "cuda"], str]:
     """The device and the name of the method that will run.
 
-    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable, and TypeError for parameters that
-    the method does not accept.
+    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable, and TypeError for parameters.
     """
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
@@ -106,7 +76,8 @@ def choose(
     if getattr(entry, ran_on) is None:
         other = "cpu" if ran_on == "cuda" else "cuda"
         raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device={other!r}")
-    check_parameters(name, entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters, parameters)
+    for parameter in parameters:
+        raise TypeError(f"method {name!r} got an unexpected parameter {parameter!r}; it accepts no parameters")
     return ran_on, name
 
 

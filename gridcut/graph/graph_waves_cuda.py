@@ -34,9 +34,11 @@ One thread scans a row in a wave.  `solve_on_device` solves a graph that was bui
 import numpy as np
 from numba import int32, int64
 
+from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
 from gridcut.device.arrays import allocate, download, overwrite, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, popcount, relaxed_load
-from gridcut.device.launch import launch, most_blocks
+from gridcut.device.launch import blocks_of, launch, most_blocks
+from gridcut.graph.device_graph_cuda import GraphOnDevice, graph_types, upload_graph
 from gridcut.graph.graph_layers_cuda import (
     EXCESS_COUNTS,
     FOUND,
@@ -59,11 +61,7 @@ from gridcut.graph.graph_layers_cuda import (
     reset_heights,
     write_heads,
 )
-from gridcut.graph.residual_graph import ResidualGraph
-from gridcut.papers.global_relabel_cuda import blocks_of
-from gridcut.papers.graph_global_relabel_cuda import GraphOnDevice, graph_types, upload_graph
-from gridcut.papers.graph_lock_free import copy_reverse_residuals
-from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
+from gridcut.graph.residual_graph import ResidualGraph, copy_reverse_residuals
 
 REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
 

@@ -59,6 +59,13 @@ class ResidualGraph(NamedTuple):
 
 
 @kernel
+def copy_reverse_residuals(arcs):
+    """Restore the second copies of the residuals, arcs[a + 3], from the first."""
+    for a in range(0, arcs.size, 4):
+        arcs[a + 3] = arcs[arcs[a + 1] + 2]
+
+
+@kernel
 def largest_value(values):
     """The largest of some capacities, and whether one is negative or NaN."""
     largest = values[0] if values.size else 0

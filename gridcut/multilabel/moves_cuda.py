@@ -5,7 +5,7 @@ and sink exchanged: **deficits are excess**.  A pixel that gains by the new labe
 gridcut/multilabel/moves.py and excess here, and residual[k] of p is the residual capacity of arc q -> p.  Pixels that
 gain push to those that do not, which are nearly all pixels: distances are short, and few tiles are active.
 
-Arrays, one entry per cell of gridcut/tiles/tile_layout.py
+Arrays, one entry per cell of gridcut/cuda/tile_layout.py
   label, paid                 the label of a pixel and its unary cost
   weight[(t * A + k) * 1024 + cell]   weight of the edge along arc k; 0 if it leaves the grid
   flow[((b * n + t) * A / 2 + j) * 1024 + cell]   flow along arc 2 j in the last expansion of label b

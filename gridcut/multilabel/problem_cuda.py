@@ -12,6 +12,7 @@ from gridcut.core.grid import make_layout
 from gridcut.core.problem import as_array, as_device_array, check_offset
 from gridcut.core.terms import ends
 from gridcut.cuda.pixel_kernels import grid_for
+from gridcut.cuda.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
 from gridcut.device.launch import launch
@@ -45,7 +46,6 @@ from gridcut.multilabel.validation import (
     clamped_on_host,
     warn_of_last_axis,
 )
-from gridcut.tiles.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 
 MAX_SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 RANGE_SIZE = 4  # entries of `found` in range_kernel

@@ -38,12 +38,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64, types, uint8, uint32
 
+from gridcut.core.push_relabel_rules_cuda import is_admissible, lifted, push_amount
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
+from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     MAX_THREADS,
-    blocks_of,
     check_counts,
     count_operations,
     flat_steps,
@@ -54,7 +55,6 @@ from gridcut.papers.global_relabel_cuda import (
     sink_side_of,
     step_types,
 )
-from gridcut.papers.push_relabel_rules_cuda import is_admissible, lifted, push_amount
 
 LINE_COLUMNS = 32  # columns of the rectangles of a grid with a single line
 MAX_UNROLLED_ARCS = 8  # the compiler does not unroll the push of more arcs (seen in its PTX)

@@ -19,6 +19,7 @@ O(n^2) iterations; memory 10 bytes per pixel, and another copy of the residuals.
 import numpy as np
 from numba import int32, int64, uint8
 
+from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel
 from gridcut.papers.cudacuts import (
@@ -33,7 +34,6 @@ from gridcut.papers.cudacuts import (
     share_heights,
 )
 from gridcut.papers.global_relabel_cuda import count_operations, flat_steps, step_types
-from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
 
 
 @cuda_kernel

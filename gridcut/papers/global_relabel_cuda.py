@@ -11,7 +11,7 @@ Arrays (n cells; ceiling = n + 1)
                 for the level after it; 0 between launches
   tally[3]      number of active pixels: with excess, and connected to the sink
 
-The distances equal those of gridcut/papers/global_relabel.py, with another order of the queue.  O(n + m) work and one
+The distances equal those of gridcut/core/global_relabel.py, with another order of the queue.  O(n + m) work and one
 barrier per level; memory 8 bytes per pixel.
 """
 
@@ -20,22 +20,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64, types, uint8
 
+from gridcut.core.warp_queue_cuda import append
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
-    ballot,
     cooperative_blocks,
-    count_trailing_zeros,
     cuda,
     cuda_kernel,
     device_function,
     grid_sync,
-    popcount,
     relaxed_load,
-    shuffle,
 )
+from gridcut.device.launch import blocks_of
 
 MAX_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
 THREADS = WARP if SIMULATED else 256  # per block, for kernels that do not depend on the shape of blocks
@@ -80,22 +78,6 @@ def flat_steps(step, unrolled: int):
 def step_types(unrolled: int):
     """Argument types of flat_steps(step, unrolled), for the compile test."""
     return types.UniTuple(int32, 4), types.UniTuple(int32, unrolled), int32[::1]
-
-
-@device_function
-def append(queue, tally, slot, end, found, cell):
-    """Append the cells of the lanes with `found` to the queue after `end`; all lanes of the warp must call this."""
-    bits = ballot(found)
-    if bits != 0:
-        lane = int32(cuda.laneid)
-        leader = count_trailing_zeros(bits)
-        at = int32(0)
-        if lane == leader:
-            at = int32(cuda.atomic.add(tally, slot, popcount(bits)))
-        at = int32(shuffle(at, leader))
-        if found:
-            below = (int64(1) << int64(lane)) - int64(1)
-            queue[end + at + popcount(int64(bits) & below)] = cell
 
 
 @cuda_kernel
@@ -186,11 +168,6 @@ def sink_side_of(heights: Heights):
     (sink_side,) = allocate((size, np.uint8))
     sink_side_kernel[blocks_of(size, THREADS), THREADS](heights.height, heights.ceiling, sink_side)
     return sink_side
-
-
-def blocks_of(items: int, threads: int) -> int:
-    """Number of blocks of `threads` threads with one thread per item."""
-    return -(-items // threads)
 
 
 def check_size(size: int) -> None:

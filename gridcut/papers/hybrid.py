@@ -27,13 +27,13 @@ O(n^2 m) operations; memory 4 bytes per pixel on the GPU; on the host 9 bytes pe
 import numpy as np
 from numba import int32, int64
 
+from gridcut.core.global_relabel import global_relabel
+from gridcut.core.global_relabel import sink_side_of as host_sink_side_of
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
-from gridcut.papers.global_relabel import global_relabel
-from gridcut.papers.global_relabel import sink_side_of as host_sink_side_of
+from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
-    blocks_of,
     check_counts,
     check_size,
     count_operations,

@@ -25,11 +25,11 @@ O(n^2 m) operations; memory 12 bytes per pixel.
 
 import numpy as np
 
+from gridcut.core.global_relabel import global_relabel, sink_side_of
 from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
-from gridcut.papers.global_relabel import global_relabel, sink_side_of
 from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
 FALLBACK_ROUND = 200

@@ -27,9 +27,10 @@ No bound on the number of operations is proved.  Memory: 8 bytes per pixel.
 import numpy as np
 from numba import int32, int64
 
+from gridcut.core.push_relabel_rules_cuda import goes_down, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
-    blocks_of,
     check_counts,
     count_operations,
     flat_steps,
@@ -40,7 +41,6 @@ from gridcut.papers.global_relabel_cuda import (
     sink_side_of,
     step_types,
 )
-from gridcut.papers.push_relabel_rules_cuda import goes_down, lifted, push_amount
 
 FALLBACK_ROUND = 200
 MAX_UNROLLED_ARCS = 10  # 64 registers per thread, so that blocks of 1024 threads fit

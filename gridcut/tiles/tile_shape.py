@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.neighbourhood import neighbourhood
+from gridcut.core.neighbourhood import neighbourhood
 from gridcut.tiles.tile_discharge import PIXELS, WIDTH
 
 

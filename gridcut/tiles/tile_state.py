@@ -41,9 +41,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import WARP
-from gridcut.tiles.tile_layout import CELLS
 
 # Slots of `counts`.
 HEAD, TAIL, PENDING, LIST_LENGTHS = 0, 1, 2, 3

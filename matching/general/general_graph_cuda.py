@@ -31,11 +31,10 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
 from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
+from matching.core.matching_cuda import as_library_array, clear, matched
 from matching.core.sparse import checked_shape
 from matching.general.device_general_graph import DeviceGeneralGraph
 from matching.general.general_graph import check_graph
-from matching.portfolio.portfolio_cuda import matched
-from matching.solving_cuda import as_library_array, clear_kernel
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048
@@ -150,7 +149,7 @@ def is_clean(ptr, adj, values) -> bool:
 def all_unmatched(graph: DeviceGeneralGraph):
     """The partner array of the empty matching."""
     (partner,) = allocate((graph.n, np.int32))
-    launch(clear_kernel, -(-max(graph.n, 1) // THREADS), THREADS, partner, partner)
+    clear(partner, partner)
     return partner
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from gridcut.device import thread_count
 from matching.core.counts import EDGES_GRAFT, EDGES_UP, GRAFTS, LEVELS, LEVELS_UP, as_stats, new_counts
 from matching.forest.bitmap_search import NO_LISTS, UNLIMITED, Rules, search
-from matching.forest.forest_threads import Problem, search_by_threads
+from matching.papers.forest_threads import Problem, search_by_threads
 
 
 def solve(

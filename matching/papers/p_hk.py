@@ -24,8 +24,8 @@ import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
 from matching.core.counts import EDGES
-from matching.forest.forest_threads import CHUNK_ENTRIES, NEXT, PRIVATE_ENTRIES, QUEUE_END, flush
 from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
+from matching.papers.forest_threads import CHUNK_ENTRIES, NEXT, PRIVATE_ENTRIES, QUEUE_END, flush
 
 PARALLEL_MIN_ROWS = 8192  # number of rows of a level from which several threads share it
 

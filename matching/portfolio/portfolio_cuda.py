@@ -6,7 +6,7 @@ levels, and one more per EDGES_PER_LEVEL edges, the CPU's default method takes o
 caller passed no matching, since its own initial matching is better for such graphs; otherwise it starts from the
 current matching, which keeps every vertex matched that the caller's matching covers.
 
-Files: matching/initial/cheap_cuda.py, matching/papers/ms_bfs_graft_cuda.py, matching/portfolio/portfolio.py.
+Files: matching/initial/cheap_cuda.py, matching/forest/ms_bfs_graft_cuda.py, matching/portfolio/portfolio.py.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015; the other references are in those files.
@@ -15,36 +15,19 @@ O(phases (n + m + edges)); 16 n + 8 m bytes, and one bit per column, in addition
 """
 
 import numpy as np
-from numba import int32, int64
 
-from gridcut.device.arrays import download, overwrite, upload
-from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
-from gridcut.device.launch import launch
+from gridcut.device.arrays import download, overwrite
+from gridcut.device.cuda import SIMULATED
 from matching.core.graph import BipartiteGraph
-from matching.core.grid_cuda import add_up
+from matching.core.matching_cuda import matched
 from matching.core.problem_cuda import DeviceGraph
+from matching.forest import ms_bfs_graft_cuda as ms_bfs_graft
 from matching.initial import cheap_cuda as cheap
-from matching.papers import ms_bfs_graft_cuda as ms_bfs_graft
 from matching.portfolio import portfolio
 
-THREADS = 32 if SIMULATED else 256
 # Levels in mode ONE_BLOCK before the CPU takes over, plus one per EDGES_PER_LEVEL edges: a tenth of the CPU's time.
 MAX_NARROW_LEVELS, EDGES_PER_LEVEL = (3, 20) if SIMULATED else (1000, 2000)
 ALPHA = 2.0  # of tree grafting; with [1]'s 5, reading marks costs a GPU too much in skewed and in random graphs
-
-
-@cuda_kernel
-def count_kernel(match, found):
-    """Count the matched vertices."""
-    v = int32(cuda.grid(1))
-    add_up(found, int32(0), int64(v < match.size and match[v] >= 0))
-
-
-def matched(match) -> int:
-    """Number of matched vertices."""
-    found = upload(np.zeros(1, np.int64))
-    launch(count_kernel, -(-match.size // THREADS), THREADS, match, found)
-    return int(download(found)[0])
 
 
 def solve(graph: DeviceGraph, row_match, col_match) -> dict:
@@ -69,8 +52,3 @@ def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
     overwrite(row_match, rows)
     overwrite(col_match, cols)
     return {**stats, "stages": ("cheap", "ms_bfs_graft", "cpu")}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    return [("count", count_kernel, (int32[::1], int64[::1]))]

@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from assign.core.infeasible import InfeasibleError, check_feasible
+from assign.core.infeasible import InfeasibleError
+from assign.sparse.feasible import check_feasible
 
 
 def as_csr(allowed):

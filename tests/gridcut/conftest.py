@@ -204,9 +204,9 @@ def poison(monkeypatch, request):
 @pytest.fixture
 def stand_in(monkeypatch):
     """Let the CPU solve instead of method "tiles"."""
+    from gridcut.cuda.tile_layout import to_flat
     from gridcut.device.cuda import cuda
     from gridcut.papers import push_relabel
-    from gridcut.tiles.tile_layout import to_flat
     from tests.gridcut.tile_arrays import from_flat
 
     def solve(excess, residual, layout, warm, callback, steps_per_pixel=1):

@@ -11,7 +11,7 @@ import gridcut
 from gridcut.core.load import largest_capacities
 from gridcut.core.load import load as load_on_host
 from gridcut.core.problem import check_problem
-from gridcut.tiles.tile_layout import to_flat
+from gridcut.cuda.tile_layout import to_flat
 
 # Kernels multiply infinite and huge floats knowingly; only in the simulator does numpy say so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")

@@ -68,9 +68,9 @@ def test_loading(shape, neighbours):
 def test_flood_crosses_tile_boundaries(seed):
     """The pixels reachable along open arcs, from tile to tile until convergence."""
     from gridcut.core.grid import make_layout
+    from gridcut.cuda.tile_layout import make_tile_layout, to_image
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.multilabel.flood_cuda import flood
-    from gridcut.tiles.tile_layout import make_tile_layout, to_image
     from tests.gridcut.tile_arrays import to_tiles
 
     neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]

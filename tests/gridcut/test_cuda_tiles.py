@@ -5,7 +5,7 @@ import pytest
 
 import gridcut
 from gridcut.core.grid import make_layout
-from gridcut.tiles.tile_layout import make_tile_layout, to_flat
+from gridcut.cuda.tile_layout import make_tile_layout, to_flat
 from tests.gridcut.tile_arrays import from_flat
 
 pytestmark = pytest.mark.sim

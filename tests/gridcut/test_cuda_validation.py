@@ -13,7 +13,7 @@ from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities
 from gridcut.core.load import load as load_on_host
 from gridcut.core.problem import check_problem
-from gridcut.tiles.tile_layout import CELLS, has_only_direct_neighbours, make_tile_layout, to_flat
+from gridcut.cuda.tile_layout import CELLS, has_only_direct_neighbours, make_tile_layout, to_flat
 from tests.gridcut.tile_arrays import from_flat
 
 OFFSETS = {

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from gridcut.core.grid import Layout
-from gridcut.tiles.tile_layout import CELLS, TileLayout
+from gridcut.cuda.tile_layout import CELLS, TileLayout
 
 
 def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):

@@ -87,7 +87,7 @@ def grid(monkeypatch):
     monkeypatch.setattr(module, "launch", on_all_blocks)
 
 
-GRAFT = "papers.ms_bfs_graft_cuda"
+GRAFT = "forest.ms_bfs_graft_cuda"
 
 
 def permuted_graphs(tools, rng):

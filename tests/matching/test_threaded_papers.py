@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from matching.core.certificate import certify
 from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.forest import forest_threads
-from matching.forest.forest_threads import FOUND_END, Problem, Workers, make_forest
-from matching.papers import disjoint, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
+from matching.papers import disjoint, forest_threads, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
+from matching.papers.forest_threads import FOUND_END, Problem, Workers, make_forest
 
 FORESTS = {
     "plain": (ms_bfs, {}),

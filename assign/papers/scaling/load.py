@@ -60,7 +60,7 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     if limit is not None:
         indptr, indices, cost, columns = with_dummy_columns(indptr, indices, cost, m, limit)
     if len(indices) < rows * m and not (limit is not None and np.isfinite(limit).all()):
-        from assign.core.infeasible import check_feasible
+        from assign.sparse.feasible import check_feasible
 
         check_feasible(indptr, indices, rows, columns)
     x_nodes = rows + (columns > rows)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from gridcut.core.grid import Grid
+from gridcut.cuda.tile_layout import CELLS, LANES
 from gridcut.device import kernel
 from gridcut.device.arrays import download
 from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.split import Part
-from gridcut.tiles.tile_layout import CELLS, LANES
 
 FETCH_PIXELS = 1 << 24  # pixels copied from a GPU at a time
 

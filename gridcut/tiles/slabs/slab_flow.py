@@ -12,6 +12,7 @@ from gridcut.core.load import reader
 from gridcut.core.outcome import value_of
 from gridcut.core.problem import Problem
 from gridcut.cuda.device_flow import labels_and_values
+from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import refusing
 from gridcut.device.peers import copy_out, open_gpus
 from gridcut.tiles.slabs.fetch import fetch_grid
@@ -20,7 +21,6 @@ from gridcut.tiles.slabs.slab_load import load_slabs, on_all_gpus
 from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.slabs import solve
 from gridcut.tiles.slabs.split import split
-from gridcut.tiles.tile_layout import CELLS
 
 
 class SlabStates(NamedTuple):

@@ -25,13 +25,13 @@ from gridcut.cuda.pixel_kernels import (
     grid_for,
     terminals_kernel,
 )
+from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import clear, download, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED
 from gridcut.device.launch import launch
 from gridcut.device.peers import Gpu
 from gridcut.device.threads import run_threads
 from gridcut.tiles.slabs.split import Part
-from gridcut.tiles.tile_layout import CELLS
 
 
 class Slab(NamedTuple):

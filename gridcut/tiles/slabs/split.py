@@ -16,7 +16,7 @@ ghost tiles matters, the *face*: the line next to the boundary.  In each tile th
 
 from typing import NamedTuple
 
-from gridcut.tiles.tile_layout import CELLS, TileLayout, make_tile_layout
+from gridcut.cuda.tile_layout import CELLS, TileLayout, make_tile_layout
 
 BEFORE, AFTER = -1, 1  # sides of a slab
 

@@ -68,14 +68,6 @@ def test_values_and_partitions_are_those_of_networkx(kind, factor):
     assert solved > 10
 
 
-@pytest.mark.parametrize("parameters", [{"method": "push_relabel"}, {"method": "lock_free", "threads": 2}])
-def test_every_method_accepts_them(parameters):
-    graph, source, sink = random_graph(3)
-    cut = gridcut.graph_max_flow(graph, source, sink, **parameters)
-    cut.check()
-    assert cut.partition() == gridcut.graph_max_flow(graph, source, sink).partition()
-
-
 def test_names_of_nodes_are_not_capacities():
     """Integers as nodes, which would be capacities of all nodes of a matrix."""
     graph = networkx.path_graph(4)

@@ -47,7 +47,7 @@ from matching.core.frontier_cuda import (
 )
 from matching.core.grid_cuda import add_up, run_kernel
 from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats
-from matching.papers.forest_cuda import (
+from matching.forest.forest_cuda import (
     ABANDONED,
     ACTIVE,
     CHILDLESS_ROOTS,

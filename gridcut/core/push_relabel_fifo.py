@@ -1,0 +1,143 @@
+"""Push-relabel with global and gap relabeling, by default in first-in, first-out order.
+
+It completes preflows to flows (completion.py), for any neighbourhood, and is the method "push_relabel" in this order;
+gridcut/papers/push_relabel.py adds the other order, and states where both deviate from the paper.
+
+Arrays (n cells; ceiling = n + 1)
+  excess[p] > 0: active                < 0: minus the residual capacity of the arc to the sink
+  height[p]                            ceiling: disconnected from the sink
+  residual[p * 2K + k]                 of the arc to p + step[k]
+  members[h]                           number of pixels of height h; 0 below some height means a gap
+  queue                                a ring: every active pixel that is connected to the sink, once
+
+Heights are recomputed by a backward search every n relabels.  Excess disconnected from the sink stays in its pixel.
+
+Time O(n^3); memory 12 bytes per pixel.
+"""
+
+import numpy as np
+
+from gridcut.core.global_relabel import global_relabel, sink_side_of
+from gridcut.core.grid import index_type
+from gridcut.core.push_relabel_rules import is_admissible, lifted, push_amount
+from gridcut.device import kernel
+from gridcut.device.arguments import check_positive
+
+
+@kernel
+def count_members(height, members):
+    """members[h] = number of cells of height h."""
+    members[:] = 0
+    for p in range(height.size):
+        members[height[p]] += 1
+
+
+@kernel
+def push(excess, residual, arc, opposite, q, left):
+    """Push up to `left` along an arc to q, and add it to q's excess; the caller subtracts it from the pixel's.
+
+    Returns the amount, and whether q becomes active.
+    """
+    amount = push_amount(left, residual[arc])
+    residual[arc] -= amount
+    residual[opposite] += amount
+    before = excess[q]
+    excess[q] = before + amount
+    return amount, before <= 0 and before + amount > 0
+
+
+@kernel
+def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget):
+    """Discharge pixels in the order they became active, until none is left or after `budget` relabels."""
+    arcs = len(step)
+    size = queue.size
+    front = 0
+    waiting = 0
+    for p in range(excess.size):
+        if excess[p] > 0 and height[p] < ceiling:
+            queue[waiting] = p
+            waiting += 1
+    pushes = 0
+    relabels = 0
+    gap = ceiling
+    while waiting > 0 and relabels < budget:
+        p = queue[front]
+        front = front + 1 if front + 1 < size else 0
+        waiting -= 1
+        here = height[p]
+        if here > gap and members[gap] == 0:
+            members[here] -= 1
+            height[p] = ceiling
+            continue
+        left = excess[p]
+        lowest = ceiling
+        for k in range(arcs):
+            if residual[p * arcs + k] > 0:
+                q = p + step[k]
+                if is_admissible(here, height[q]):
+                    amount, activated = push(excess, residual, p * arcs + k, q * arcs + (k ^ 1), q, left)
+                    left -= amount
+                    pushes += 1
+                    if activated:
+                        at = front + waiting
+                        queue[at if at < size else at - size] = q
+                        waiting += 1
+                    if left == 0:
+                        break
+                elif height[q] < lowest:
+                    lowest = height[q]
+        excess[p] = left
+        if left > 0:
+            relabels += 1
+            members[here] -= 1
+            if members[here] == 0:
+                gap = here
+                lowest = ceiling
+            height[p] = lifted(lowest, ceiling)
+            if height[p] < ceiling:
+                members[height[p]] += 1
+                at = front + waiting
+                queue[at if at < size else at - size] = p
+                waiting += 1
+    return pushes, relabels
+
+
+@kernel
+def count_active(excess, height, ceiling):
+    """Number of pixels with excess that are not known to be disconnected from the sink."""
+    active = 0
+    for p in range(excess.size):
+        if excess[p] > 0 and height[p] < ceiling:
+            active += 1
+    return active
+
+
+def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0, callback=None):
+    """Solve in place; the mask of the sink side, and stats.
+
+    discharge     as `discharge_fifo`: its order of the active pixels
+    global_every  relabels between two global relabelings, as a multiple of the number of cells
+    """
+    global_every = check_positive("global_every", global_every)
+    size = excess.size
+    ceiling = size + 1
+    number = index_type(size)
+    height = np.empty(size, number)
+    queue = np.empty(size, number)
+    members = np.empty(ceiling + 1, number)
+    budget = max(1, int(min(global_every * size, 2**62)))
+    stats = {"pushes": 0, "relabels": 0, "global_relabels": 0}
+    while True:
+        global_relabel(excess, residual, step, height, queue, ceiling)
+        stats["global_relabels"] += 1
+        if callback is not None:
+            callback(dict(stats))
+        if not count_active(excess, height, ceiling):
+            break
+        count_members(height, members)
+        pushes, relabels = discharge(excess, residual, step, height, members, queue, ceiling, budget)
+        stats["pushes"] += pushes
+        stats["relabels"] += relabels
+    sink_side = np.empty(size, np.uint8)
+    sink_side_of(height, ceiling, sink_side)
+    return sink_side, stats
