@@ -67,7 +67,7 @@ def wrap_device_array(name: str, value) -> DeviceArray:
     """Wrap a caller's array on the GPU without copying it; TypeError if its memory cannot be read."""
     _, simulated = _numba()
     try:
-        interface = value._ary.__array_interface__ if simulated else value.__cuda_array_interface__
+        interface = value.__array_interface__ if simulated else value.__cuda_array_interface__
         shape = tuple(interface["shape"])
         dtype = np.dtype(interface["typestr"])
         strides = interface.get("strides") or _contiguous(shape, dtype.itemsize)
@@ -159,9 +159,8 @@ def refusing(wanted: int | None = None):
 
 def clear(array) -> None:
     """Fill with zeros."""
-    cuda, simulated = _numba()
-    if simulated:
-        cuda.cudadrv.driver.device_memset(array, 0, array.size * array.dtype.itemsize)
+    if _numba()[1]:
+        array[:] = 0
     else:
         _memory().clear(array)
 
@@ -220,10 +219,9 @@ class GpuTimer:
 
 def release_memory() -> None:
     """Return memory that is kept for the next solve to the driver."""
-    cuda, simulated = _numba()
-    if not simulated:
+    if not _numba()[1]:
         _memory().pool().empty()
-        cuda.current_context().memory_manager.deallocations.clear()
+        _memory().free_kept()
 
 
 def synchronize() -> None:

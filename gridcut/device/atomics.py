@@ -10,8 +10,9 @@ acquire and stores release.  Under NUMBA_DISABLE_JIT=1 the same functions run as
 import threading
 
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from gridcut.device.numba_internals import item_pointer
 
 _python_lock = threading.Lock()
 
@@ -43,16 +44,10 @@ def atomic_store(array, i, value):
     array[i] = value
 
 
-def _pointer(context, builder, array_type, array, index, index_type):
-    struct = context.make_array(array_type)(context, builder, array)
-    index = context.cast(builder, index, index_type, types.intp)
-    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
-
-
 @intrinsic
 def _add(typingctx, array, i, value):
     def build(context, builder, sig, args):
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
         return builder.atomic_rmw("add", pointer, args[2], "seq_cst")
 
     return array.dtype(array, i, array.dtype), build
@@ -61,7 +56,7 @@ def _add(typingctx, array, i, value):
 @intrinsic
 def _cas(typingctx, array, i, old, new):
     def build(context, builder, sig, args):
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
         return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], "seq_cst", "seq_cst"), 0)
 
     return array.dtype(array, i, array.dtype, array.dtype), build
@@ -70,7 +65,7 @@ def _cas(typingctx, array, i, old, new):
 @intrinsic
 def _load(typingctx, array, i):
     def build(context, builder, sig, args):
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
         value_type = context.get_value_type(sig.args[0].dtype)
         align = sig.args[0].dtype.bitwidth // 8
         return builder.load_atomic(pointer, "acquire", align, typ=value_type)
@@ -81,7 +76,7 @@ def _load(typingctx, array, i):
 @intrinsic
 def _store(typingctx, array, i, value):
     def build(context, builder, sig, args):
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
         builder.store_atomic(args[2], pointer, "release", sig.args[0].dtype.bitwidth // 8)
         return context.get_dummy_value()
 

@@ -8,7 +8,8 @@ import numba
 
 from gridcut.device.fork import must_run_serially, serial_copy
 from gridcut.device.garbage import NoCollections
-from gridcut.device.kernel_cache import CpuKernelCache, cuda_kernel_cache, keep
+from gridcut.device.kernel_cache import CpuKernelStore, keep
+from gridcut.device.numba_internals import INLINED, INNER, NO_C_WRAPPER, for_all_values
 
 _layer_lock = threading.Lock()
 
@@ -18,7 +19,7 @@ def kernel(function: Callable) -> Callable:
 
     Without the wrapper for C callers, and compiled once for all values of literal arguments: both save seconds.
     """
-    return _cached(_for_all_values(numba.njit(nogil=True, no_cfunc_wrapper=True)(function)))
+    return _cached(for_all_values(numba.njit(nogil=True, **NO_C_WRAPPER)(function)))
 
 
 def inner_kernel(function: Callable) -> Callable:
@@ -27,8 +28,7 @@ def inner_kernel(function: Callable) -> Callable:
     It is compiled without reference counts of arrays.  numba counts an array once per use of a field of a tuple, which
     doubles the time of short functions on bundled arrays (measured in assign/dense/dense_augment.py).
     """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # half of the time to compile a short function
-    return _for_all_values(numba.njit(nogil=True, _nrt=False, **options)(function))
+    return for_all_values(numba.njit(nogil=True, **INNER)(function))
 
 
 def inlined_kernel(function: Callable) -> Callable:
@@ -36,8 +36,7 @@ def inlined_kernel(function: Callable) -> Callable:
 
     A call passes seven words per array: for steps of some hundred nanoseconds on ten arrays, a quarter of the time.
     """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return _for_all_values(numba.njit(nogil=True, _nrt=False, **options)(function))
+    return for_all_values(numba.njit(nogil=True, **INLINED)(function))
 
 
 def parallel_kernel(function: Callable) -> Callable:
@@ -65,20 +64,6 @@ def _cached_parallel(dispatcher, function):
     return call
 
 
-def _for_all_values(dispatcher):
-    """Let calls from other kernels compile one version for int64, not one more for every literal, as in f(x, -1)."""
-    if not hasattr(dispatcher, "py_func"):
-        return dispatcher
-    template = dispatcher.get_call_template
-
-    def get_call_template(args, kws):
-        types = {name: numba.types.unliteral(type_) for name, type_ in kws.items()}
-        return template(tuple(numba.types.unliteral(type_) for type_ in args), types)
-
-    dispatcher.get_call_template = get_call_template
-    return dispatcher
-
-
 def _layer() -> str:
     """numba's threading layer, or '' before the first parallel call selects one."""
     try:
@@ -90,7 +75,7 @@ def _layer() -> str:
 def _cached(dispatcher):
     """Keep the machine code of a dispatcher on disk, and compile it without garbage collections."""
     if hasattr(dispatcher, "py_func"):
-        keep(dispatcher, CpuKernelCache)
+        keep(dispatcher, CpuKernelStore)
         compile_for = dispatcher.compile
 
         def compile(signature):
@@ -98,10 +83,4 @@ def _cached(dispatcher):
                 return compile_for(signature)
 
         dispatcher.compile = compile
-    return dispatcher
-
-
-def keep_cuda_kernel(dispatcher):
-    """Cache the machine code of a CUDA kernel on disk, like that of a CPU kernel."""
-    keep(dispatcher, cuda_kernel_cache())
     return dispatcher

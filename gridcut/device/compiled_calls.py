@@ -15,8 +15,9 @@ from collections.abc import Callable
 import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from gridcut.device.numba_internals import address_of_code, call_code
 
 _addresses: dict[tuple, int] = {}
 
@@ -31,8 +32,7 @@ def address_of(kernel: Callable, *args):
         signature = tuple(map(numba.typeof, args))
         if signature not in kernel.overloads:
             kernel.compile(signature)
-        compiled = kernel.overloads[signature]
-        _addresses[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        _addresses[key] = address_of_code(kernel.overloads[signature])
     return _addresses[key]
 
 
@@ -45,12 +45,8 @@ def call_address(address, args) -> None:
 def _call(typingctx, address, args):
     def build(context, builder, sig, values):
         kinds = sig.args[1].types
-        arguments = cgutils.unpack_tuple(builder, values[1], len(kinds))
-        kind = context.call_conv.get_function_type(types.none, kinds).as_pointer()
-        function = builder.inttoptr(values[0], kind)
-        status, _ = context.call_conv.call_function(builder, function, types.none, kinds, arguments)
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
+        arguments = [builder.extract_value(values[1], i) for i in range(len(kinds))]
+        call_code(context, builder, values[0], arguments, kinds)
         return context.get_dummy_value()
 
     return types.none(types.uintp, args), build

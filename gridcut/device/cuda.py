@@ -24,15 +24,22 @@ import time
 import numpy as np
 from numba import config, cuda, types
 
-from gridcut.device.compile import keep_cuda_kernel
-from gridcut.device.unload import unload_once
+from gridcut.device.kernel_cache import KernelStore, keep
 
 if config.ENABLE_CUDASIM:
     from gridcut.device.cuda_simulator import Cuda, exchange
 
     cuda = Cuda()
 else:
-    unload_once(cuda.cudadrv.driver)
+    from gridcut.device.numba_cuda_internals import CudaCode, argument_types, handle_of, unload_once
+
+    unload_once()
+
+    class CudaKernelStore(KernelStore):
+        """Machine code of a CUDA kernel."""
+
+        code = CudaCode
+
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small images launch small grids; the user cannot act on that warning
 
@@ -51,7 +58,7 @@ def cuda_kernel(function=None, **options):
     if SIMULATED:
         options = {name: value for name, value in options.items() if name in _SIMULATOR_TAKES}
         return cuda.jit(**options)(function)
-    return keep_cuda_kernel(cuda.jit(**options)(function))
+    return keep(cuda.jit(**options)(function), CudaKernelStore)
 
 
 def device_function(function):
@@ -66,7 +73,7 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
     """
     if SIMULATED:
         return 1
-    signature = tuple(kernel.typeof_pyval(a) for a in args)
+    signature = argument_types(kernel, args)
     if signature not in kernel.overloads:
         kernel.compile(signature)
     compiled = kernel.overloads[signature]
@@ -74,7 +81,7 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
         from cuda.bindings import driver
 
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        function = driver.CUkernel(int(compiled._codelibrary.get_cufunc().handle))
+        function = driver.CUkernel(handle_of(compiled))
         (error,) = driver.cuKernelSetAttribute(attribute, shared, function, cuda.get_current_device().id)
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"the GPU does not have {shared} bytes of shared memory per block: {error.name}")
@@ -132,8 +139,9 @@ if SIMULATED:
 
 else:
     from llvmlite import ir
-    from numba.cuda import cgutils
     from numba.cuda.extending import intrinsic, overload
+
+    from gridcut.device.numba_internals import array_data
 
     @device_function
     def grid_sync():
@@ -186,8 +194,8 @@ else:
             array_type, index_type = sig.args
             width = array_type.dtype.bitwidth
             value_type = context.get_value_type(array_type.dtype)
-            struct = cgutils.create_struct_proxy(array_type)(context, builder, value=args[0])
-            pointer = builder.gep(struct.data, [context.cast(builder, args[1], index_type, types.intp)])
+            data = array_data(context, builder, array_type, args[0])
+            pointer = builder.gep(data, [context.cast(builder, args[1], index_type, types.intp)])
             load = ir.InlineAsm(
                 ir.FunctionType(value_type, [pointer.type]),
                 f"ld.relaxed.gpu.global.b{width} $0, [$1];",

@@ -16,11 +16,12 @@ If all threads wait for one another, an error is raised immediately.
 import threading
 from collections import deque
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.cuda.simulator import kernel, kernelapi
-from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
+
+from gridcut.device.numba_simulator_internals import change_simulator, plain_array, running_kernel
 
 WARP = 32
 ATOMICS = "add sub and_ or_ xor max min compare_and_swap cas inc dec exch".split()
@@ -31,8 +32,15 @@ class Cuda:
     """numba.cuda for the host and for kernels."""
 
     def __getattr__(self, name):
-        running = kernel._kernel_context
-        return getattr(cuda if running is None else running, name)
+        return getattr(running_kernel() or cuda, name)
+
+
+class Index(NamedTuple):
+    """Index of a thread in its block, or of a block in the grid."""
+
+    x: int
+    y: int
+    z: int
 
 
 class Thread(threading.Thread):
@@ -41,7 +49,7 @@ class Thread(threading.Thread):
     def __init__(self, block, block_index, index, work):
         super().__init__(daemon=True)
         self.block = block
-        self.blockIdx, self.threadIdx = kernelapi.Dim3(*block_index), kernelapi.Dim3(*index)
+        self.blockIdx, self.threadIdx = Index(*block_index), Index(*index)
         width, height, _ = block.shape
         self.thread_id = index[0] + width * (index[1] + height * index[2])
         self.work = work
@@ -91,7 +99,7 @@ class Block:
         self.finished.acquire()
 
     def run(self, block_index, *args):
-        args = [a._item._ary if isinstance(a, FakeWithinKernelCUDAArray) else a for a in args]
+        args = list(map(plain_array, args))
         self.random = Random(str(block_index))
         threads = [Thread(self, block_index, index, lambda: self.function(*args)) for index in np.ndindex(*self.shape)]
         self.ready.extend(threads)
@@ -184,8 +192,4 @@ class Numpy:
         return np.full(shape, threading.current_thread().block.random.choice((limits.min, limits.max)), dtype)
 
 
-kernel.BlockManager = Block
-kernelapi.np = Numpy()
-kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: yield_turn()
-for _name in ATOMICS:
-    setattr(kernelapi.FakeCUDAAtomic, _name, _interrupted(getattr(kernelapi.FakeCUDAAtomic, _name)))
+change_simulator(Block, Numpy(), lambda self, nanoseconds: yield_turn(), {name: _interrupted for name in ATOMICS})

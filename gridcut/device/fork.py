@@ -15,7 +15,8 @@ import sys
 from types import FunctionType
 
 import numba
-from numba.core.compiler_lock import global_compiler_lock
+
+from gridcut.device.numba_internals import COMPILER_LOCK
 
 _forked_from_openmp = False
 
@@ -46,8 +47,8 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
+        before=COMPILER_LOCK.acquire,
+        after_in_parent=COMPILER_LOCK.release,
+        after_in_child=COMPILER_LOCK.release,
     )
     os.register_at_fork(after_in_child=_after_fork_in_child)

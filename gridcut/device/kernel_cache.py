@@ -16,16 +16,13 @@ import pickle
 import re
 import stat
 import tempfile
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
-
-from numba.core import caching
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 
 from gridcut.device import carried_kernels, first_use
 from gridcut.device.kernel_digest import package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
+from gridcut.device.numba_internals import CpuCode, dumps, store
 
 VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
 MAGIC = b"cutmatch kernel 1\n"
@@ -37,7 +34,7 @@ origins: dict[str, str] = {}  # file name of each kernel of this process: "cache
 
 
 class KernelFiles:
-    """The files of one kernel; replaces numba's IndexDataCacheFile.
+    """The files of one kernel.
 
     A file: MAGIC, the SHA-256 of the rest, and the rest, a pickle of numba's key and the machine code.  Without a
     folder nothing is saved, and only the kernels that came with the package are loaded.
@@ -156,121 +153,92 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-# Interface to numba
+# What numba calls
 
 
-class _Locator:
-    """The part of a locator that numba's caches use."""
+class KernelStore:
+    """Where numba looks up the machine code of one kernel.
 
-    def __init__(self, files: KernelFiles):
-        self._files = files
-        self._py_file = files.module  # named in numba's warning about a kernel that cannot be saved
+    An unreadable, damaged or unwritable file costs a compilation, never an error.
+    """
 
-    def ensure_cache_path(self):
-        """`cache_folder` has created it."""
-
-    def get_cache_path(self):
-        return str(self._files.folder or "")
-
-    def get_source_stamp(self):
-        return self._files.digest
-
-
-class _Implementation:
-    """Mixin for numba's CacheImpl, whose own constructor would search for a folder."""
+    code: type[CpuCode]
 
     def __init__(self, function):
         self.files = KernelFiles(function, cache_folder(package_of(function.__code__.co_filename)))
-        self._filename_base = self.files.name
-        self._lineno = function.__code__.co_firstlineno
-        self._locator = _Locator(self.files)
+        self._code = self.code(function, self.files.module)
 
+    @property
+    def cache_path(self) -> str:
+        """The folder, for the dispatcher's `stats`."""
+        return str(self.files.folder or "")
 
-class _Kept:
-    """Mixin for numba's Cache: an unreadable, damaged or unwritable file costs a compilation, never an error."""
-
-    def __init__(self, function):
-        super().__init__(function)
-        self._cache_file = self._impl.files
+    def flush(self) -> None:
+        """Delete all files of this kernel."""
+        self.files.flush()
 
     def load_overload(self, sig, target_context):
-        try:
-            data = self._saved_overload(sig, target_context)
-        except Exception:  # from pickle, LLVM or any module that the file refers to
-            self._cache_file.discard(self._index_key(sig, target_context.codegen()))
-            return None
-        if data is not None:
-            self._note(self._index_key(sig, target_context.codegen()), "cached")
-        return data
+        """The compiled kernel for these types; None if it has to be compiled."""
+        key = self._code.key(sig, target_context.codegen())
+        return None if key is None else self.find(key, sig, target_context)
 
-    def _saved_overload(self, sig, target_context):
-        return super().load_overload(sig, target_context)
-
-    def save_overload(self, sig, data):
-        self._note(self._index_key(sig, data.codegen), "compiled")
+    def save_overload(self, sig, compiled) -> None:
+        """Save a compiled kernel."""
+        key = self._code.key(sig, compiled.codegen)
+        if key is None:
+            return
+        self.note(key, "compiled")
         try:
-            super().save_overload(sig, data)
+            data = self._code.saved(compiled)
+            if data is not None:
+                self.files.save(key, data)
         except (OSError, EOFError, pickle.PickleError):
             return
 
-    def _note(self, key, origin: str) -> None:
-        origins[self._cache_file.file_name(key)] = origin
-
-
-class _CpuImplementation(_Implementation, caching.CompileResultCacheImpl):
-    pass
-
-
-class CpuKernelCache(_Kept, caching.FunctionCache):
-    """Machine code of one CPU kernel: saved earlier by this user, or else carried by the package."""
-
-    _impl_class = _CpuImplementation
-
-    def _saved_overload(self, sig, target_context):
-        # numba would also import the modules that implement Python's and NumPy's functions, 0.25 s in every process.
-        # Saved machine code needs only the memory manager; numba's compiler imports the modules itself.
-        rtsys.initialize(target_context)
-        return self._load_overload(sig, target_context)
-
-    def load_overload(self, sig, target_context):
-        data = super().load_overload(sig, target_context)
-        if data is None:
-            data = self._carried_overload(sig, target_context)
-        if data is None and self._cache_file.folder and first_use.wait_for(self._cache_file.place, sig):
-            data = super().load_overload(sig, target_context)
-        return data
-
-    def _carried_overload(self, sig, target_context):
-        key = self._index_key(sig, target_context.codegen())
+    def find(self, key, sig, target_context):
+        """The kernel of a key, as it was saved earlier by this user."""
         try:
-            data = self._cache_file.load_carried(key)
-            data = None if data is None else self._impl.rebuild(target_context, data)
+            data = self.files.load(key)
+            compiled = None if data is None else self._code.loaded(target_context, data)
+        except Exception:  # from pickle, LLVM or any module that the file refers to
+            self.files.discard(key)
+            return None
+        if compiled is not None:
+            self.note(key, "cached")
+        return compiled
+
+    def note(self, key, origin: str) -> None:
+        """Record where a kernel came from."""
+        origins[self.files.file_name(key)] = origin
+
+
+class CpuKernelStore(KernelStore):
+    """Machine code of a CPU kernel: saved earlier by this user, carried by the package, or just made by a worker."""
+
+    code = CpuCode
+
+    def find(self, key, sig, target_context):
+        compiled = super().find(key, sig, target_context)
+        if compiled is None:
+            compiled = self._carried(key, target_context)
+        if compiled is None and self.files.folder and first_use.wait_for(self.files.place, sig):
+            compiled = super().find(key, sig, target_context)
+        return compiled
+
+    def _carried(self, key, target_context):
+        try:
+            data = self.files.load_carried(key)
+            compiled = None if data is None else self._code.loaded(target_context, data)
         except Exception:  # as above; the file is part of the package, so it is not deleted
             return None
-        if data is not None:
-            self._note(carried_kernels.portable_key(key), "carried")
-        return data
+        if compiled is not None:
+            self.note(carried_kernels.portable_key(key), "carried")
+        return compiled
 
 
-@cache
-def cuda_kernel_cache() -> type:
-    """The class for machine code of CUDA kernels; numba.cuda is imported on first use."""
-    from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
-
-    class Implementation(_Implementation, CUDACacheImpl):
-        pass
-
-    class CudaKernelCache(_Kept, CUDACache):
-        _impl_class = Implementation
-
-    return CudaKernelCache
-
-
-def keep(dispatcher, cache_class) -> None:
-    """Enable the disk cache of a numba dispatcher, unless the environment disables it."""
-    if os.environ.get("CUTMATCH_CACHE", "1") == "0":
-        return
-    try:
-        dispatcher._cache = cache_class(dispatcher.py_func)
-    except OSError:  # sources that are not plain files
-        return
+def keep(dispatcher, kernel_store: type[KernelStore]):
+    """Store the machine code of a dispatcher on disk, unless the environment disables it; returns the dispatcher."""
+    if os.environ.get("CUTMATCH_CACHE", "1") != "0":
+        with suppress(OSError):  # sources that are not plain files
+            store(dispatcher, kernel_store)
+    return dispatcher

@@ -11,11 +11,10 @@ read-only or shared) the user's cache folder.
 
 import os
 import stat
+import sys
 import warnings
 from functools import cache
 from pathlib import Path
-
-from numba.core import caching
 
 FOLDER = "cutmatch-kernels"
 
@@ -61,9 +60,18 @@ def _bases(package: Path):
         return
     yield package / "__pycache__"
     try:
-        yield Path(caching.AppDirs(appname="cutmatch", appauthor=False).user_cache_dir)
-    except Exception:  # there is no home folder
+        yield _user_folder()
+    except (RuntimeError, KeyError):  # there is no home folder
         return
+
+
+def _user_folder() -> Path:
+    """The folder for caches of this user, by the conventions of the system."""
+    if sys.platform == "win32":
+        return Path(os.environ["LOCALAPPDATA"], "cutmatch", "Cache")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "cutmatch"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cutmatch"
 
 
 def _make_private(folder: Path) -> None:

@@ -8,7 +8,7 @@ bundles of arrays (`NamedTuple`)               ["named", "module:class", types..
 
 from importlib import import_module
 
-from numba.core import types
+from numba import types
 
 
 def encoded(kind):

@@ -23,7 +23,8 @@ from gridcut.device.cuda import SIMULATED, cooperative_blocks
 if not SIMULATED:
     from cuda.bindings import driver
 
-    from gridcut.device.memory import address_of, current_gpu
+    from gridcut.device.memory import current_gpu
+    from gridcut.device.numba_cuda_internals import address_of, argument_types, handle_of, is_cooperative
 
 ARRAY_WORDS = 7  # per array, in numba's calling convention: two unused, size, itemsize, address, length, stride
 SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.float64: "d", int: "q"}
@@ -37,13 +38,13 @@ class _Compiled:
     """A kernel compiled for some dtypes and loaded on one GPU, to be launched by the driver."""
 
     def __init__(self, kernel, args):
-        signature = tuple(kernel.typeof_pyval(a) for a in args)
+        signature = argument_types(kernel, args)
         compiled = kernel.overloads.get(signature) or kernel.compile(signature)
-        function = compiled._codelibrary.get_cufunc()
+        cooperative = is_cooperative(compiled)
         self.name = kernel.py_func.__name__
-        self.code = driver.CUfunction(int(function.handle))
-        self.start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
-        self.tail = () if compiled.cooperative else (0,)
+        self.code = driver.CUfunction(handle_of(compiled))
+        self.start = driver.cuLaunchCooperativeKernel if cooperative else driver.cuLaunchKernel
+        self.tail = () if cooperative else (0,)
         formats = "".join(_formats(args))
         self.count = struct.calcsize(f"={formats}") // 8
         self.pack = struct.Struct(f"={self.count}q{formats}").pack_into

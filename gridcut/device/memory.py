@@ -9,13 +9,14 @@ import math
 import sys
 import threading
 import weakref
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 import numpy as np
 from cuda.bindings import driver
 
 from gridcut.device import staging
 from gridcut.device.cuda import cuda
+from gridcut.device.numba_cuda_internals import OwnedArray, address_of, free_kept, pools_memory
 from gridcut.device.pool import Pool
 from gridcut.device.threads import thread_count
 
@@ -23,7 +24,6 @@ KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
 STAGED_BYTES = 16 << 20  # the driver copies less at once
 MIN_STAGING_THREADS = 4  # with fewer threads the driver is as fast
 
-_numba_driver = cuda.cudadrv.driver
 _lock = threading.Lock()
 _pinned_lock = threading.Lock()
 _pools = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
@@ -37,46 +37,21 @@ class Slab:
     def __init__(self, pool: Pool, size: int):
         self.size, self._piece = pool.take(size)
         self._pool = pool
-        self.address = self._piece if type(self._piece) is int else self._piece.device_ctypes_pointer.value
+        self.address = self._piece if type(self._piece) is int else address_of(self._piece)
 
     def __del__(self):
         if hasattr(self, "_pool"):  # not if an interrupt has ended __init__
             self._pool.put_back(self.size, self._piece)
 
 
-class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
-    """A one-dimensional device array of numba."""
-
-    @cached_property
-    def address(self) -> int:
-        return self.gpu_data.device_ctypes_pointer.value
-
-    @cached_property
-    def owner(self):
-        return self.gpu_data
-
-    @cached_property
-    def _dummy(self):
-        return cuda.cudadrv.dummyarray.Array.from_desc(0, self.shape, self.strides, self.dtype.itemsize)
-
-    @cached_property
-    def gpu_data(self):
-        pointer = driver.CUdeviceptr(self.address)
-        return _numba_driver.MemoryPointer(cuda.current_context(), pointer, self.alloc_size, owner=self.owner)
-
-    @cached_property
-    def _numba_type_(self):
-        return _numba_type(self.dtype)
-
-    @property
-    def device_ctypes_pointer(self):
-        return ctypes.c_size_t(self.address)
+class FlatArray(OwnedArray):
+    """A one-dimensional device array of numba whose views and slices are made quickly."""
 
     def view(self, dtype):
         dtype = np.dtype(dtype)
-        if not self._is_flat() or self.alloc_size % dtype.itemsize:
+        if not self._is_flat() or self.size * self.dtype.itemsize % dtype.itemsize:
             return super().view(dtype)
-        return flat_array(self.address, self.alloc_size // dtype.itemsize, dtype, self.owner)
+        return flat_array(self.address, self.size * self.dtype.itemsize // dtype.itemsize, dtype, self.owner)
 
     def __getitem__(self, item):
         if isinstance(item, slice) and item.step is None and self._is_flat():
@@ -89,7 +64,7 @@ class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
     def reshape(self, *shape, **options):
         if len(shape) == 1 and isinstance(shape[0], tuple) and math.prod(shape[0]) == self.size and self._is_flat():
             strides = tuple(self.dtype.itemsize * math.prod(shape[0][axis + 1 :]) for axis in range(len(shape[0])))
-            return FlatArray(shape[0], strides, self.dtype, gpu_data=self.gpu_data)
+            return self.with_shape(shape[0], strides)
         return super().reshape(*shape, **options)
 
     def _is_flat(self) -> bool:
@@ -99,25 +74,7 @@ class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
 
 def flat_array(address: int, length: int, dtype: np.dtype, owner) -> FlatArray:
     """An array in memory that belongs to `owner`, which is kept alive."""
-    array = FlatArray.__new__(FlatArray)
-    itemsize = dtype.itemsize
-    array.__dict__.update(
-        address=address,
-        owner=owner,
-        dtype=dtype,
-        size=length,
-        shape=(length,),
-        strides=(itemsize,),
-        ndim=1,
-        alloc_size=length * itemsize,
-        stream=0,
-    )
-    return array
-
-
-@cache
-def _numba_type(dtype: np.dtype):
-    return cuda.cudadrv.devicearray.DeviceNDArray((1,), (dtype.itemsize,), dtype, gpu_data=object())._numba_type_
+    return FlatArray.at(address, length, dtype, owner)
 
 
 def pool() -> Pool:
@@ -132,21 +89,26 @@ def pool() -> Pool:
             del _pools[handle]
         handle = int(check(driver.cuCtxGetCurrent()))
         if handle not in _pools:
-            if isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager):
+            if pools_memory(context):
+                made = Pool(_allocate_elsewhere, lambda piece: None, 0)
+            else:
                 made = Pool(_allocate, partial(_free, handle), int(context.get_memory_info().total * KEPT_SHARE))
-            else:  # a memory manager of another library, which pools memory itself
-                made = Pool(context.memalloc, lambda piece: None, 0)
             _pools[handle] = weakref.ref(context), made
         return _pools[handle][1]
 
 
 def _allocate(size: int) -> int:
-    """Address of new memory; if there is none, deallocations that numba has deferred are done first."""
+    """Address of new memory; if there is none, what numba keeps is freed first."""
     error, address = driver.cuMemAlloc(size)
     if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-        cuda.current_context().deallocations.clear()
+        free_kept()
         error, address = driver.cuMemAlloc(size)
     return int(check((error, address)))
+
+
+def _allocate_elsewhere(size: int):
+    """New memory of the library that manages it."""
+    return cuda.device_array(size, np.uint8)
 
 
 def _free(context: int, address: int) -> None:
@@ -231,14 +193,6 @@ def _pinned_memory() -> np.ndarray | None:
     """Pinned memory, kept until the process ends; None if there is none."""
     error, address = driver.cuMemHostAlloc(staging.PINNED_BYTES, driver.CU_MEMHOSTALLOC_PORTABLE)
     return None if error else _bytes_at(int(address), staging.PINNED_BYTES)
-
-
-def address_of(array) -> int:
-    """Address of a device array of numba or of ours."""
-    try:
-        return array.address
-    except AttributeError:
-        return array.device_ctypes_pointer.value or 0
 
 
 def current_gpu() -> int:

@@ -6,9 +6,11 @@ of later entries can be loaded while earlier entries are processed.
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from gridcut.device.numba_internals import item_pointer
+
+NAME = "llvm.prefetch.p0"
 READ, KEEP, DATA = 0, 3, 1  # the constants of llvm.prefetch: for reading, into all caches, not instructions
 
 
@@ -19,15 +21,11 @@ def prefetch(array, i):
 @intrinsic
 def _prefetch(typingctx, array, i):
     def build(context, builder, sig, args):
-        struct = context.make_array(sig.args[0])(context, builder, args[0])
-        index = context.cast(builder, args[1], sig.args[1], types.intp)
-        pointer = cgutils.get_item_pointer(
-            context, builder, sig.args[0], struct, [index], wraparound=False, boundscheck=False
-        )
+        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
         pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = builder.module.globals.get(NAME) or ir.Function(builder.module, kind, NAME)
         builder.call(function, [pointer, number(READ), number(KEEP), number(DATA)])
         return context.get_dummy_value()
 

@@ -18,7 +18,8 @@ from collections.abc import Callable, MutableSequence
 from typing import Any
 
 import numba
-from numba.np.ufunc import parallel as numba_threads
+
+from gridcut.device.numba_internals import thread_count_without_lock
 
 RUNS, CANCELLED = "runs", "cancelled"
 RECHECK = 0.1  # seconds; an interrupt may lose the signal of a finished thread, but not its entry in `ended`
@@ -26,11 +27,7 @@ RECHECK = 0.1  # seconds; an interrupt may lose the signal of a finished thread,
 
 def thread_count() -> int:
     """Number of threads that a solver may use: numba's (numba.set_num_threads, NUMBA_NUM_THREADS)."""
-    # numba.get_num_threads takes a lock of multiprocessing's at every call, to start the threads once.  An interrupt
-    # there can leave the lock acquired, and other threads would wait for it endlessly.
-    if numba_threads._is_initialized:
-        return numba_threads._get_num_threads()
-    return numba.get_num_threads()
+    return thread_count_without_lock() or numba.get_num_threads()
 
 
 def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence | None = None) -> list:

@@ -150,9 +150,8 @@ def test_loading_equals_the_cpu(shape, dtype, there, tiled):
 
 def window_on_device(array, cuda):
     """A copy in the simulator's memory with the strides of the original."""
-    copy = cuda.to_device(np.zeros(1, array.dtype))
-    copy._ary = array.copy(order="K") if all(s > 0 for s in array.strides) else array
-    return copy
+    memory = array.copy(order="K") if all(s > 0 for s in array.strides) else array
+    return type(cuda.to_device(np.zeros(1)))(memory)
 
 
 @sim

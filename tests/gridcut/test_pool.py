@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import struct
 
+import numba
 import numpy as np
 import pytest
 from numba import config
@@ -147,7 +148,7 @@ def test_arguments_are_packed_as_in_numba():
     kinds = (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int, np.uint64, np.float32, np.int64)
     assert _kinds(args) == kinds
     assert _kinds((SimpleNamespace(strides=(8,)),)) is None
-    assert str(array._numba_type_) == "array(int32, 1d, C)"
+    assert str(numba.typeof(array)) == "array(int32, 1d, C)"
 
 
 @pytest.mark.gpu

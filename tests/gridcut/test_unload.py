@@ -1,12 +1,16 @@
 """A library that two GPUs have loaded is unloaded once, by the last of them."""
 
-import importlib.util
 from types import SimpleNamespace
 
 import pytest
 from numba import config
 
-from gridcut.device.unload import unload_once
+from gridcut.device.choose import numba_cuda_is_installed
+
+if numba_cuda_is_installed() and not config.ENABLE_CUDASIM:
+    from gridcut.device.numba_cuda_internals import unload_once
+else:
+    pytest.skip("numba-cuda's own driver", allow_module_level=True)
 
 
 class Gpu:
@@ -25,9 +29,6 @@ def numba_driver():
     return SimpleNamespace(_module_finalizer=getattr(driver._module_finalizer, "wrapped", driver._module_finalizer))
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own driver"
-)
 def test_the_last_gpu_unloads():
     module = numba_driver()
     unload_once(module)

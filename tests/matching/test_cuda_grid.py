@@ -38,12 +38,10 @@ class Shared:
         self.arrays = {}
 
     def array(self, shape, dtype):
-        from numba.np.numpy_support import as_dtype
-
         caller = sys._getframe(1)
         key = (thread_id() // 32, caller.f_code.co_filename, caller.f_lineno)
         if key not in self.arrays:
-            self.arrays[key] = np.full(shape, np.iinfo(as_dtype(dtype)).max, as_dtype(dtype))
+            self.arrays[key] = np.full(shape, np.iinfo(dtype.name).max, dtype.name)
         return self.arrays[key]
 
 

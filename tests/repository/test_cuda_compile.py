@@ -17,9 +17,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import config
+from numba import config, from_dtype
 from numba import types as numba_types
-from numba.np.numpy_support import from_dtype
 
 import gridcut
 

@@ -1,0 +1,246 @@
+"""The names of numba that its documentation does not promise, all of them; numba_cuda_internals.py uses those of CUDA.
+
+`INTERNALS` lists them: who has the name, what it is for, what happens in a version without it, and the versions it was
+seen in.  Where kernels can do without, they are slower or not stored, and right.  Otherwise an ImportError says which
+name this version lacks.  No other file of the product uses such a name (tests/repository/test_private_names.py), and
+tests/gridcut/test_numba_internals.py says which ones a new version lacks.
+"""
+
+import hashlib
+import threading
+from importlib import import_module
+from importlib.metadata import version
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from numba import types
+from numba.core import cgutils
+
+
+class Internal(NamedTuple):
+    """A name that may change without notice."""
+
+    owner: str  # a module, a class in one, or a kind of object
+    name: str
+    use: str
+    without: str
+
+
+SEEN = {  # by distribution
+    "numba": "0.61.0 to 0.68.1",
+    "numba-cuda": "0.30.4",
+}
+_COMPILED_AGAIN = "kernels are not stored: every process compiles those that it calls"
+
+CPU = (
+    Internal("numba.core.cpu.CPUTargetOptions", "_nrt", "no reference counts of arrays", "inner kernels are slower"),
+    Internal("numba.core.cpu.CPUTargetOptions", "forceinline", "callees in their callers", "inner kernels are slower"),
+    Internal("numba.core.cpu.CPUTargetOptions", "no_cpython_wrapper", "no unused code", "compilation is slower"),
+    Internal("numba.core.cpu.CPUTargetOptions", "no_cfunc_wrapper", "no unused code", "compilation is slower"),
+    Internal("a dispatcher", "get_call_template", "one version for all literals", "compilation is slower"),
+    Internal("a dispatcher", "_cache", "where kernels are looked up before they are compiled", _COMPILED_AGAIN),
+    Internal("numba.core.caching", "CompileResultCacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
+    Internal("numba.core.serialize", "dumps", "pickles machine code and closures", _COMPILED_AGAIN),
+    Internal("a code generator", "magic_tuple", "the processor of machine code", _COMPILED_AGAIN),
+    Internal("numba.core.runtime", "rtsys", "starts the memory manager alone", "the first stored kernel takes 0.25 s"),
+    Internal(
+        "numba.core.compiler_lock",
+        "global_compiler_lock",
+        "a fork waits for the compiler",
+        "a process forked while another thread compiles may wait endlessly",
+    ),
+    Internal(
+        "numba.np.ufunc.parallel",
+        "_get_num_threads",
+        "the number of threads without a lock",
+        "an interrupt may leave the lock acquired",
+    ),
+    Internal("numba.core.cgutils", "get_item_pointer", "address of an array's element", "ImportError"),
+    Internal("a context", "make_array", "fields of an array", "ImportError"),
+    Internal("a context", "call_conv", "call of a kernel by its address", "ImportError"),
+    Internal("a compiled kernel", "library", "its machine code", "ImportError"),
+    Internal("a compiled kernel", "fndesc", "its name in the machine code", "ImportError"),
+)
+_DRIVER = "numba.cuda.cudadrv.driver"
+CUDA = (
+    Internal("numba.cuda.dispatcher", "CUDACacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
+    Internal("numba.cuda.serialize", "dumps", "pickles closures", _COMPILED_AGAIN),
+    Internal("numba.cuda.utils", "numba_target_override", "numba's own types while code is loaded", _COMPILED_AGAIN),
+    Internal(
+        _DRIVER,
+        "_module_finalizer",
+        "unloads code that several GPUs share once",
+        "a process that has used several GPUs may crash when it ends",
+    ),
+    Internal(_DRIVER, "NumbaCUDAMemoryManager", "tells other libraries' memory managers apart", "memory is not pooled"),
+    Internal("a GPU's context", "memory_manager", "frees memory that numba keeps", "it is freed later"),
+    Internal("a GPU's context", "deallocations", "frees objects that numba keeps", "they are freed later"),
+    Internal(_DRIVER, "MemoryPointer", "an address with its owner", "ImportError"),
+    Internal("a device array", "_numba_type_", "its type, computed once per dtype", "ImportError"),
+    Internal("a device array", "device_ctypes_pointer", "its address", "ImportError"),
+    Internal("a device array", "gpu_data", "its memory, computed on demand", "launches by numba fail"),
+    Internal("a device array", "alloc_size", "its bytes", "copies by numba fail"),
+    Internal("a device array", "_dummy", "its strides, computed on demand", "slices by numba fail"),
+    Internal("numba.cuda.cudadrv.dummyarray", "Array", "strides of an array, computed on demand", "ImportError"),
+    Internal("a CUDA dispatcher", "typeof_pyval", "the types that a kernel is compiled for", "ImportError"),
+    Internal("a compiled CUDA kernel", "library", "its handle, for launches by the driver", "ImportError"),
+    Internal("a compiled CUDA kernel", "cooperative", "how it is launched", "ImportError"),
+)
+_SIMULATOR = "numba.cuda.simulator"
+SIMULATOR = (
+    Internal(f"{_SIMULATOR}.kernel", "_kernel_context", "names that exist only inside kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernel", "BlockManager", "runs the threads of a block", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "np", "makes local and shared arrays", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAModule", "functions of kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAAtomic", "atomic operations", "ImportError"),
+    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeWithinKernelCUDAArray", "arrays in kernels", "ImportError"),
+)
+
+
+def missing(row: Internal) -> ImportError:
+    """The error for a name that this version lacks."""
+    package = "numba-cuda" if row in CUDA else "numba"
+    return ImportError(
+        f"{package} {version(package)} lacks {row.name} of {row.owner} ({row.use}); "
+        f"cutmatch was tested with {package} {SEEN[package]}"
+    )
+
+
+def need(owner, name: str, rows: tuple[Internal, ...]) -> Any:
+    """An attribute of an object; the ImportError of its row if this version lacks it."""
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        raise missing(next(row for row in rows if row.name == name)) from None
+
+
+def found(module: str, name: str) -> Any:
+    """A name of a module; None if there is none."""
+    try:
+        return getattr(import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+# Compilation and threads
+
+_CPU_OPTIONS = found("numba.core.cpu", "CPUTargetOptions")
+
+
+def _known(**options) -> dict:
+    """Those of numba.njit's undocumented options that this version has."""
+    return {name: value for name, value in options.items() if hasattr(_CPU_OPTIONS, name)}
+
+
+NO_C_WRAPPER = _known(no_cfunc_wrapper=True)  # for callers in C; saves a tenth of the time to compile a kernel
+INNER = _known(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # half of the time for a short function
+INLINED = INNER | _known(forceinline=True)
+
+
+def for_all_values(dispatcher):
+    """Let calls from other kernels compile one version for int64, not one more for every literal, as in f(x, -1)."""
+    template = getattr(dispatcher, "get_call_template", None)
+    if template is None:  # also a plain function, under NUMBA_DISABLE_JIT=1
+        return dispatcher
+
+    def get_call_template(args, kws):
+        kinds = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return template(tuple(types.unliteral(kind) for kind in args), kinds)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+COMPILER_LOCK = found("numba.core.compiler_lock", "global_compiler_lock") or threading.RLock()
+
+_threads = found("numba.np.ufunc", "parallel")
+
+
+def thread_count_without_lock() -> int:
+    """numba's number of threads, once they are started; else 0.
+
+    numba.get_num_threads takes a lock of multiprocessing's at every call, to start the threads once.  An interrupt
+    there can leave the lock acquired, and other threads would wait for it endlessly.
+    """
+    if getattr(_threads, "_is_initialized", False) and hasattr(_threads, "_get_num_threads"):
+        return _threads._get_num_threads()
+    return 0
+
+
+# Stored machine code
+
+dumps = found("numba.core.serialize", "dumps")
+
+
+class CpuCode:
+    """The machine code of one function, for each of its signatures, as values that `dumps` can pickle."""
+
+    form = found("numba.core.caching", "CompileResultCacheImpl")
+    dumps = staticmethod(dumps)
+    needs = (form, dumps.__func__)  # None: a name that this version lacks
+
+    def __init__(self, function, module: str):
+        self._function = function
+        self._form = object.__new__(self.form)  # its constructor would search for a folder
+        self._form._lineno = function.__code__.co_firstlineno
+        self._form._locator = SimpleNamespace(_py_file=module)  # named in numba's warning about code it cannot save
+
+    def key(self, kinds, codegen) -> tuple | None:
+        """Types, processor, and digests of bytecode and closure; None if the processor is unknown."""
+        if not hasattr(codegen, "magic_tuple"):
+            return None
+        code, closure = self._function.__code__.co_code, self._function.__closure__
+        values = b"" if closure is None else self.dumps(tuple(cell.cell_contents for cell in closure))
+        return kinds, codegen.magic_tuple(), tuple(hashlib.sha256(part).hexdigest() for part in (code, values))
+
+    def saved(self, compiled):
+        """The value of compiled code; None, with numba's warning, if it contains addresses of this process."""
+        return self._form.reduce(compiled) if self._form.check_cachable(compiled) else None
+
+    def loaded(self, context, value):
+        """Compiled code from its value."""
+        # `refresh` also imports the modules that implement Python's and NumPy's functions, 0.25 s in every process.
+        # Stored machine code needs only the memory manager; numba's compiler imports the modules itself.
+        manager = found("numba.core.runtime", "rtsys")
+        if hasattr(manager, "initialize"):
+            manager.initialize(context)
+        else:
+            context.refresh()
+        return self._form.rebuild(context, value)
+
+
+def store(dispatcher, kernel_store) -> None:
+    """Let numba look up a function in a `kernel_store` before it is compiled, if this version can store code."""
+    if None not in (dumps, *kernel_store.code.needs) and hasattr(dispatcher, "_cache"):
+        dispatcher._cache = kernel_store(dispatcher.py_func)
+
+
+# Code of intrinsics: `context` and `builder` are those that numba passes to them
+
+
+def array_data(context, builder, array_type, array):
+    """The address of an array's first element."""
+    return need(context, "make_array", CPU)(array_type)(context, builder, array).data
+
+
+def item_pointer(context, builder, array_type, array, index, index_type):
+    """The address of an element of a one-dimensional array, without a check of the index."""
+    struct = need(context, "make_array", CPU)(array_type)(context, builder, array)
+    index = context.cast(builder, index, index_type, types.intp)
+    pointer = need(cgutils, "get_item_pointer", CPU)
+    return pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
+
+
+def address_of_code(compiled) -> int:
+    """The address of a compiled kernel, which `call_code` calls."""
+    name = need(compiled, "fndesc", CPU).llvm_func_name
+    return need(compiled, "library", CPU).get_pointer_to_function(name)
+
+
+def call_code(context, builder, address, arguments, kinds) -> None:
+    """Call a compiled kernel that returns nothing; an exception that it raises is raised in the caller."""
+    convention = need(context, "call_conv", CPU)
+    function = builder.inttoptr(address, convention.get_function_type(types.none, kinds).as_pointer())
+    status, _ = convention.call_function(builder, function, types.none, kinds, arguments)
+    with builder.if_then(status.is_error, likely=False):
+        convention.return_status_propagate(builder, status)

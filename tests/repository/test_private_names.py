@@ -1,0 +1,77 @@
+"""Names that numba and llvmlite do not document are used in the files that guard them, and nowhere else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gridcut.device.numba_internals import CPU, CUDA, SIMULATOR
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = ("numba", "numba_cuda", "llvmlite")
+DOCUMENTED = {
+    "numba",
+    "numba.extending",
+    "numba.core.event",
+    "numba.cuda",
+    "numba.cuda.extending",
+    "llvmlite",
+    "llvmlite.binding",
+    "llvmlite.ir",
+}
+GUARDED = {"numba_internals.py", "numba_cuda_internals.py", "numba_simulator_internals.py"}
+# Tests of those files, and of the compiler's output, which look at what they test.
+TESTS = {"test_numba_internals.py", "test_unload.py", "test_cuda_compile.py", "test_threads.py"}
+# `library`, `np` and `dumps` are words of other libraries, too; the imports of their modules are found.
+UNDOCUMENTED = {row.name for row in (*CPU, *CUDA, *SIMULATOR)} - {"library", "cooperative", "np", "dumps", "Array"}
+UNDOCUMENTED |= {"cudadrv", "_codelibrary", "_ary", "_cache_file", "_impl_class", "_is_initialized"}
+FOLDERS = ("gridcut", "assign", "matching", "apps", "cutmatch", "plugins", "benchmarks", "tests")
+
+
+def private_names(source: str) -> list[str]:
+    """The undocumented names that a file uses, with their lines."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in LIBRARIES:
+            modules = [f"{node.module}.{alias.name}" for alias in node.names]
+            if node.module not in DOCUMENTED:
+                found += [(node.lineno, module) for module in modules if module not in DOCUMENTED]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.split(".")[0] in LIBRARIES]
+            found += [(node.lineno, name) for name in names if name not in DOCUMENTED]
+        elif isinstance(node, ast.Attribute) and node.attr in UNDOCUMENTED:
+            found.append((node.lineno, node.attr))
+        elif isinstance(node, ast.keyword) and node.arg in UNDOCUMENTED:
+            found.append((node.value.lineno, node.arg))
+        elif isinstance(node, ast.FunctionDef) and node.name in UNDOCUMENTED:
+            found.append((node.lineno, node.name))
+    return [f"line {line}: {name}" for line, name in found]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_private_name_of_numba(folder):
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if path.name not in GUARDED | TESTS:
+            place = path.relative_to(ROOT).as_posix()
+            found += [f"{place}, {use}" for use in private_names(path.read_text("utf-8"))]
+    assert found == [], f"move them to {', '.join(sorted(GUARDED))}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from numba.core import cgutils",
+        "from numba.core.runtime import rtsys",
+        "import numba.np.ufunc.parallel",
+        "kernel = numba.njit(_nrt=False)(function)",
+        "memory = cuda.cudadrv.driver",
+        "context.call_conv.call_function(builder)",
+    ],
+)
+def test_private_names_are_found(line):
+    assert private_names(line)
+
+
+def test_documented_names_are_not():
+    assert private_names("from numba import cuda, types\nfrom numba.core import event\nimport llvmlite.binding") == []
