@@ -20,6 +20,7 @@ def median_of(values, buffer):
     return 0.5 * (buffer[(count - 1) // 2] + buffer[count // 2])
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def local_fit_kernel(
     begin, end, points, index, distance, first, motion, confidence, ridge, reweightings, buffers, fit, linear, spread

@@ -95,6 +95,7 @@ def price_of_overload(number, matched, bits, mark):
     return price
 
 
+# args: a problem, its limits and its results: every caller has them apart
 @kernel
 def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity, col_of_row, u, v):
     """Solve one problem of n rows and m columns (after transposing) in the given memory; returns feasibility."""
@@ -221,6 +222,7 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
                 status[b] = INFEASIBLE
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @parallel_kernel
 def solve_in_parallel(address, counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
     """Distribute the problems among threads, each with its row of memory and ids; address: of `solve_shares`."""

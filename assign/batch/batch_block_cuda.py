@@ -86,6 +86,8 @@ def kernel_for(cost: str, number: str, limited: bool):
     no_limit = real(np.inf) if floats else real(np.iinfo(np.int64).max)
     nothing = real(0)
 
+    # args: an entry call, which takes twice as long to pack with several tuples
+    # lines: steps between barriers of a block, on arrays that they all share
     @cuda_kernel
     def block_kernel(
         costs, rows, cols, limit, col_of_row, u_out, v_out, status, items, n_most, m_most, ragged, only_wide, reals,

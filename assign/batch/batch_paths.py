@@ -203,6 +203,7 @@ def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank
             i = holder
 
 
+# args: the arrays of one search, parts of one memory that each caller divides in its own way
 @inner_kernel
 def augment(
     work, first, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit

@@ -91,6 +91,8 @@ def kernel_for(kind: Kind):
     sides, other_side = 2 * BOARD_SLOTS, BOARD_SLOTS
     shift = width.bit_length() - 1
 
+    # args: not bundled yet
+    # lines: not split yet
     @cuda_kernel(max_registers=MAX_REGISTERS)
     def team_kernel(
         costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, only_wide, u_at

@@ -150,6 +150,8 @@ def auction_kernel_for(form, threads: int):
         cuda.threadfence()
         cuda.syncthreads()
 
+    # args: not bundled yet
+    # lines: not split yet
     @cuda_kernel(max_registers=REGISTERS)
     def auction_kernel(
         data, word, n, m, scale, first_eps, last_eps, alpha, stop_rows, stride, timeout, col, cost, bound, counts

@@ -54,6 +54,7 @@ def push(head, mate, u_f, e, state, x, a):
         cuda.atomic.add(state, int32(WAITING), int64(-1))
 
 
+# args: the paper's names: the state of one node
 @device_function
 def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps):
     """Lines 3 to 17, for an active node: the numbers of pushes and relabels done."""

@@ -35,6 +35,7 @@ import numpy as np
 from gridcut.device import kernel
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def bid(start, columns, cost, limit, eps, unit, spread, budget, min_price, v, row_of, waiting, top):
     """Bid with the rows waiting[:top], at most `budget` times; returns the number of rows still waiting, and of bids.

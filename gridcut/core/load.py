@@ -112,6 +112,7 @@ def load_differences_kernel(source, sink, mask, scale, extent, stride, head, exc
                 excess[p + x] = difference(a, b, scale)
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
     """Load the residuals of arc k on lines first..last, inside the grid; the bitwise or of all values read."""

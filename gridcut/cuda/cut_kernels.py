@@ -42,6 +42,7 @@ def rounding_loss(value, scale, unit, form):
     return value - np.float64(math.floor(exact if exact < most else most)) * unit
 
 
+# args: arrays of up to four types, which a kernel can index only as separate arguments
 @cuda_kernel
 def cut_kernel(
     data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs

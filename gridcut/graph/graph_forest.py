@@ -273,6 +273,7 @@ def attach(v, d, side, first, arcs, label, parent):
     label[v] = (d << SHIFT) * side
 
 
+# args: serves both forests: the arrays of a side are chosen by the caller
 @inlined_kernel
 def repair_forest(
     side, limit, merging, first, arcs, label, parent, link, queued,

@@ -117,6 +117,7 @@ def shift_of(nodes, threads):
     return shift
 
 
+# args: not bundled yet
 @device_function
 def expand_by_grid(
     row, head, mate, residual, excess, height, queue, tally, ceiling, active, level, front, waiting, found, coming
@@ -157,6 +158,7 @@ def expand_by_grid(
         base = int32(base + threads)
 
 
+# args: not bundled yet
 @device_function
 def expand_narrow_levels(
     row, head, mate, residual, excess, height, queue, tally, ceiling, active, active_end,

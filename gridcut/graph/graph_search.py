@@ -93,6 +93,7 @@ def make_graph_roots(excess, label, parent, sources, sinks):
     return n_sources, n_sinks
 
 
+# lines: the main loop, whose parts would share a dozen variables
 @kernel
 def search_nodes(until, first, arcs, excess, forest, work):
     """Find a maximum flow from scratch.

@@ -83,6 +83,7 @@ def push_along(head, mate, residual, excess, height, a, level, left):
     return y, amount, has_received
 
 
+# args: not bundled yet
 @device_function
 def push_by_grid(
     row, head, mate, residual, excess, height, queue, tally, active, first, own, level, front, waiting, slot
@@ -126,6 +127,7 @@ def push_by_grid(
         base = int32(base + threads)
 
 
+# args: not bundled yet
 @device_function
 def push_narrow_levels(
     row, head, mate, residual, excess, height, queue, tally, active, active_end, level, front, waiting

@@ -227,6 +227,8 @@ def children(v, below, step, label, parent):
     return mask
 
 
+# args: not bundled yet
+# lines: not split yet
 @inlined_kernel
 def repair(
     side, limit, merging, residual, step, jump, label, parent, link, queued,

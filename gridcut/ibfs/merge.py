@@ -14,6 +14,7 @@ from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
 
 
+# args: not bundled yet
 @inner_kernel
 def scan_active(
     budget, excess, residual, step, jump, label, parent, link, queued,

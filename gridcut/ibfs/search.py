@@ -58,6 +58,7 @@ def open_arcs(u, side, residual, step, label):
     return mask
 
 
+# args: not bundled yet
 @inner_kernel
 def grow_level(
     i, end, raster, side, level, source_limit, sink_limit, waiting,

@@ -66,6 +66,7 @@ def neighbour(offset, k, z, y, x, tiles, tile):
     return cell_of(z + offset[k, 0], y + offset[k, 1], x + offset[k, 2], tiles, tile)
 
 
+# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def build_row(
     t, row, lane, first, second, tiles, tile, arcs, offset,
@@ -137,6 +138,7 @@ def build_row(
     return held < 0, old + held if first >= 0 and is_active and mine == second else np.int64(0)
 
 
+# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def store_flow_row(
     t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
@@ -158,6 +160,7 @@ def store_flow_row(
                 flow[edges + j * 1024] = residual[plane + 2 * j * 1024] - (both - room) * w
 
 
+# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def change_row(
     t, row, lane, reached, first, second, stamp, tiles, tile, arcs, offset,

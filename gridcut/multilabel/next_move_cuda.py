@@ -112,6 +112,8 @@ def make_next_move_kernel(shape: Shape):
     """The kernel for one neighbourhood."""
     offsets, tile, arcs = shape.offset_array, shape.tile, shape.arcs
 
+    # args: not bundled yet
+    # lines: not split yet
     @cuda_kernel
     def next_move_kernel(
         unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, counts, times,

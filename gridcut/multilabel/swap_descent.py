@@ -177,6 +177,7 @@ def finish_swap(pair, count, first, second, step, flow, field, forest, log, chan
     return changed, delta, end
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def run_swaps(pairs, i, local_limit, step, head, flow, field, forest, work, log, changes, end, made):
     """Make the swaps pairs[i:] and mark them in `made`, until one changes labels or has `local_limit` pixels or more.

@@ -44,6 +44,7 @@ def rise_of(t, centre, is_weak, is_quadratic, unit):
     return unit if t > centre else -unit
 
 
+# args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
 @kernel
 def load_window(
     top, left, height, width, half, centre, weak, is_quadratic, unit, weights, offsets, low, known,

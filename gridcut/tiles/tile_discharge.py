@@ -113,6 +113,7 @@ def leaving(p, tile, arcs, offsets):
     return bits
 
 
+# args: a step of the discharge, split off for reading: it takes what that has in its variables
 @device_function
 def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at):
     """Load a tile and the heights of its halo into shared memory."""
@@ -234,6 +235,7 @@ def receive_flow(q, k, row, x, amount, arcs, excess, residual, bits):
     return before + amount > 0
 
 
+# args: a step of the discharge, split off for reading: it takes what that has in its variables
 @device_function
 def store_tile(
     t, first, iz, iy, ix, tiles, tile, halo, arcs, offsets, excess, residual, height, bits, h, w, e_at,

@@ -10,6 +10,7 @@ from gridcut.tiles.tile_discharge import tile_at
 from gridcut.tiles.tile_search import ALL, FIRST, LAST, LEVEL_WORDS, NONE, PITCH, UNREACHABLE, search, side
 
 
+# args: a step of the relabeling, split off for reading: it takes what that has in its variables
 @device_function
 def relabel_tile(
     t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, reach_bits, level, masks, base

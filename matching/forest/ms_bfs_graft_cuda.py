@@ -93,6 +93,8 @@ def make_roots(graph, forest, out, thread, threads):
         word = int32(word + threads)
 
 
+# args: not bundled yet
+# lines: not split yet
 @cuda_kernel(max_registers=REGISTERS)
 def graft_kernel(
     x_ptr,

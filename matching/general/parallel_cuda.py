@@ -135,6 +135,7 @@ def barrier(state, blocks):
         cuda.syncthreads()
 
 
+# args: an entry call, which takes twice as long to pack with several tuples
 @cuda_kernel(max_registers=REGISTERS)
 def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, rule, threshold, seed, max_rounds):
     """Algorithm 3: rounds until no vertex is active, at most `max_rounds`."""

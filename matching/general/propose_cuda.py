@@ -29,6 +29,7 @@ def entry_at(position, wrap, middle):
     return int32(position - wrap) if position >= wrap else int32(position + middle)
 
 
+# args: one scan of a list: the graph, the list's position, and the group of lanes that scans it
 @device_function
 def select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, k, end, lanes, proposing):
     """Lines 14 to 17 (proposing) or 23 to 26 for v: its choice among the positions k to end of its list.
@@ -93,6 +94,7 @@ def propose(choice, v, w, proposes):
         cuda.atomic.min(choice, w, v)
 
 
+# args: a step of `rounds_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def select_all(ptr, adj, weight, rule, r, colour, choice, lists, first, count, proposing, thread, threads):
     """Lines 12 to 19 for `count` blue vertices from lists[first] up (proposing), or 21 to 26 for red ones from it down.

@@ -57,6 +57,8 @@ def active_column(row_match, col_match, lists, previous, current):
     return c
 
 
+# args: an entry call, which takes twice as long to pack with several tuples
+# lines: Algorithm 7 in the paper's order, with a barrier of the grid between its steps
 @cuda_kernel
 def lists_kernel(
     col_ptr,
