@@ -3,6 +3,8 @@
 The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
 pixels that can still reach the sink once no excess can.
 
+plain_ibfs.py is the search of one strip in plain Python; read it first.
+
 1. The grid is split into strips of lines that fit into a core's L2 cache, or of a few slices of a volume.  In each
    strip separately, excess is pushed to deficits one and two hops away and aggregated in the middle of 8-pixel blocks
    (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent

@@ -1,5 +1,7 @@
 """Incremental breadth-first search: maximum flow on a range of cells, with both forests grown from scratch.
 
+plain_ibfs.py has the same steps in plain Python, without lists by depth and sets of arcs; read it first.
+
 In each step, the forest with fewer repaired cells so far grows by a whole level.  Where the forests meet, they form an
 augmenting path.  Depths are shortest distances throughout, so paths are short and a cell is scanned once per depth.
 Unlike in [1], the graph is the implicit grid, the trees have no lists of children (these are the neighbours whose
