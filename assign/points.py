@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike
 from assign.assignment import Assignment
 from assign.core.arrays import as_array, check_sides, prices_of
 from assign.core.given import GivenPoints
-from assign.core.problem import check_limit
+from assign.core.problem import METRICS, check_limit
 from assign.core.start import fitted
 from assign.methods import GPU_MIN_ROWS
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
 
-METRICS = ("euclidean", "sqeuclidean", "cityblock")
 # Extents of the points for which squared distances, and sums of them, are normal floats.
 MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 

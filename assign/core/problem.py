@@ -18,6 +18,7 @@ from gridcut.device.views import unmarked
 MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
 MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
 INT64_MAX = 2**63 - 1
+METRICS = ("euclidean", "sqeuclidean", "cityblock")  # of points; kernels receive the index
 
 
 class Dense(NamedTuple):

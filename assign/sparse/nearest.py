@@ -28,10 +28,11 @@ from numba import prange
 from scipy.spatial import cKDTree
 
 from assign.core.certificate import tolerance
+from assign.core.problem import METRICS
 from assign.sparse.sparse import solve
 from gridcut.device import inner_kernel, kernel, parallel_kernel
 
-METRICS = ("euclidean", "sqeuclidean", "cityblock")
+EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
 MAX_FOUND = 12
 NEIGHBOURS = 32
@@ -46,8 +47,8 @@ def box_distance(low, high, other_low, other_high, metric):
     total = 0.0
     for k in range(low.size):
         gap = max(low[k] - other_high[k], other_low[k] - high[k], 0.0)
-        total += gap if metric == 2 else gap * gap
-    return np.sqrt(total) if metric == 0 else total
+        total += gap if metric == CITYBLOCK else gap * gap
+    return np.sqrt(total) if metric == EUCLIDEAN else total
 
 
 @kernel
@@ -57,14 +58,14 @@ def distances(point, y, first, end, metric, dist):
     for k in range(point.size):
         coordinate = point[k]
         values = y[k, first:end]
-        if metric == 2:
+        if metric == CITYBLOCK:
             for c in range(values.size):
                 dist[c] += abs(values[c] - coordinate)
         else:
             for c in range(values.size):
                 gap = values[c] - coordinate
                 dist[c] += gap * gap
-    if metric == 0:
+    if metric == EUCLIDEAN:
         for c in range(dist.size):
             dist[c] = np.sqrt(dist[c])
 
@@ -76,8 +77,8 @@ def pair_distances(x, y, rows, columns, metric, cost):
         total = 0.0
         for k in range(x.shape[1]):
             gap = y[k, columns[a]] - x[rows[a], k]
-            total += abs(gap) if metric == 2 else gap * gap
-        cost[a] = np.sqrt(total) if metric == 0 else total
+            total += abs(gap) if metric == CITYBLOCK else gap * gap
+        cost[a] = np.sqrt(total) if metric == EUCLIDEAN else total
 
 
 @parallel_kernel
