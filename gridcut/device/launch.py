@@ -2,8 +2,8 @@
 
 numba examines every argument at every launch: 28 µs with one array, 52 µs with eight.  Here a kernel is found by the
 dtypes of its arguments, which are packed in one call, and a repeated launch is packed once.  Arguments are flat arrays,
-NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those.  In the simulator, and with any
-other argument, numba launches the kernel.
+NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those, with names or without (a kernel
+that takes many arrays gets them as bundles).  In the simulator, and with any other argument, numba launches the kernel.
 
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
     prepare(kernel, blocks, threads, *args)     return a callable that launches, any number of times
@@ -131,9 +131,13 @@ def _kinds(args) -> tuple | None:
             if kind is None:
                 return None
         elif kind not in SCALARS:
-            if not getattr(arg, "__cuda_ndarray__", False) or arg.strides != (arg.dtype.itemsize,):
-                return None
-            kind = arg.dtype
+            if getattr(arg, "__cuda_ndarray__", False) and arg.strides == (arg.dtype.itemsize,):
+                kind = arg.dtype
+            else:
+                fields = _kinds(arg) if isinstance(arg, tuple) else None
+                if fields is None:
+                    return None
+                kind = kind, fields
         kinds.append(kind)
     return tuple(kinds)
 
@@ -151,7 +155,7 @@ def _append(values: list, args) -> None:
         kind = type(arg)
         if kind in SCALARS:
             values.append(arg)
-        elif kind is tuple:
+        elif issubclass(kind, tuple):
             _append(values, arg)
         else:
             size, itemsize = arg.size, arg.dtype.itemsize

@@ -94,6 +94,7 @@ SIMULATOR = (
     Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAModule", "functions of kernels", "ImportError"),
     Internal(f"{_SIMULATOR}.kernelapi", "FakeCUDAAtomic", "atomic operations", "ImportError"),
     Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeWithinKernelCUDAArray", "arrays in kernels", "ImportError"),
+    Internal(f"{_SIMULATOR}.cudadrv.devicearray", "FakeCUDAArray", "arrays in bundles", "ImportError"),
 )
 
 

@@ -8,6 +8,7 @@ _kernel = import_module("numba.cuda.simulator.kernel")
 _api = import_module("numba.cuda.simulator.kernelapi")
 _arrays = import_module("numba.cuda.simulator.cudadrv.devicearray")
 _ArrayInKernel = need(_arrays, "FakeWithinKernelCUDAArray", SIMULATOR)
+_Array = need(_arrays, "FakeCUDAArray", SIMULATOR)
 
 
 def running_kernel():
@@ -16,8 +17,13 @@ def running_kernel():
 
 
 def plain_array(value):
-    """The NumPy array of an array in a kernel; any other argument unchanged."""
-    return value._item._ary if isinstance(value, _ArrayInKernel) else value
+    """A kernel's argument with NumPy arrays in place of the simulator's, also in tuples with or without names."""
+    if isinstance(value, tuple):
+        fields = map(plain_array, value)
+        return type(value)(*fields) if hasattr(value, "_fields") else tuple(fields)
+    if isinstance(value, _ArrayInKernel):
+        return value._item._ary
+    return value._ary if isinstance(value, _Array) else value
 
 
 def change_simulator(block: type, numpy, nanosleep, atomics: dict) -> None:

@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import struct
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -148,6 +149,18 @@ def test_arguments_are_packed_as_in_numba():
     kinds = (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int, np.uint64, np.float32, np.int64)
     assert _kinds(args) == kinds
     assert _kinds((SimpleNamespace(strides=(8,)),)) is None
+
+    class Bundle(NamedTuple):
+        first: object
+        second: object
+
+    values = []
+    bundle = Bundle(array, np.int32(8))
+    _append(values, (bundle,))
+    assert values == [0, 0, 7, 4, 4096, 7, 4, 8]
+    assert "".join(_formats((bundle,))) == "q" * 8
+    assert _kinds((bundle,)) == ((Bundle, (np.dtype(np.int32), np.int32)),)
+    assert _kinds((Bundle(array, None),)) is None
     assert str(numba.typeof(array)) == "array(int32, 1d, C)"
 
 
