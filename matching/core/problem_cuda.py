@@ -9,6 +9,7 @@ Only the side of the graph that exists on the host is uploaded; building the oth
 import time
 from typing import NamedTuple
 
+import numba
 import numpy as np
 
 from gridcut.device.arrays import download, refusing, synchronize, upload
@@ -27,6 +28,23 @@ class DeviceGraph(NamedTuple):
     row_adj: object
     col_ptr: object
     col_adj: object
+
+
+class MatchedGraph(NamedTuple):
+    """A graph and its matching, as a kernel reads them. X is the side that acts: the rows, or the columns."""
+
+    x_ptr: object  # neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]]
+    x_adj: object
+    y_ptr: object
+    y_adj: object
+    mate_x: object  # partner in Y, or -1: unmatched
+    mate_y: object
+
+
+def matched_graph_type():
+    """The type of a MatchedGraph, for `kernels()`."""
+    ids, longs = numba.int32[::1], numba.int64[::1]
+    return numba.types.NamedTuple((longs, ids, longs, ids, ids, ids), MatchedGraph)
 
 
 def on_gpu(run, graph: BipartiteGraph, row_match, col_match, **parameters) -> dict:

@@ -2,9 +2,7 @@
 
 X is the side of the roots, here the rows; Y is the other side.
 
-Problem
-  x_ptr, x_adj   neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]]; y_ptr, y_adj likewise
-  mate_x, mate_y partner, or -1: unmatched
+Graph and matching: `MatchedGraph` (matching/core/problem_cuda.py)
 
 Forest                                                                              paper [1]
   root_y[y]      root of the tree of y;  UNSEEN: in no tree;                        root[y], visited[y]
@@ -39,13 +37,15 @@ scanned by its whole warp.
     IPDPS 2015.
 """
 
+from typing import NamedTuple
+
 from numba import int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, relaxed_load, shuffle
 from matching.core.frontier_cuda import (
     ALL_BLOCKS,
-    SHARED_CAPACITY,
     STATE_SIZE,
+    frontier_vertex,
     make_block_levels,
     make_narrow_levels,
     push,
@@ -60,12 +60,22 @@ MAX_LANES = 8  # per vertex
 WARP_DEGREE = 2 if SIMULATED else 16  # neighbours per lane; above this degree the whole warp helps
 
 
+class Forest(NamedTuple):
+    """The arrays of the forest, except the queue; see above."""
+
+    root_y: object
+    parent: object
+    root_x: object
+    leaf: object
+    seen: object
+
+
 @device_function
 def claim_neighbours(graph, forest, out, x, r, k, end, step):
     """Algorithm 4 for every step-th of x's edges from k on: each y that is in no tree joins the tree of r."""
-    x_adj, mate_y = graph[1], graph[5]
-    root_y, parent, root_x, leaf, queue, state, seen = forest
-    all_blocks = out[2] == ALL_BLOCKS
+    x_adj, mate_y = graph.x_adj, graph.mate_y
+    root_y, parent, root_x, leaf, seen = forest
+    all_blocks = out.mode == ALL_BLOCKS
     while k < end:
         y = x_adj[k]
         is_abandoned = leaf[r] >= 0
@@ -82,20 +92,18 @@ def claim_neighbours(graph, forest, out, x, r, k, end, step):
                 mate = mate_y[y]
             if mate >= 0:
                 root_x[mate] = r
-                push(queue, state, out, mate)
+                push(out, mate)
             elif cuda.atomic.cas(leaf, r, int32(-1), y) < 0:
-                state[FOUND] = 1
+                out.frontier.state[FOUND] = 1
         k += step
 
 
 @device_function
 def top_down(graph, forest, out, head, thread, threads):
-    """Algorithm 4: a level from queue[head:tail], or from shared_frontier, by `threads` threads; returns its edges."""
-    x_ptr = graph[0]
-    root_x, queue = forest[2], forest[4]
-    shared_frontier, mode, half, tail = out[0], out[2], out[5], out[6]
+    """Algorithm 4: a level from queue[head:tail] or the shared frontier, by `threads` threads; returns its edges."""
+    x_ptr, root_x = graph.x_ptr, forest.root_x
     lane = int32(thread & 31)
-    number = int32(tail - head)
+    number = int32(out.tail - head)
     shift = int32(0)
     while (1 << shift) < MAX_LANES and int64(number) << (shift + 1) <= threads:
         shift = int32(shift + 1)
@@ -109,7 +117,7 @@ def top_down(graph, forest, out, head, thread, threads):
         k = int64(0)
         end = int64(0)
         if i < number:
-            x = queue[head + i] if mode == ALL_BLOCKS else shared_frontier[SHARED_CAPACITY - half + i]
+            x = frontier_vertex(out, head, i)
             k = x_ptr[x]
             end = x_ptr[x + 1]
             r = root_x[x]
@@ -132,27 +140,26 @@ def top_down(graph, forest, out, head, thread, threads):
 @device_function
 def attach(graph, forest, out, y, x, r):
     """Attach y to the tree of r below x; False if y is unmatched and the tree already has a leaf."""
-    mate_y = graph[5]
-    root_y, parent, root_x, leaf, queue, state, seen = forest
-    mate = mate_y[y]
+    root_y, parent, root_x, leaf, seen = forest
+    mate = graph.mate_y[y]
     if mate < 0:
         if cuda.atomic.cas(leaf, r, int32(-1), y) >= 0:
             return False
-        state[FOUND] = 1
+        out.frontier.state[FOUND] = 1
     cuda.atomic.or_(seen, y >> 5, uint32(uint32(1) << uint32(y & 31)))
     root_y[y] = r
     parent[y] = x
     if mate >= 0:
         root_x[mate] = r
-        push(queue, state, out, mate)
+        push(out, mate)
     return True
 
 
 @device_function
 def bottom_up(graph, forest, out, mark, thread, threads):
     """Algorithm 6: each y with this mark in root_y searches an active tree, else becomes UNSEEN; returns the edges."""
-    y_ptr, y_adj = graph[2], graph[3]
-    root_y, root_x, leaf = forest[0], forest[2], forest[3]
+    y_ptr, y_adj = graph.y_ptr, graph.y_adj
+    root_y, root_x, leaf = forest.root_y, forest.root_x, forest.leaf
     cols = int32(root_y.size)
     lane = int32(thread & 31)
     first = int32(thread - lane)
@@ -207,14 +214,14 @@ block_levels = make_block_levels(top_down)
 
 
 @device_function
-def augment(mate_x, mate_y, parent, r, y):
-    """Augment along the path from unmatched y up to root r; returns its number of edges."""
+def augment(graph, parent, y):
+    """Augment along the path from unmatched y up to its root; returns its number of edges."""
     length = int64(-1)
     while y >= 0:
         x = parent[y]
-        above = mate_x[x]
-        mate_y[y] = x
-        mate_x[x] = y
+        above = graph.mate_x[x]
+        graph.mate_y[y] = x
+        graph.mate_x[x] = y
         y = above
         length += 2
     return length

@@ -27,6 +27,8 @@ O(n + m + edges), and one sweep of the vertices per STRIDE-th part of the rows; 
 and the matching.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import int32, int64
 
@@ -43,24 +45,24 @@ from gridcut.device.cuda import (
     shuffle,
 )
 from matching.core.frontier_cuda import (
-    ALL_BLOCKS,
     BLOCK_COUNTS_SIZE,
     COLLECTED,
     HEAD,
     NARROW_FRONTIER,
     PUSHED,
-    SHARED_CAPACITY,
     SHARED_SIZE,
     STATE_SIZE,
     TAIL,
     UNLIMITED_LEVELS,
+    Frontier,
     all_blocks_out,
     flush,
+    frontier_vertex,
     make_narrow_levels,
     push,
 )
 from matching.core.grid_cuda import add_up, next_grid_slot, pseudo_random_neighbour, run_kernel
-from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph
+from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, MatchedGraph, matched_graph_type
 
 THREADS = 512
 BLOCKS_PER_SM = 1  # since the kernel needs many registers
@@ -69,18 +71,25 @@ STRIDE = 32  # without single vertices, every STRIDE-th row takes a column
 WARP_DEGREE = 2 if SIMULATED else 16  # neighbours that a thread scans by itself; above this degree its warp helps
 
 
+class Degrees(NamedTuple):
+    """Numbers of free neighbours of the side that acts and of the other side."""
+
+    own: object
+    other: object
+
+
 @device_function
-def decrement(adj, k, end, step, degree, out, queue, state, pushing):
+def decrement(adj, k, end, step, degree, out, pushing):
     """Subtract one from the degree of every step-th vertex from adj[k] on; push those with one free neighbour left."""
     while k < end:
         w = adj[k]
         if cuda.atomic.add(degree, w, int32(-1)) == 2 and pushing:
-            push(queue, state, out, w)
+            push(out, w)
         k += step
 
 
 @device_function
-def decrement_neighbours(ptr, adj, u, degree, out, queue, state, pushing, lane):
+def decrement_neighbours(ptr, adj, u, degree, out, pushing, lane):
     """`decrement` for the neighbours of each lane's u, unless it is -1; returns the number of edges."""
     k = int64(0)
     end = int64(0)
@@ -89,22 +98,21 @@ def decrement_neighbours(ptr, adj, u, degree, out, queue, state, pushing, lane):
         end = ptr[u + 1]
     is_hub = end - k > WARP_DEGREE
     if not is_hub:
-        decrement(adj, k, end, int32(1), degree, out, queue, state, pushing)
+        decrement(adj, k, end, int32(1), degree, out, pushing)
     hubs = ballot(is_hub)
     while hubs != 0:
         source = count_trailing_zeros(hubs)
         hubs = hubs & (hubs - 1)
         start, stop = shuffle(k, source), shuffle(end, source)
-        decrement(adj, start + lane, stop, int32(32), degree, out, queue, state, pushing)
+        decrement(adj, start + lane, stop, int32(32), degree, out, pushing)
     return end - k
 
 
 @device_function
-def match_share(graph, work, out, head, count, stride_offset, thread, threads):
+def match_share(graph, degrees, out, head, count, stride_offset, thread, threads):
     """Vertices take a free neighbour: those of the queue, or every STRIDE-th from `stride_offset` on; returns edges."""
     ptr, adj, other_ptr, other_adj, match, other_match = graph
-    degree, other_degree, queue, state = work
-    shared_frontier, mode, half = out[0], out[2], out[5]
+    degree, other_degree = degrees
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
@@ -118,7 +126,7 @@ def match_share(graph, work, out, head, count, stride_offset, thread, threads):
             if stride_offset >= 0:
                 v = int32(i * STRIDE + stride_offset)
             else:
-                v = queue[head + i] if mode == ALL_BLOCKS else shared_frontier[SHARED_CAPACITY - half + i]
+                v = frontier_vertex(out, head, i)
             if match[v] < 0 and degree[v] > 0:
                 start = ptr[v]
                 length = ptr[v + 1] - start
@@ -159,35 +167,34 @@ def match_share(graph, work, out, head, count, stride_offset, thread, threads):
                 match[v] = u
             else:
                 u = int32(-1)
-        edges += decrement_neighbours(other_ptr, other_adj, u, degree, out, queue, state, stride_offset < 0, lane)
+        edges += decrement_neighbours(other_ptr, other_adj, u, degree, out, stride_offset < 0, lane)
         if stride_offset >= 0:
-            edges += decrement_neighbours(ptr, adj, v if u >= 0 else u, other_degree, out, queue, state, False, lane)
+            edges += decrement_neighbours(ptr, adj, v if u >= 0 else u, other_degree, out, False, lane)
         first = int32(first + threads)
     return edges
 
 
 @device_function
-def match_singles(graph, work, out, head, thread, threads):
+def match_singles(graph, degrees, out, head, thread, threads):
     """A level of a cascade."""
-    return match_share(graph, work, out, head, int32(out[6] - head), int32(-1), thread, threads)
+    return match_share(graph, degrees, out, head, int32(out.tail - head), int32(-1), thread, threads)
 
 
 narrow_singles = make_narrow_levels(match_singles)
 
 
 @device_function
-def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threads):
+def cascade(graph, degrees, frontier, grid_slot, thread, threads):
     """Match vertices of one side that have one free neighbour until none is left: (next grid slot, edges, levels)."""
-    match = graph[4]
-    degree, _, queue, state = work
+    match, state = graph.mate_x, frontier.state
     following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
-    out = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
+    out = all_blocks_out(frontier, grid_slot, int32(0))
     v = thread
     while v < match.size:
-        if match[v] < 0 and degree[v] == 1:
-            push(queue, state, out, v)
+        if match[v] < 0 and degrees.own[v] == 1:
+            push(out, v)
         v = int32(v + threads)
-    flush(queue, shared_frontier, block_counts, state, grid_slot, int32(0))
+    flush(frontier, grid_slot, int32(0))
     grid_sync()
     head = int32(0)
     tail = int32(relaxed_load(state, int32(PUSHED + grid_slot)))
@@ -198,7 +205,7 @@ def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threa
         if tail - head <= NARROW_FRONTIER:
             if cuda.blockIdx.x == 0:
                 head, tail, more_levels, scanned = narrow_singles(
-                    graph, work, queue, shared_frontier, block_counts, head, tail, UNLIMITED_LEVELS
+                    graph, degrees, frontier, head, tail, UNLIMITED_LEVELS
                 )
                 edges += scanned
                 levels += more_levels
@@ -210,10 +217,8 @@ def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threa
             tail = relaxed_load(state, int32(TAIL))
         else:
             following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
-            edges += match_singles(
-                graph, work, all_blocks_out(shared_frontier, block_counts, grid_slot, tail), head, thread, threads
-            )
-            flush(queue, shared_frontier, block_counts, state, grid_slot, tail)
+            edges += match_singles(graph, degrees, all_blocks_out(frontier, grid_slot, tail), head, thread, threads)
+            flush(frontier, grid_slot, tail)
             grid_sync()
             head = tail
             tail = int32(tail + relaxed_load(state, int32(PUSHED + grid_slot)))
@@ -223,30 +228,27 @@ def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threa
 
 
 @device_function
-def discount_matched(graph, work, out, thread, threads):
-    """Decrement the degrees of the neighbours of matched vertices; `work` belongs to the neighbours' side."""
-    ptr, adj, _, _, match, _ = graph
-    degree, _, queue, state = work
+def discount_matched(graph, degree, out, thread, threads):
+    """Decrement the degrees of the neighbours of matched vertices."""
+    match = graph.mate_x
     lane = int32(thread & 31)
     first = int32(thread - lane)
     while first < match.size:
         v = int32(first + lane)
         matched = v < match.size and match[min(v, int32(match.size - 1))] >= 0
-        decrement_neighbours(ptr, adj, v if matched else int32(-1), degree, out, queue, state, False, lane)
+        decrement_neighbours(graph.x_ptr, graph.x_adj, v if matched else int32(-1), degree, out, False, lane)
         first = int32(first + threads)
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def karp_sipser_kernel(
-    row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, row_degree, col_degree, queue, state, counts
-):
+def karp_sipser_kernel(by_row, row_degree, col_degree, queue, state, counts):
     """Cascades of rows and of columns alternate with rows that take columns, until no free row has a free column."""
-    shared_frontier = cuda.shared.array(SHARED_SIZE, int32)
+    shared = cuda.shared.array(SHARED_SIZE, int32)
     block_counts = cuda.shared.array(BLOCK_COUNTS_SIZE, int32)
-    by_row = (row_ptr, row_adj, col_ptr, col_adj, row_match, col_match)
-    by_col = (col_ptr, col_adj, row_ptr, row_adj, col_match, row_match)
-    of_rows = (row_degree, col_degree, queue, state)
-    of_cols = (col_degree, row_degree, queue, state)
+    row_ptr, row_adj, col_ptr, col_adj, row_match, col_match = by_row
+    by_col = MatchedGraph(col_ptr, col_adj, row_ptr, row_adj, col_match, row_match)
+    of_rows, of_cols = Degrees(row_degree, col_degree), Degrees(col_degree, row_degree)
+    frontier = Frontier(queue, state, shared, block_counts)
     rows = int32(row_match.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
@@ -266,20 +268,17 @@ def karp_sipser_kernel(
         col_degree[v] = int32(col_ptr[v + 1] - col_ptr[v])
         v = int32(v + threads)
     grid_sync()
-    no_pushes = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
+    no_pushes = all_blocks_out(frontier, grid_slot, int32(0))
     for side in range(2):
         graph = by_row if side == 0 else by_col
-        work = of_cols if side == 0 else of_rows
-        discount_matched(graph, work, no_pushes, thread, threads)
+        discount_matched(graph, col_degree if side == 0 else row_degree, no_pushes, thread, threads)
     grid_sync()
     stride_offset = int32(0)
     while True:
         for side in range(2):  # a loop, since inlining the cascade twice makes a long kernel
             graph = by_row if side == 0 else by_col
-            work = of_rows if side == 0 else of_cols
-            grid_slot, scanned, more_levels = cascade(
-                graph, work, shared_frontier, block_counts, grid_slot, thread, threads
-            )
+            degrees = of_rows if side == 0 else of_cols
+            grid_slot, scanned, more_levels = cascade(graph, degrees, frontier, grid_slot, thread, threads)
             edges += scanned
             levels += more_levels
 
@@ -290,7 +289,7 @@ def karp_sipser_kernel(
             if row_match[v] < 0 and row_degree[v] > 0:
                 state[PUSHED + grid_slot] = 1
             v = int32(v + threads)
-        out = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
+        out = all_blocks_out(frontier, grid_slot, int32(0))
         count = int32((rows - stride_offset + STRIDE - 1) // STRIDE)
         edges += match_share(by_row, of_rows, out, int32(0), count, stride_offset, thread, threads)
         grid_sync()
@@ -311,7 +310,7 @@ def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (rows, cols, max(rows, cols))))
     state, counts = upload(np.zeros(STATE_SIZE, np.int32)), upload(np.zeros(4, np.int64))
-    arguments = (*graph, row_match, col_match, *work, state, counts)
+    arguments = (MatchedGraph(*graph, row_match, col_match), *work, state, counts)
     run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS_PER_SM)
     counts = download(counts)
     return {"edges": int(counts[EDGES]), "cycles": int(counts[PHASES]), "levels": int(counts[LEVELS])}
@@ -319,5 +318,5 @@ def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
 
 def kernels():
     """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [("karp_sipser", karp_sipser_kernel, (longs, ids, longs, ids, *(ids,) * 6, longs))]
+    ids = int32[::1]
+    return [("karp_sipser", karp_sipser_kernel, (matched_graph_type(), *(ids,) * 4, int64[::1]))]
