@@ -7,7 +7,6 @@ from functools import cache, update_wrapper
 import numba
 
 from gridcut.device.fork import must_run_serially, serial_copy
-from gridcut.device.garbage import NoCollections
 from gridcut.device.kernel_cache import CpuKernelStore, keep
 from gridcut.device.numba_internals import INLINED, INNER, NO_C_WRAPPER, for_all_values
 
@@ -73,14 +72,5 @@ def _layer() -> str:
 
 
 def _cached(dispatcher):
-    """Keep the machine code of a dispatcher on disk, and compile it without garbage collections."""
-    if hasattr(dispatcher, "py_func"):
-        keep(dispatcher, CpuKernelStore)
-        compile_for = dispatcher.compile
-
-        def compile(signature):
-            with NoCollections():
-                return compile_for(signature)
-
-        dispatcher.compile = compile
-    return dispatcher
+    """Keep the machine code of a dispatcher on disk; under NUMBA_DISABLE_JIT=1 there is only the plain function."""
+    return keep(dispatcher, CpuKernelStore) if hasattr(dispatcher, "py_func") else dispatcher
