@@ -21,10 +21,9 @@ from matching.general.general_graph import check_graph
 
 pytestmark = pytest.mark.sim
 BLOCKS = 3
-METHODS = {
-    name: f"papers.{name}_cuda" for name in ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr", "ms_bfs_graft")
-}
-METHODS["portfolio"] = "portfolio.portfolio_cuda"
+GRAFT = "forest.ms_bfs_graft_cuda"
+METHODS = {name: f"papers.{name}_cuda" for name in ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr")}
+METHODS |= {"ms_bfs_graft": GRAFT, "portfolio": "portfolio.portfolio_cuda"}
 
 
 def thread_id():
@@ -83,9 +82,6 @@ def grid(monkeypatch):
         launch(kernel, 1, 32 * BLOCKS, *args)
 
     monkeypatch.setattr(module, "launch", on_all_blocks)
-
-
-GRAFT = "forest.ms_bfs_graft_cuda"
 
 
 def permuted_graphs(tools, rng):

@@ -49,6 +49,7 @@ MODULES = (
 
 
 PLACES = {"cheap": "initial", "karp_sipser": "initial", "frontier": "core", "problem": "core", "portfolio": "portfolio"}
+PLACES |= {"forest": "forest", "ms_bfs_graft": "forest"}
 
 
 def module(name):

@@ -180,7 +180,9 @@ def test_every_parameter_of_a_method_is_checked():
 
     here = Path(matching.__file__).parent
     known = {*CHECKS, "threads", "seed", "relabel"}
-    for path in [path for folder in ("papers", "portfolio", "general") for path in here.glob(f"{folder}/*.py")]:
+    for path in [
+        path for folder in ("papers", "portfolio", "forest", "general") for path in here.glob(f"{folder}/*.py")
+    ]:
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name in ("solve", "search"):
                 assert {argument.arg for argument in node.args.kwonlyargs} <= known, path

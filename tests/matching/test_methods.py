@@ -10,7 +10,7 @@ import pytest
 from matching.general.greedy_methods import GREEDY_METHODS
 from matching.methods import INITS, METHODS
 
-FOLDERS = ("papers", "portfolio", "general", "initial")
+FOLDERS = ("papers", "portfolio", "forest", "general", "initial")
 TABLES = {"maximum": METHODS, "initial": INITS, "greedy": GREEDY_METHODS}
 ENTRIES = [
     pytest.param(name, device, getattr(entry, device), entry, id=f"{table}-{name}-{device}")
