@@ -1,6 +1,7 @@
 """A full disk, as a limit of the size of files: one line, status 1, and each file complete or absent."""
 
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from apps import cli
 from tests.apps.hostile_files import is_readable
 from tests.apps.volumes import conftest as volumes
 
-VOLUMES = ("v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.ome.tif", "v.tif", "v.npy", "v.zarr")
+VOLUMES = (
+    "v.nii",
+    "v.nii.gz",
+    "v.nrrd",
+    "v.mha",
+    "v.ome.tif",
+    "v.tif",
+    "v.npy",
+    *(["v.zarr"] if find_spec("zarr") else []),
+)
 resource = pytest.importorskip("resource")  # not on Windows
 TIMED = (".json", ".html", ".npz", ".made", ".gz", ".nrrd", ".ome.tif", "t.csv")  # their contents have times
 LINES = (

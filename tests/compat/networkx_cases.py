@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apps.compat import networkx as backend
-from apps.compat.networkx_info import FUNCTIONS
+from cutmatch import networkx_backend as backend
+from cutmatch.networkx_info import FUNCTIONS
 from tests.compat.borrowed_tests import borrowed
 
 BIPARTITE = borrowed("networkx.algorithms.bipartite.tests.test_matching")

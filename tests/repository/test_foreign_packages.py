@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import cutmatch
+from tests.compat.networkx_entries import write_entries
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_CUT = "cutmatch.max_flow([3, 0], [0, 2], {(1,): 1}).value"
@@ -101,6 +102,51 @@ def test_the_command_finds_its_own_packages(foreign):
     work = ["superpixels", *photos, "--regions", "20", "--workers", "2", "--out", folder / "out"]
     done = python("-m", "cutmatch", *map(str, work), path=[folder, ROOT], cwd=folder)
     assert done.returncode == 0, done.stderr
+
+
+BACKEND = """
+import warnings
+warnings.simplefilter("error")
+import networkx as nx
+graph = nx.complete_bipartite_graph(40, 40)
+nx.set_edge_attributes(graph, 1, "capacity")
+nx.config.warnings_to_ignore = {"cache"}
+calls = {
+    "assign": (nx.bipartite.minimum_weight_full_matching, graph),
+    "gridcut": (nx.minimum_cut_value, graph, 0, 79),
+    "matching": (nx.bipartite.maximum_matching, graph, range(40)),
+}
+"""
+
+
+@pytest.mark.parametrize("names", [("apps",), ("apps", "assign", "matching")])
+def test_networkx_beside_foreign_packages(foreign, tmp_path, names):
+    """Importing networkx works; the backend runs, raises an error of one line, or is not chosen automatically."""
+    pytest.importorskip("networkx", minversion="3.4", reason="networkx asks no should_run")
+    hidden = [name for name in ("assign", "matching") if name in names]
+    code = f"""{BACKEND}
+for name, (function, *arguments) in calls.items():
+    try:
+        function(*arguments, backend="cutmatch")
+        print(name, "runs")
+    except ImportError as error:
+        print(name, error)
+nx.config.backend_priority = ["cutmatch"]
+for function, *arguments in calls.values():
+    function(*arguments)
+"""
+    path = [
+        foreign(*names, text="raise RuntimeError('the project was imported')\n"),
+        write_entries(tmp_path / "e"),
+        ROOT,
+    ]
+    done = python("-c", code, path=path)
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert [name for name, what in found.items() if what != "runs"] == hidden
+    for name in hidden:
+        assert found[name].startswith(f"networkx's backend 'cutmatch' needs the package {name} in {ROOT}")
+        assert str(tmp_path / name / "__init__.py") in found[name]
 
 
 def test_the_command_keeps_the_standard_library(foreign, tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import SimpleITK
 import tifffile
-import zarr
 
 from apps.volumes.volume_files import read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry, is_same_grid, unit_of
@@ -179,6 +178,7 @@ def test_big_endian_npy_becomes_native(ball, tmp_path):
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
 @pytest.mark.parametrize("axes", [OME_AXES, OME_AXES[2:]])
 def test_ome_zarr(ball, tmp_path, version, axes):
+    zarr = pytest.importorskip("zarr")
     path = write_ome_zarr(tmp_path / "a.ome.zarr", ball.values, version, axes)
     volume = read_volume(path)
     np.testing.assert_array_equal(volume.values, ball.values)

@@ -1,4 +1,4 @@
-"""What networkx is told about the backend when networkx itself is imported: so this file imports nothing."""
+"""The description of the backend, which networkx loads when it is imported itself: so this file imports nothing."""
 
 FUNCTIONS = {
     "hopcroft_karp_matching": "Also `maximum_matching`.",
@@ -16,7 +16,7 @@ def get_info() -> dict:
     return {
         "backend_name": "cutmatch",
         "project": "cutmatch",
-        "package": "apps.compat.networkx",
+        "package": "cutmatch.networkx_backend",
         "short_summary": "Exact matchings, assignments and minimum cuts, compiled.",
         "functions": {name: {"additional_docs": text} for name, text in FUNCTIONS.items()},
     }

@@ -7,26 +7,31 @@ networkx calls `convert_from_nx` on the graph, keeps the result in the graph's c
 it to the function of the same name as its own.  Arguments, results and exceptions are those of networkx.  Reading a
 dictionary per edge takes most of the time, so the adjacency lists are read in one pass, without a matrix.
 
+networkx may load this module in a project with packages of the same names as ours.  Therefore it imports no `apps`, and
+others only after a check: a call with `backend="cutmatch"` raises ImportError if a project's package hides one of ours.
+If the backend was to be chosen automatically, networkx's own function runs.
+
 `should_run` says from how many edges the backend is faster including this conversion; benchmarks/faces.py measures it.
 """
 
 import time
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
-from apps.compat.networkx_info import FUNCTIONS
-from gridcut.device import kernel
-from gridcut.device.networkx_graph import adjacency_of
+from cutmatch.networkx_info import FUNCTIONS
+from cutmatch.own_packages import check_own
 
 MIN_EDGES = 500  # for which conversion and solution are faster than networkx
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
+NEEDS = {"hopcroft_karp_matching": "matching", "maximal_matching": "matching", "minimum_weight_full_matching": "assign"}
 PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 
 
@@ -40,7 +45,7 @@ class ConvertedGraph:
     __networkx_cache__ = None
 
     def __init__(self, graph):
-        adjacency = adjacency_of(graph)
+        adjacency = _adjacency_of(graph)
         self.graph = graph
         self.nodes = list(adjacency)
         self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
@@ -105,15 +110,41 @@ def _refusal(capacity: Any = None, flow_func=None, **others) -> str | None:
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Whether the backend is faster than networkx, or the reason why not."""
+    if hidden := _hidden(NEEDS.get(name, "gridcut")):
+        return hidden
     graph = _graph_of(args, kwargs)
     if graph is None or isinstance(graph, ConvertedGraph):
         return True
     if name == "maximal_matching":
         cache = getattr(graph, "__networkx_cache__", None) or {}
         return "cutmatch" in cache.get("backends", {}) or "a conversion takes longer than networkx's own function"
-    entries = sum(map(len, adjacency_of(graph).values()))
+    entries = sum(map(len, _adjacency_of(graph).values()))
     edges = entries if graph.is_directed() else entries // 2
     return edges >= MIN_EDGES or f"networkx is as fast for fewer than {MIN_EDGES} edges"
+
+
+@cache
+def _hidden(package: str) -> str:
+    """How another project's package hides one of ours that is needed; empty if none does."""
+    try:
+        check_own(package, "networkx's backend 'cutmatch'")
+    except ImportError as error:
+        return str(error)
+    return ""
+
+
+def _own(package: str) -> Any:
+    """Our package of this name, or ImportError."""
+    if hidden := _hidden(package):
+        raise ImportError(hidden, name=package)
+    return import_module(package)
+
+
+def _adjacency_of(graph: Any) -> Any:
+    _own("gridcut")
+    from gridcut.device.networkx_graph import adjacency_of
+
+    return adjacency_of(graph)
 
 
 def _graph_of(args, kwargs):
@@ -122,8 +153,7 @@ def _graph_of(args, kwargs):
 
 def hopcroft_karp_matching(G: ConvertedGraph, top_nodes: Iterable | None = None) -> dict:
     """`networkx.bipartite.hopcroft_karp_matching` and `maximum_matching`."""
-    import matching
-
+    matching = _own("matching")
     rows, cols = _sides(G, top_nodes)
     lists, _ = _row_lists(G, rows, cols)
     found = matching.maximum(lists, device="cpu").row_match
@@ -133,8 +163,7 @@ def hopcroft_karp_matching(G: ConvertedGraph, top_nodes: Iterable | None = None)
 
 def minimum_weight_full_matching(G: ConvertedGraph, top_nodes: Iterable | None = None, weight: Any = "weight") -> dict:
     """`networkx.bipartite.minimum_weight_full_matching`."""
-    import assign
-
+    assign = _own("assign")
     rows, cols = _sides(G, top_nodes)
     (indptr, indices, shape), kept = _row_lists(G, rows, cols)
     if weight is None:
@@ -157,8 +186,7 @@ def minimum_weight_full_matching(G: ConvertedGraph, top_nodes: Iterable | None =
 
 def maximal_matching(G: ConvertedGraph) -> set:
     """`networkx.maximal_matching`; another maximal matching than networkx's."""
-    import matching
-
+    matching = _own("matching")
     n = len(G.nodes)
     tail = np.repeat(np.arange(n), np.diff(G.indptr))
     kept = tail != G.indices  # no loops
@@ -209,11 +237,13 @@ def _sides(G: ConvertedGraph, top_nodes) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the nodes of both sides; networkx's exceptions."""
     import networkx
 
+    from gridcut.graph.two_colours import two_colours
+
     n = len(G.nodes)
     is_row = np.zeros(n, np.int8)
     if top_nodes is not None:
         is_row[[G.index[node] for node in top_nodes]] = 1
-    elif n == 0 or G.is_directed() or colour(G.indptr, G.indices, is_row) != 1:
+    elif n == 0 or G.is_directed() or two_colours(G.indptr, G.indices, is_row) != 1:
         top, _ = networkx.bipartite.sets(G.graph)  # raises, or knows directed graphs
         is_row[[G.index[node] for node in top]] = 1
     return np.flatnonzero(is_row), np.flatnonzero(is_row == 0)
@@ -234,39 +264,12 @@ def _row_lists(G: ConvertedGraph, rows, cols) -> tuple[tuple, np.ndarray]:
     return (indptr, indices, (len(rows), len(cols))), kept
 
 
-@kernel
-def colour(indptr, indices, is_row):
-    """Colour the nodes 1 and 0 by a search from node 0; 1 if the graph is bipartite and connected, else 0."""
-    n = indptr.size - 1
-    seen = np.zeros(n, np.bool_)
-    queue = np.empty(n, np.int64)
-    queue[0], is_row[0], seen[0] = 0, 1, True
-    size, at = 1, 0
-    while at < size:
-        u = queue[at]
-        at += 1
-        for k in range(indptr[u], indptr[u + 1]):
-            v = indices[k]
-            if not seen[v]:
-                seen[v] = True
-                is_row[v] = 1 - is_row[u]
-                queue[size] = v
-                size += 1
-            elif is_row[v] == is_row[u]:
-                is_row[:] = 0
-                return 0
-    if size < n:
-        is_row[:] = 0
-        return 0
-    return 1
-
-
 def _numbers(G: ConvertedGraph, name: Any, default) -> tuple[np.ndarray, np.ndarray]:
     """An edge attribute of each entry, and which are +inf, as `numbers_of` returns them."""
     from gridcut.graph.networkx_problem import numbers_of
 
     if (name, default) not in G.read:
-        adjacency = adjacency_of(G.graph)
+        adjacency = _adjacency_of(G.graph)
         data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
         try:
             values = list(map(itemgetter(name), data))
