@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from gridcut import methods
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.device_list import check_devices, choose_devices
-from gridcut.core.load import load
+from gridcut.core.load import LoadedGrid, load
 from gridcut.core.outcome import empty_cut, labels_of, value_of
 from gridcut.core.problem import Problem, check_problem
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
 from gridcut.small import solve_small_grid
@@ -159,20 +160,19 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
         from gridcut.cuda.device_flow import max_flow_on_device
 
         return max_flow_on_device(problem, name, parameters, callback)
-    seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
-    while True:
-        grid, views = load(problem)
-        problem = problem._replace(bound=views.bound)
-        loaded = time.perf_counter()
-        sink_side, stats = methods.cpu_solver(name)(grid, callback, **parameters)
-        solved = time.perf_counter()
-        labels = labels_of(problem, grid, sink_side)
-        value, bound = value_of(problem, views, labels, grid.unit)
-        done = time.perf_counter()
-        for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
-            seconds[phase] += spent
-        if bound is None:
-            break
-        problem, start = problem._replace(bound=bound), done
-    stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, name, stats, LazySolved(Solved(problem, views, grid, [])))
+    solver = methods.cpu_solver(name)
+
+    def load_grid(bound):
+        return load(problem._replace(bound=bound))
+
+    def solve(state: LoadedGrid):
+        return solver(state.grid, callback, **parameters)
+
+    def value(state: LoadedGrid, sink_side):
+        labels = labels_of(problem, state.grid, sink_side)
+        return labels, *value_of(problem, state.views, labels, state.unit)
+
+    found = solve_exactly(load_grid, solve, value, Clock(start))
+    grid, views = found.state
+    solved = Solved(problem._replace(bound=views.bound), views, grid, [])
+    return Cut(found.value, found.labels, device, name, found.stats, LazySolved(solved))

@@ -85,6 +85,10 @@ class Grid(NamedTuple):
     def step(self) -> tuple[int, ...]:
         return self.layout.step
 
+    @property
+    def dtype(self) -> np.dtype:
+        return self.excess.dtype
+
 
 def index_type(size: int) -> type:
     """The integer type of arrays that hold cell indices or heights of a grid of `size` cells."""

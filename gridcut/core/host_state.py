@@ -20,10 +20,10 @@ from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
 from gridcut.core.outcome import labels_of, value_of
 from gridcut.core.problem import Problem, bad_capacity
-from gridcut.core.units import scale_of
+from gridcut.core.solve_exactly import Clock, solve_exactly
+from gridcut.core.units import scale_of, still_fits
 from gridcut.ibfs.small_changes import SmallChanges, is_small
 
-MIN_RESOLUTION_BITS = 50  # minimum resolution of floats: 2^-50 of the largest sum at a pixel
 MAX_LISTED_SHARE = 0.1  # changed pixels per pixel above which a terminal is changed without a list of pixels
 MAX_WARM_SHARE = 0.2  # changed edges per edge above which the grid is loaded again, which is then faster
 _NO_CELLS = np.empty(0, np.int32)
@@ -142,31 +142,24 @@ class HostState:
             cut = self._solve_small(start)
             if cut is not None:
                 return cut
-        seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
-        while True:
-            sink_side, stats = self._run(name, parameters, callback)
-            solved = time.perf_counter()
-            labels = labels_of(self._problem, self._grid, sink_side)
-            value, bound = self._value(labels, sink_side)
-            done = time.perf_counter()
-            seconds["solve"] += solved - start
-            seconds["value"] += done - solved
-            if bound is None:
-                break
+
+        def load_grid(bound):
+            nonlocal warm
             warm = False
             self._load(self._problem._replace(bound=bound))
-            start = time.perf_counter()
-            seconds["load"] += start - done
-        problem, grid = self._problem, self._grid
-        stats = {
-            **stats,
-            "warm": warm,
-            "seconds": seconds,
-            "dtype": grid.excess.dtype.name,
-            "unit": grid.unit,
-        }
-        lazy = LazySolved(Solved(problem, self._views, grid, []), self)
-        return Cut(value, labels, "cpu", name, stats, lazy)
+            return self._grid
+
+        def run(_):
+            sink_side, stats = self._run(name, parameters, callback)
+            return sink_side, {**stats, "warm": warm}
+
+        def value(_, sink_side):
+            labels = labels_of(self._problem, self._grid, sink_side)
+            return labels, *self._value(labels, sink_side)
+
+        found = solve_exactly(load_grid, run, value, Clock(start), self._grid)
+        lazy = LazySolved(Solved(self._problem, self._views, self._grid, []), self)
+        return Cut(found.value, found.labels, "cpu", name, found.stats, lazy)
 
     def _solve_small(self, start: float) -> Cut | None:
         """The cut by "ibfs", after changes of few cells of a small grid; None if it has to be found the long way."""
@@ -225,7 +218,7 @@ class HostState:
         self._touched = None
 
     def _value(self, labels, sink_side):
-        """Capacity of the cut and the bound, as `value_of`.  For integers, one pass over the excesses suffices.
+        """Capacity of the cut and loss, as `value_of`.  For integers, one pass over the excesses suffices.
 
         The value is the total capacity to the sink minus its unused part: condition (4) of certificate.py.
         """
@@ -298,7 +291,7 @@ class HostState:
                 shrinks |= self._problem.is_float and change.gone > bounds[i] / 2
                 bounds[i] = max(bounds[i], change.largest)
         clamped = self._problem.bound is not None  # the clamped terminals of a pixel depend on its arcs
-        if sum(bounds) <= self._limit() and not shrinks and not (clamped and changes):
+        if self._holds(sum(bounds)) and not shrinks and not (clamped and changes):
             return bounds
         # These bounds never decrease, so compute the true ones before loading a new grid.
         trial = self._problem._replace(bound=None)
@@ -310,21 +303,17 @@ class HostState:
                 array.reshape(-1)[change.pixels] = change.values
             trial = with_array(trial, change.key, array)
         bounds = largest_capacities(trial, reader(trial, self._grid.layout))
-        if not (clamped or sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor()):
+        if not clamped and self._holds(sum(bounds)):
             return bounds
         # A cold start, which is rare: wider integers, or another unit for floats.
         self._load(trial, bounds)
         return None
 
-    def _limit(self):
-        """The maximum sum of the bounds."""
+    def _holds(self, total) -> bool:
+        """Whether the grid holds capacities with this sum of the largest ones, and its unit is fine enough for them."""
         if self._problem.is_float:
-            return self._grid.unit * 2.0**62
-        return INT32_MAX if self._grid.excess.dtype == np.int32 else INT64_MAX
-
-    def _floor(self):
-        """The sum of float bounds below which the unit is too coarse."""
-        return self._grid.unit * 2.0**MIN_RESOLUTION_BITS if self._problem.is_float else 0
+            return still_fits(self._grid.unit, total)
+        return total <= (INT32_MAX if self._grid.excess.dtype == np.int32 else INT64_MAX)
 
     def _bounded_by(self, key) -> list[int]:
         """Indices of the bounds that depend on an array: 0 source, 1 sink, 2 + k arc k."""

@@ -232,6 +232,21 @@ class Reader(NamedTuple):
         return [bands[first:last] for first, last in pairwise(ends)]
 
 
+class LoadedGrid(NamedTuple):
+    """A grid, and the views of the capacities that it was loaded through."""
+
+    grid: Grid
+    views: Reader
+
+    @property
+    def unit(self) -> float | int:
+        return self.grid.unit
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.grid.dtype
+
+
 def reader(problem: Problem, layout: Layout) -> Reader:
     """Views of the caller's arrays; an arc without an array of its own reads its opposite's at the other end."""
     shape = problem.shape
@@ -254,7 +269,7 @@ def reader(problem: Problem, layout: Layout) -> Reader:
     )
 
 
-def load(problem: Problem) -> tuple[Grid, Reader]:
+def load(problem: Problem) -> LoadedGrid:
     """The grid of a checked problem that is not empty, and the views it was read through.
 
     Integers are loaded as int32, and again as int64 if the values read require it.  Time: one pass; memory: the
@@ -265,15 +280,15 @@ def load(problem: Problem) -> tuple[Grid, Reader]:
     if problem.is_float:
         unit, bound = choose_unit(largest_capacities(problem, views), problem.bound)
         views = views._replace(bound=bound)
-        return fill(views, np.int64, unit)[0], views
+        return LoadedGrid(fill(views, np.int64, unit)[0], views)
     grid, seen = fill(views, np.int32, 1)
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
-        return grid, views
+        return LoadedGrid(grid, views)
     # The bitwise or bounds the largest capacities from above within a factor of two, so compute them exactly.
     if integer_type(largest_capacities(problem, views)) == np.int32:
-        return grid, views
+        return LoadedGrid(grid, views)
     del grid
-    return fill(views, np.int64, 1)[0], views
+    return LoadedGrid(fill(views, np.int64, 1)[0], views)
 
 
 def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:

@@ -5,26 +5,26 @@ import math
 import numpy as np
 
 from gridcut.core.cut import Cut, LazySolved, Solved
-from gridcut.core.cut_capacity import cut_capacity, measure_cut
-from gridcut.core.float_refinement import check_finite, next_bound
+from gridcut.core.cut_capacity import Measured, cut_capacity, measure_cut
 from gridcut.core.grid import Grid
-from gridcut.core.load import Reader, largest_capacities
+from gridcut.core.infinite_cut import check_finite
+from gridcut.core.load import Reader
 from gridcut.core.problem import Problem
 from gridcut.core.units import MAX_LOSS
 from gridcut.device.arrays import to_library
 
 
-def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
-    """The capacity of the cut, from the caller's arrays, and None or, if rounding lost too much, the next bound."""
+def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, Measured | None]:
+    """The capacity of the cut, from the caller's arrays, and the loss by rounding, None if it need not be checked."""
     if not problem.is_float:
         return cut_capacity(views, labels, False), None
-    if problem.bound is None:
+    if views.bound is None:
         value = cut_capacity(views, labels, True)
         if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
             return value, None  # the loss is less than one unit per capacity, so it need not be summed
     cut = measure_cut(views, labels, unit)
     check_finite(cut.value, lambda: problem, lambda: labels)
-    return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))
+    return cut.value, cut
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:

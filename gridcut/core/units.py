@@ -22,6 +22,7 @@ exists.  The capacity of the cut found is the next bound.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -34,6 +35,11 @@ CLAMP_RATIO = 2.0**24  # terminals more than this many times all arcs are clampe
 MAX_LOSS = 2.0**-31  # share of the cut; less than the certificate's tolerance
 BOUND_MARGIN = 1 + 2.0**-20  # bound divided by the capacity of the cut, whatever the order of its sum
 CAPACITY_LIMIT = 2.0**62  # more units than any capacity has
+MIN_RESOLUTION_BITS = 50  # minimum resolution of a state that is kept: 2^-50 of the sum of the largest capacities
+SHIFT = 40  # capacities above MAX_UNSHIFTED are summed in units of 2^40: more than the number of arcs of a node
+MAX_UNSHIFTED = 2.0**900
+
+Incident = Callable[[float, float], list[float]]
 
 
 @kernel
@@ -88,23 +94,31 @@ def scale_of(unit: float | int, bound: float | None) -> tuple[float, float, floa
     return math.ldexp(1.0, first), math.ldexp(1.0, exponent - first), most, unit
 
 
-def choose_unit(largest: list, bound: float | None) -> tuple[float, float | None]:
+def choose_unit(largest: list, bound: float | None, incident: Incident | None = None) -> tuple[float, float | None]:
     """The unit, and the bound if capacities have to be clamped.
 
-    largest   largest capacity of source, sink and each arc; may be infinite
-    bound     capacity of a cut, above which capacities are clamped; None: not known yet
+    largest    largest capacity of source, sink and each arc; may be infinite
+    bound      capacity of a cut, above which capacities are clamped; None: not known yet
+    incident   ``incident(limit, factor)``: capacities of arcs, clamped to `limit` and multiplied by `factor`, whose sum
+               is at least that of the arcs incident to any pixel; None: those of `largest`
     """
     terminals, arcs = [*map(float, largest[:2])], [*map(float, largest[2:])]
-    if bound is None and (sum(terminals + arcs) == math.inf or sum(terminals) > CLAMP_RATIO * sum(arcs)):
+    shift = SHIFT if max(terminals + arcs) > MAX_UNSHIFTED else 0  # their sums may exceed the largest float
+    factor = math.ldexp(1.0, -shift)
+    limit = MAX_FLOAT if bound is None else bound
+    counted = incident(limit, factor) if incident is not None else [min(a, limit) * factor for a in arcs]
+    is_infinite = sum(terminals + arcs) == math.inf
+    terminals = [t * factor for t in terminals]
+    if bound is None and (is_infinite or sum(terminals) > CLAMP_RATIO * sum(counted)):
         bound = MAX_FLOAT
-    counted = terminals + arcs if bound is None else 2 * [min(a, bound) for a in arcs]
-    if max(counted) == 0:
+    counted = terminals + counted if bound is None else 2 * counted
+    total = sum(counted)
+    if total == 0:
         # Without arcs, every pixel is on the side of its larger terminal, however small the difference.
         return (1.0, None) if bound is None else (math.ldexp(1.0, -MAX_UNIT_EXPONENT), bound)
-    return math.ldexp(1.0, -min(FLOAT_BITS - exponent_of_sum(counted), MAX_UNIT_EXPONENT)), bound
+    return math.ldexp(1.0, -min(FLOAT_BITS - shift - math.frexp(total)[1], MAX_UNIT_EXPONENT)), bound
 
 
-def exponent_of_sum(capacities: list[float]) -> int:
-    """An e such that their sum is less than 2^e; the sum itself may exceed the largest float."""
-    shift = 16 if max(capacities) > 2.0**1000 else 0
-    return math.frexp(sum(math.ldexp(c, -shift) for c in capacities))[1] + shift
+def still_fits(unit: float, total: float) -> bool:
+    """Whether a state in this unit holds capacities with this sum of the largest ones, and is fine enough for them."""
+    return total <= unit * CAPACITY_LIMIT and not 0 < total < unit * 2.0**MIN_RESOLUTION_BITS

@@ -1,7 +1,6 @@
 """max_flow on one GPU: load, solve, labels and value on the GPU; certificates and flows on the host."""
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +8,11 @@ import numpy as np
 from gridcut import methods
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import Measured
-from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
+from gridcut.core.infinite_cut import check_finite
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
-from gridcut.core.units import MAX_LOSS
+from gridcut.core.solve_exactly import Clock, Solution, is_accurate, solve_exactly
 from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
 from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
@@ -24,105 +23,80 @@ from gridcut.device.launch import launch
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 
 
-class Clock:
-    """Seconds by phase."""
-
-    def __init__(self):
-        synchronize()  # the caller's library may still be writing its arrays
-        self._last = time.perf_counter()
-        self._unfinished = None
-        self.seconds = {}
-
-    def phase(self, name: str, asynchronous: bool = False) -> None:
-        """End a phase.
-
-        asynchronous: the GPU may not have finished the phase, and is not waited for.  At the end of the next phase a
-        GPU timer shows how the time is divided between the two.
-        """
-        late = 0.0
-        if self._unfinished is not None:
-            before, moment = self._unfinished
-            on_gpu = moment.elapsed()
-            late = max(0.0, time.perf_counter() - self._last - on_gpu)
-            self.seconds[before] += late
-        now = time.perf_counter()
-        self.seconds[name] = now - self._last - late
-        self._unfinished = (name, GpuTimer()) if asynchronous else None
-        self._last = now
+def gpu_clock() -> Clock:
+    """A clock for phases on a GPU."""
+    synchronize()  # the caller's library may still be writing its arrays
+    return Clock(timer=GpuTimer)
 
 
-def solve_on_device(problem: Problem, name: str, parameters: dict, callback):
+def solve_on_device(problem: Problem, name: str, parameters: dict, callback) -> tuple[Problem, Solution, Clock]:
     """Solve all images of a nonempty problem.
 
-    Returns the problem as it was solved, the state, labels as bytes on the GPU, values, stats, a clock, and the indices
-    of the images of a batch that must be solved again separately, since rounding lost too much of their cuts.  A single
-    image is solved again here.
+    Returns the problem as it was solved, the solution with its labels as bytes on the GPU, and the clock.  The value of
+    a batch is a list with the value of each image, `Measured` for floats; images of which rounding lost too much must
+    be solved again separately.
     """
-    clock = Clock()
+    clock = gpu_clock()
     tiled = methods.works_on_tiles(name)
-    capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+    capacities: CapacityArrays | None = CapacityArrays(problem, make_state_layout(problem, tiled))
     capacities.upload()
     clock.phase("upload")
     bounds = capacities.bounds()
-    while True:
-        number_types = choose_number_types(problem, bounds, tiled)
-        problem = problem._replace(bound=number_types.bound)
-        state = capacities.fill(number_types)
+
+    def load(bound):
+        nonlocal capacities
+        state = capacities.fill(choose_number_types(problem._replace(bound=bound), bounds, tiled))
         if not problem.is_float:
             capacities = None  # frees copies of host arrays; floats are needed again for the sums below
-        clock.phase("load", asynchronous=True)
+        return state
+
+    def solve(state: State):
         sink_side, _, stats = run_solver(name, state, parameters, callback)
-        clock.phase("solve")
+        return sink_side, stats
+
+    def value(state: State, sink_side):
         labels, found = labels_and_values(state, sink_side, capacities)
-        clock.phase("value")
-        if not problem.is_float:
-            values, again = found, []
-            break
-        values = [cut.value for cut in found]
         if problem.items is not None:
-            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > MAX_LOSS * cut.reduced]
-            break
-        again = []
-        bound = bound_of(problem, found[0], labels, number_types.unit, bounds)
-        if bound is None:
-            break
-        problem = problem._replace(bound=bound)
-        del state  # frees its memory for the next state
-    stats = {
-        **stats,
-        "seconds": clock.seconds,
-        "dtype": np.dtype(state.number_types.excess).name,
-        "unit": state.number_types.unit,
-    }
-    return problem, state, labels, values, stats, clock, again
+            return labels, found, None
+        return labels, *checked_value(problem, found[0], labels)
+
+    solution = solve_exactly(load, solve, value, clock)
+    return problem._replace(bound=solution.state.number_types.bound), solution, clock
 
 
-def bound_of(problem: Problem, cut: Measured, labels, unit: float, bounds: list) -> float | None:
-    """As `gridcut.core.float_refinement.next_bound`; ValueError for an infinite cut.  labels: bytes on the GPU."""
-    check_finite(cut.value, problem.on_host, lambda: download(labels).view(np.bool_).reshape(problem.shape))
-    return next_bound(cut, unit, lambda: bounds)
+def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measured | None]:
+    """The value of a cut, and the loss of floats; ValueError for an infinite cut.  labels: bytes on the GPU."""
+    if not problem.is_float:
+        return found, None
+    check_finite(found.value, problem.on_host, lambda: download(labels).view(np.bool_).reshape(problem.shape))
+    return found.value, found
 
 
 def max_flow_on_device(problem: Problem, name: str, parameters: dict, callback) -> Cut:
     """Return the cut of a single nonempty problem."""
-    problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, parameters, callback)
-    labels = return_as(labels.view(np.bool_).reshape(problem.shape), problem.library)
+    problem, solution, clock = solve_on_device(problem, name, parameters, callback)
+    labels = return_as(solution.labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
-    lazy = LazySolved(Fetched(problem, state), library=problem.library)
-    return Cut(values[0], labels, "cuda", name, stats, lazy)
+    lazy = LazySolved(Fetched(problem, solution.state), library=problem.library)
+    return Cut(solution.value, labels, "cuda", name, solution.stats, lazy)
 
 
 def batch_on_device(problem: Problem, name: str, parameters: dict, callback):
     """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
-    problem, state, labels, values, stats, clock, again = solve_on_device(problem, name, parameters, callback)
-    alone = {i: item_on_device(problem, i, name, parameters) for i in again}
+    problem, solution, clock = solve_on_device(problem, name, parameters, callback)
+    values, labels, stats = solution.value, solution.labels, solution.stats
+    alone = {}
+    if problem.is_float:
+        again = [i for i, cut in enumerate(values) if cut.value == math.inf or not is_accurate(cut)]
+        values = [cut.value for cut in values]
+        alone = {i: item_on_device(problem, i, name, parameters) for i in again}
     for i, found in alone.items():
         values[i] = found.value
         pixels = math.prod(problem.shape)
         overwrite(labels[i * pixels : (i + 1) * pixels], to_host(found.labels).view(np.uint8).reshape(-1))
     labels = return_as(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
-    fetched = Fetched(problem, state)
+    fetched = Fetched(problem, solution.state)
     items = [(stats, LazySolved(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
     for i, found in alone.items():
         items[i] = found.stats, found._solved

@@ -102,6 +102,14 @@ class State(NamedTuple):
     sums: object
 
     @property
+    def unit(self) -> float | int:
+        return self.number_types.unit
+
+    @property
+    def dtype(self) -> type:
+        return self.number_types.excess
+
+    @property
     def to_sink(self):
         return self.sums[: 2 * self.layout.items]
 

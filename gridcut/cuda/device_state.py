@@ -7,8 +7,10 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import Problem
+from gridcut.core.solve_exactly import solve_exactly
+from gridcut.core.units import still_fits
 from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
-from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run_solver
+from gridcut.cuda.device_flow import Fetched, checked_value, gpu_clock, labels_and_values, run_solver
 from gridcut.cuda.device_load import (
     MAX_NARROW_SUM,
     CapacityArrays,
@@ -22,8 +24,6 @@ from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
 from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
 from gridcut.methods import works_on_tiles
-
-COARSEST_BITS = 50  # the unit of floats stays at most 2^-50 of the sum of the largest capacities
 
 
 class DeviceState:
@@ -140,7 +140,8 @@ class DeviceState:
             launch(change_arcs_kernel, *grid, *arrays, np.int32(there), *forms, state.excess, state.residual)
 
     def solve(self, name: str, parameters: dict, callback) -> Cut:
-        clock = Clock()
+        clock = gpu_clock()
+        clock.phase("upload")
         self.epoch += 1
         tiled = works_on_tiles(name)
         state, memory = self._state, self._memory
@@ -149,49 +150,39 @@ class DeviceState:
             self._capacities = CapacityArrays(self._problem, make_state_layout(self._problem, tiled))
             state = None
         warm = state is not None and self._warm
-        while True:
-            if state is None:
-                state, memory = self._fill(), None
-            known = memory[1] if memory is not None and memory[0] == name else None
-            memory = None
-            clock.phase("load", asynchronous=True)
+        known = memory[1] if state is not None and memory is not None and memory[0] == name else None
+        memory = after = None
+
+        def load(bound):
+            nonlocal state, known, after, warm
+            state = known = after = None  # frees their memory for the next state
+            warm = False
+            self._problem = self._problem._replace(bound=bound)
+            return self._fill()
+
+        def run(state: State):
+            nonlocal after
             sink_side, after, stats = run_solver(name, state, parameters, callback, warm=known)
-            clock.phase("solve")
+            return sink_side, {**stats, "warm": warm}
+
+        def value(state: State, sink_side):
             clear(state.left)
-            labels, values = labels_and_values(state, sink_side, self._capacities if self._problem.is_float else None)
-            clock.phase("value")
             problem = self._problem
-            if not problem.is_float:
-                break
-            cut, bounds = values[0], by_arc(self._largest, self._capacities.layout.flat.arcs)
-            values = [cut.value]
-            bound = bound_of(problem, cut, labels, state.number_types.unit, bounds)
-            if bound is None:
-                break
-            self._problem, warm = problem._replace(bound=bound), False
-            state = after = known = None  # frees their memory for the next state
-        self._state, self._warm, self._memory = state, True, (name, after)
-        labels = return_as(labels.view(np.bool_).reshape(problem.shape), self._library)
+            labels, found = labels_and_values(state, sink_side, self._capacities if problem.is_float else None)
+            return labels, *checked_value(problem, found[0], labels)
+
+        found = solve_exactly(load, run, value, clock, state)
+        self._state, self._warm, self._memory = found.state, True, (name, after)
+        labels = return_as(found.labels.view(np.bool_).reshape(self._problem.shape), self._library)
         clock.phase("download")
-        number_types = state.number_types
-        stats = {
-            **stats,
-            "warm": warm,
-            "seconds": {"upload": 0.0, **clock.seconds},
-            "dtype": np.dtype(number_types.excess).name,
-            "unit": number_types.unit,
-        }
-        lazy = LazySolved(Fetched(problem, state), self, self._library)
-        return Cut(values[0], labels, "cuda", name, stats, lazy)
+        lazy = LazySolved(Fetched(self._problem, found.state), self, self._library)
+        return Cut(found.value, labels, "cuda", name, found.stats, lazy)
 
 
 def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
     """Whether the dtypes and the unit of the state suffice for the new capacities."""
     if isinstance(now.unit, float):
-        total = sum(bounds)
-        if wanted.bound is not None:
-            return False
-        return total <= now.unit * 2.0**62 and not 0 < total < now.unit * 2.0**COARSEST_BITS
+        return wanted.bound is None and still_fits(now.unit, sum(bounds))
     arcs = bounds[ARC - 1 :]
     pairs = zip(arcs[::2], arcs[1::2], strict=True)
     return (now.excess == np.int64 or sum(bounds) <= INT32_MAX) and (

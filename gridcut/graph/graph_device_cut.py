@@ -1,11 +1,18 @@
 """The cut of a graph of integers by a method whose graphs are built on the GPU; gridcut/graph/graph_methods.py."""
 
-import time
 from functools import partial
 
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.graph import graph_methods
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
-from gridcut.graph.graph_load_cuda import FlowOnDevice, fetch_graph, fits_device, labels_and_value, load_on_device
+from gridcut.graph.graph_load_cuda import (
+    FlowOnDevice,
+    LoadedGraph,
+    fetch_graph,
+    fits_device,
+    labels_and_value,
+    load_on_device,
+)
 from gridcut.graph.graph_problem import GraphProblem, lists_of
 
 __all__ = ["cut_on_device", "fits_device"]
@@ -18,19 +25,19 @@ def cut_on_device(problem: GraphProblem, nodes: list | None, name: str, start: f
     """
     solve = graph_methods.METHODS[name].on_device
     assert solve is not None
-    loaded = load_on_device(problem, lists_of(problem))
-    moments = [start, time.perf_counter()]
-    stats = solve(loaded.graph)
-    moments.append(time.perf_counter())
-    labels, value = labels_and_value(loaded)
-    moments.append(time.perf_counter())
-    spent = (end - begin for begin, end in zip(moments[:-1], moments[1:], strict=True))
-    graph = loaded.graph
-    stats = {
-        **stats,
-        "seconds": dict(zip(("load", "solve", "value"), spent, strict=True)),
-        "dtype": graph.excess.dtype.name,
-        "unit": 1,
-    }
-    flow = FlowOnDevice(graph.row, graph.residual, graph.excess, loaded.is_paired)
-    return GraphCut(value, labels, "cuda", name, stats, KeptGraph(problem, partial(fetch_graph, flow, problem)), nodes)
+    lists = lists_of(problem)
+
+    def load(bound):
+        return load_on_device(problem, lists)
+
+    def run(state: LoadedGraph):
+        return None, solve(state.graph)
+
+    def value(state: LoadedGraph, _):
+        return *labels_and_value(state), None
+
+    found = solve_exactly(load, run, value, Clock(start))
+    graph, is_paired = found.state.graph, found.state.is_paired
+    flow = FlowOnDevice(graph.row, graph.residual, graph.excess, is_paired)
+    kept = KeptGraph(problem, partial(fetch_graph, flow, problem))
+    return GraphCut(found.value, found.labels, "cuda", name, found.stats, kept, nodes)

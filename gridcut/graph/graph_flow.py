@@ -3,14 +3,15 @@
 import time
 from typing import Any, Literal
 
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.graph import graph_methods
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_problem import GraphProblem, check_graph_problem, lists_of
-from gridcut.graph.graph_value import value_and_bound
+from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.networkx_problem import networkx_problem
-from gridcut.graph.residual_graph import load_graph
+from gridcut.graph.residual_graph import LoadedProblem, load_graph
 
 
 def graph_max_flow(
@@ -122,20 +123,19 @@ def cut_of_graph(
 
         if graph_device_cut.fits_device(problem):
             return graph_device_cut.cut_on_device(problem, nodes, name, start)
-    seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
-    while True:
-        lists = lists_of(problem)
-        graph, problem = load_graph(problem, lists)
-        loaded = time.perf_counter()
-        sink_side, stats = graph_methods.solver(device, name)(graph, **parameters)
-        solved = time.perf_counter()
+    lists = lists_of(problem)
+    solver = graph_methods.solver(device, name)
+
+    def load(bound):
+        return load_graph(problem._replace(bound=bound), lists)
+
+    def solve(state: LoadedProblem):
+        return solver(state.graph, **parameters)
+
+    def value(state: LoadedProblem, sink_side):
         labels = ~sink_side
-        value, bound = value_and_bound(problem, lists, labels, graph.unit)
-        done = time.perf_counter()
-        for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
-            seconds[phase] += spent
-        if bound is None:
-            break
-        problem, start = problem._replace(bound=bound), done
-    stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
-    return GraphCut(value, labels, device, name, stats, KeptGraph(problem, graph), nodes)
+        return labels, *value_of_graph(state.problem, lists, labels, state.unit)
+
+    found = solve_exactly(load, solve, value, Clock(start), arcs="graph")
+    kept = KeptGraph(found.state.problem, found.state.graph)
+    return GraphCut(found.value, found.labels, device, name, found.stats, kept, nodes)

@@ -51,6 +51,14 @@ class LoadedGraph(NamedTuple):
     sink: object
     is_paired: bool
 
+    @property
+    def unit(self) -> int:
+        return 1
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.graph.excess.dtype
+
 
 @cuda_kernel
 def convert_kernel(values, target):

@@ -1,13 +1,13 @@
 """`GraphSolver`: similar minimum-cut problems on one graph, each solved from the flow of the one before."""
 
-import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import as_capacity
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.one_call import one_at_a_time, refuse
@@ -21,10 +21,26 @@ from gridcut.graph.graph_problem import (
     first_bad_value,
     lists_of,
 )
-from gridcut.graph.graph_value import value_and_bound
+from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.graph_warm import change_capacities, change_terminals
 from gridcut.graph.networkx_problem import Network, problem_between, read_network
 from gridcut.graph.residual_graph import ResidualGraph, largest_incident_sum, largest_value, load_graph
+
+
+class Held(NamedTuple):
+    """What a solve starts from: a residual graph, the problem whose flow it holds, the forests of the last solve."""
+
+    graph: ResidualGraph
+    problem: GraphProblem
+    memory: GraphMemory
+
+    @property
+    def unit(self) -> float | int:
+        return self.graph.unit
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.graph.dtype
 
 
 class GraphSolver:
@@ -104,8 +120,7 @@ class GraphSolver:
             **{name: getattr(given, name).copy() for name in ("capacity", "source", "sink")},
         )
         _check_values(self._problem)
-        # The residual graph of the last solve, its forests, and the problem whose flow it holds; all or none.
-        self._held: tuple[ResidualGraph, GraphMemory, GraphProblem] | None = None
+        self._held: Held | None = None  # the state of the last solve
 
     def update(
         self,
@@ -191,37 +206,35 @@ class GraphSolver:
             self._is_running = False
 
     def _solve(self) -> GraphCut:
-        start = time.perf_counter()
+        clock = Clock()
         self.epoch += 1
-        problem, touched = self._problem, None
-        lists = lists_of(problem)
+        problem, lists = self._problem, lists_of(self._problem)
         held, self._held = self._held, None  # until this solve is complete: an error may leave it half changed
-        graph = memory = None
-        if held is not None and _fits(held[0], held[2], lists):
-            graph, memory, old = held
-            touched = _apply(graph, old, problem, lists)
-        held = None  # frees its memory before another graph is loaded
-        seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
-        while True:
-            if graph is None or memory is None:
-                graph, problem = load_graph(problem, lists)
-                memory = GraphMemory(graph)
-            loaded = time.perf_counter()
-            sink_side, stats = memory.solve(touched)
-            solved = time.perf_counter()
-            value, bound = value_and_bound(problem, lists, ~sink_side, graph.unit)
-            done = time.perf_counter()
-            for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
-                seconds[phase] += spent
-            if bound is None:
-                break
-            graph = memory = None
-            problem, start, touched = problem._replace(bound=bound), done, None
-        stats = {**stats, "seconds": seconds, "dtype": graph.excess.dtype.name, "unit": graph.unit}
+        touched = None
+        if held is not None and _fits(held.graph, held.problem, lists):
+            touched = _apply(held.graph, held.problem, problem, lists)
+            held = held._replace(problem=problem)
+        else:
+            held = None
+
+        def load(bound):
+            nonlocal held, touched
+            held = touched = None  # frees the memory of the state
+            loaded = load_graph(problem._replace(bound=bound), lists)
+            return Held(*loaded, GraphMemory(loaded.graph))
+
+        def solve(state: Held):
+            return state.memory.solve(touched)
+
+        def value(state: Held, sink_side):
+            labels = ~sink_side
+            return labels, *value_of_graph(state.problem, lists, labels, state.unit)
+
+        found = solve_exactly(load, solve, value, clock, held, arcs="graph")
         nodes = None if self._network is None else self._network.nodes
-        cut = GraphCut(value, ~sink_side, "cpu", "ibfs", stats, KeptGraph(problem, graph, self), nodes)
-        self._held = graph, memory, problem
-        return cut
+        kept = KeptGraph(found.state.problem, found.state.graph, self)
+        self._held = found.state
+        return GraphCut(found.value, found.labels, "cpu", "ibfs", found.stats, kept, nodes)
 
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""

@@ -9,10 +9,9 @@ import math
 import numpy as np
 
 from gridcut.core.cut_capacity import Measured, add_up, lost
-from gridcut.core.units import BOUND_MARGIN, MAX_FLOAT, MAX_LOSS, difference, scale_of
+from gridcut.core.units import difference, scale_of
 from gridcut.device import kernel
 from gridcut.graph.graph_problem import GraphProblem, Lists
-from gridcut.graph.residual_graph import float_unit
 
 
 @kernel
@@ -74,25 +73,16 @@ def float_cut(problem: GraphProblem, lists: Lists, labels: np.ndarray, unit: flo
     return Measured(add_up([arcs, terminals, shared]), add_up([arcs, terminals]), loss)
 
 
-def value_and_bound(problem: GraphProblem, lists: Lists, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
-    """The capacity of the cut, and None or, if rounding lost too much, the bound of another solve.
-
-    Raises ValueError if every cut is infinite, or if no finer unit is possible.
-    """
+def value_of_graph(
+    problem: GraphProblem, lists: Lists, labels: np.ndarray, unit
+) -> tuple[int | float, Measured | None]:
+    """The capacity of the cut, and the loss by rounding of floats; raises ValueError if every cut is infinite."""
     if not problem.is_float:
         return integer_cut(lists, labels), None
     cut = float_cut(problem, lists, labels, unit)
     if cut.value == math.inf:
         raise _infinite_cut(lists, labels)
-    if cut.loss <= MAX_LOSS * cut.reduced:
-        return cut.value, None
-    bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
-    if float_unit(problem._replace(bound=bound), lists)[0] >= unit:
-        raise ValueError(
-            f"source, sink and graph differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only "
-            f"to within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
-        )
-    return cut.value, bound
+    return cut.value, cut
 
 
 def _infinite_cut(lists: Lists, labels: np.ndarray) -> ValueError:

@@ -15,29 +15,18 @@ in one pass over the pairs, and shows whether the graph is so.  If it is not, th
 a counting sort (twice if rows are not sorted), and rows and columns are merged.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.core.load import INT32_MAX, INT64_MAX
-from gridcut.core.units import (
-    CLAMP_RATIO,
-    FLOAT_BITS,
-    MAX_FLOAT,
-    MAX_UNIT_EXPONENT,
-    difference,
-    exponent_of_sum,
-    scale_of,
-    units,
-)
+from gridcut.core.units import choose_unit, difference, scale_of, units
 from gridcut.device import inlined_kernel, kernel
 from gridcut.device.prefetch import prefetch
 from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
 
 AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read
 AHEAD_IN_COLUMN = 16  # capacities of the entries of a column are prefetched this number of entries before
-SHIFT = 40  # capacities near the largest float are summed in units of 2^40: more than the number of arcs of a node
 ONE = np.uint64(1)
 REVERSE = np.uint64(1)  # positions in an arc
 OUT = np.uint64(2)
@@ -56,6 +45,25 @@ class ResidualGraph(NamedTuple):
     @property
     def nodes(self) -> int:
         return self.excess.size
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.excess.dtype
+
+
+class LoadedProblem(NamedTuple):
+    """A residual graph, and its problem with the bound to which capacities were clamped."""
+
+    graph: ResidualGraph
+    problem: GraphProblem
+
+    @property
+    def unit(self) -> float | int:
+        return self.graph.unit
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.graph.dtype
 
 
 @kernel
@@ -270,7 +278,7 @@ def load_excess(first, arcs, source, sink, scale, is_clamped, reads_arcs, excess
     return largest
 
 
-def load_graph(problem: GraphProblem, lists: Lists) -> tuple[ResidualGraph, GraphProblem]:
+def load_graph(problem: GraphProblem, lists: Lists) -> LoadedProblem:
     """The residual graph of a problem without flow, and the problem with the bound that was used.
 
     Integers are stored as int32 if the capacities incident to every node allow it, else as int64.  Raises ValueError
@@ -285,11 +293,11 @@ def load_graph(problem: GraphProblem, lists: Lists) -> tuple[ResidualGraph, Grap
     if problem.is_float:
         unit, bound = float_unit(problem, lists)
         problem = problem._replace(bound=bound)
-        return fill_graph(problem, lists, np.int64, unit)[0], problem
+        return LoadedProblem(fill_graph(problem, lists, np.int64, unit)[0], problem)
     if sum(largest) <= INT32_MAX:
         graph, total = fill_graph(problem, lists, np.int32, 1, largest)
         if total <= INT32_MAX:
-            return graph, problem
+            return LoadedProblem(graph, problem)
         del graph
     graph, total = fill_graph(problem, lists, np.int64, 1)
     if total >= INT64_MAX:
@@ -297,27 +305,18 @@ def load_graph(problem: GraphProblem, lists: Lists) -> tuple[ResidualGraph, Grap
             f"source, sink and graph are too large: the capacities incident to a node must sum to less than "
             f"{INT64_MAX}; scale them down"
         )
-    return graph, problem
+    return LoadedProblem(graph, problem)
 
 
 def float_unit(problem: GraphProblem, lists: Lists) -> tuple[float, float | None]:
-    """The unit, and the bound if capacities have to be clamped: gridcut.core.units.choose_unit for graphs."""
-    bound = problem.bound
-    source, sink, arc = (float(largest_value(values)[0]) for values in (lists.source, lists.sink, lists.capacity))
-    shift = SHIFT if arc > 2.0**900 else 0
-    factor = math.ldexp(1.0, -shift)
-    limit = MAX_FLOAT if bound is None else bound
-    incident = largest_incident_sum(
-        lists.indptr, lists.indices, lists.capacity, limit, factor, np.zeros(problem.nodes, np.float64)
-    )
-    terminals = [source * factor, sink * factor]
-    if bound is None and (math.inf in (source, sink, arc) or sum(terminals) > CLAMP_RATIO * incident):
-        bound = MAX_FLOAT
-    counted = [*terminals, incident] if bound is None else [incident, incident]
-    if max(counted) == 0:
-        # Without arcs, every node is on the side of its larger terminal, however small the difference.
-        return (1.0, None) if bound is None else (math.ldexp(1.0, -MAX_UNIT_EXPONENT), bound)
-    return math.ldexp(1.0, -min(FLOAT_BITS - exponent_of_sum(counted) - shift, MAX_UNIT_EXPONENT)), bound
+    """The unit, and the bound if capacities have to be clamped."""
+
+    def incident(limit: float, factor: float) -> list[float]:
+        sums = np.zeros(problem.nodes, np.float64)
+        return [largest_incident_sum(lists.indptr, lists.indices, lists.capacity, limit, factor, sums)]
+
+    largest = [float(largest_value(values)[0]) for values in (lists.source, lists.sink, lists.capacity)]
+    return choose_unit(largest, problem.bound, incident)
 
 
 def fill_graph(

@@ -1,6 +1,6 @@
 """max_flow on grids larger than memory: the public result and driver of gridcut/out_of_core."""
 
-import time
+import math
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,7 @@ from gridcut.core.grid import make_layout
 from gridcut.core.load import integer_type
 from gridcut.core.outcome import empty_cut
 from gridcut.core.problem import Offset
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import choose_unit
 from gridcut.out_of_core import plan, store
 from gridcut.out_of_core.block_certificate import certify
@@ -19,7 +20,11 @@ from gridcut.out_of_core.sources import Capacities
 from gridcut.out_of_core.store import Store
 from gridcut.out_of_core.sweeps import Sweeps
 
-LABELS = "labels.npy"
+LABELS, UNFINISHED = "labels.npy", "labels.new"
+NOT_FINITE = (
+    "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
+    "larger than the largest float; make them finite, or scale them down"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,7 +81,7 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     folder   path of the state, from which a killed run resumes; None: a temporary folder
     labels   bool output array of the grid's shape, written by lines, such as a zarr array; None: a file in the folder
     """
-    start = time.perf_counter()
+    clock = Clock()
     capacities = Capacities(source, sink, edges, mask)
     if 0 in capacities.given:
         return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "out_of_core")
@@ -84,45 +89,44 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     if not isinstance(folder, str | PathLike | None):
         raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
     check_output(labels, capacities.given)
-    state = open_store(capacities, memory, folder)
-    scanned = time.perf_counter()
-    while True:
-        sweeps = Sweeps(capacities, state, callback)
-        try:
-            value, found, bound = solve_or_resume(sweeps, state, labels)
-        except BaseException:
-            state.abandon()
-            raise
-        if bound is None:
-            break
+    opened = open_store(capacities, memory, folder)
+
+    def load(bound):
+        nonlocal opened
+        opened.abandon()
         capacities.bound = bound
-        state.abandon()
-        state = open_store(capacities, memory, folder, fresh=True)
-    state.unlock()
-    stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
-    stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
-    return StoredCut(value, found, "cpu", "out_of_core", stats, None, capacities, state)
+        opened = open_store(capacities, memory, folder, fresh=True)
+        return opened
 
+    def run(state: Store):
+        sweeps = Sweeps(capacities, state, clock, callback)
+        sweeps.solve()
+        return sweeps, sweeps.stats
 
-def solve_or_resume(sweeps: Sweeps, state: Store, labels):
-    """Solve or resume; returns at once if the folder holds a finished solve.
+    def value(state: Store, sweeps: Sweeps):
+        file = labels
+        if labels is None:
+            file = np.lib.format.open_memmap(state.folder / UNFINISHED, "w+", np.bool_, capacities.given)
+        cut = sweeps.write(file)
+        if labels is None:
+            file.flush()
+        if cut.value == math.inf:
+            raise ValueError(NOT_FINITE)
+        return None, cut.value, cut if capacities.is_float else None
 
-    Returns the value, the labels in the caller's array or in the folder, and the bound for another solve, or None.
-    """
-    if labels is not None:
-        value, bound = sweeps.run(labels)
-        return value, labels, bound
-    path = state.folder / LABELS
-    if not ("value" in state.progress and path.exists()):
-        unfinished = path.with_suffix(".new")
-        file = np.lib.format.open_memmap(unfinished, "w+", np.bool_, sweeps.capacities.given)
-        value, bound = sweeps.run(file)
-        if bound is not None:
-            return value, None, bound
-        file.flush()
-        del file
-        unfinished.replace(path)
-    return state.progress["value"], np.load(path, mmap_mode="r"), None
+    try:
+        if labels is not None or not ("value" in opened.progress and (opened.folder / LABELS).exists()):
+            found = solve_exactly(load, run, value, clock, opened)
+            opened.commit(value=found.value, stats=found.stats)
+            if labels is None:
+                (opened.folder / UNFINISHED).replace(opened.folder / LABELS)
+    except BaseException:
+        opened.abandon()
+        raise
+    opened.unlock()
+    written = np.load(opened.folder / LABELS, mmap_mode="r") if labels is None else labels
+    stats = {**opened.progress["stats"], "strips": len(opened.bounds) - 1}
+    return StoredCut(opened.progress["value"], written, "cpu", "out_of_core", stats, None, capacities, opened)
 
 
 def check_output(labels, shape) -> None:

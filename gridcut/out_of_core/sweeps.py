@@ -27,13 +27,12 @@ see plan.py.  Disk: the state, plus 1 to 8 bytes per cell.
 2013."""
 
 import math
-import time
 
 import numpy as np
 
 from gridcut.core.cut_capacity import Measured, add_up, cut_capacity, measure_cut
-from gridcut.core.float_refinement import next_bound
 from gridcut.core.load import fill, reader
+from gridcut.core.solve_exactly import Clock
 from gridcut.out_of_core.block_discharge import Boundary, discharge, solve_inside
 from gridcut.out_of_core.block_relabel import Relabeling
 from gridcut.out_of_core.plan import partition
@@ -42,46 +41,35 @@ from gridcut.out_of_core.sources import Capacities
 from gridcut.out_of_core.store import Store
 
 FALLBACK_ROUND = 64  # sweep from which on blocks consist of the same strips, which guarantees termination
-NOT_FINITE = (
-    "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
-    "larger than the largest float; make them finite, or scale them down"
-)
 
 
 class Sweeps:
-    """One solve of the problem `capacities` on a store; callback as in `max_flow`."""
+    """One solve of the problem `capacities` on a store; callback as in `max_flow`.
 
-    def __init__(self, capacities: Capacities, store: Store, callback=None):
+    clock   the seconds of its phases include those of earlier runs, which the store has kept
+    """
+
+    def __init__(self, capacities: Capacities, store: Store, clock: Clock, callback=None):
         self.capacities = capacities
         self.store = store
         self.callback = callback
-        kept = store.progress.get("stats", {})
-        self.stats = {"sweeps": 0, "discharges": 0, "searches": 0, "augmentations": 0, "seconds": {}} | kept
+        self.clock = clock
+        kept = store.progress.get("stats", {"seconds": {}})
+        for name, spent in kept["seconds"].items():
+            clock.seconds[name] = clock.seconds.get(name, 0.0) + spent
+        counters = {"sweeps": 0, "discharges": 0, "searches": 0, "augmentations": 0}
+        self.stats = counters | kept | {"seconds": clock.seconds}
 
-    def run(self, labels) -> tuple[int | float, float | None]:
-        """Solve or resume, and write the labels by blocks.
-
-        Returns the value of the cut, and None, or the bound for another solve if rounding changed the value too much.
-        """
+    def solve(self) -> None:
+        """Solve or resume."""
         self._phase("load", self._load)
         while (relabeling := self._phase("relabel", self._relabel)) is not None:
             self._phase("sweep", lambda: self._sweep(relabeling))
-        cut = self._phase("labels", lambda: self._write(labels))
-        bound = None
-        if self.capacities.is_float:
-            if cut.value == math.inf:
-                raise ValueError(NOT_FINITE)
-            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.halo_width))
-        if bound is None:
-            self.store.commit(value=cut.value, stats=self.stats)
-        return cut.value, bound
 
     def _phase(self, name: str, run):
-        start = time.perf_counter()
         self.phase = name
         found = run()
-        seconds = self.stats["seconds"]
-        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        self.clock.phase(name)
         return found
 
     def _report(self, done: int, count: int) -> None:
@@ -156,8 +144,9 @@ class Sweeps:
         relabeling.claim(i, found)
         return [j for j, has_excess in zip((i - 1, i + 1), received, strict=True) if has_excess]
 
-    def _write(self, labels) -> Measured:
-        """Write the labels, which follow from the distances, and measure the cut."""
+    def write(self, labels) -> Measured:
+        """Write the labels by blocks, which follow from the distances, and measure the cut."""
+        self.phase = "labels"
         store, capacities = self.store, self.capacities
         relabeling = Relabeling(store, [(i, i + 1) for i in range(len(store.bounds) - 1)])
         relabeling.run()

@@ -2,11 +2,14 @@
 
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gridcut
+from gridcut.core.cut_capacity import Measured
+from gridcut.core.solve_exactly import Clock, solve_exactly
 
 ON_CPU = {
     "auto": {},
@@ -295,12 +298,21 @@ def test_ordinary_capacities_are_not_clamped():
     assert cut._solved().problem.bound is None
 
 
-def test_capacities_that_cannot_count_together_are_refused():
-    from gridcut.core.cut_capacity import Measured
-    from gridcut.core.float_refinement import next_bound
+def test_capacities_that_cannot_count_together_are_rejected():
+    """Of two solves, the second has no finer unit than the first, whose loss was too large."""
+    loaded = []
 
-    with pytest.raises(
-        ValueError, match=r"source, sink and edges differ too much in magnitude: .* within 0\.5; scale them"
-    ):
-        next_bound(Measured(1.0, 1.0, 0.5), 2.0**-60, lambda: [1.0, 1.0, 1.0, 1.0])
-    assert next_bound(Measured(1.0, 1.0, 2.0**-40), 2.0**-60, lambda: [1.0, 1.0, 1.0, 1.0]) is None
+    def load(bound):
+        loaded.append(bound)
+        return SimpleNamespace(unit=2.0**-60, dtype=np.int64)
+
+    def solve_exactly_with(loss):
+        return solve_exactly(load, lambda _: (None, {}), lambda *_: (None, 1.0, Measured(1.0, 1.0, loss)), Clock())
+
+    match = r"source, sink and edges differ too much in magnitude: .* within 0\.5; scale them"
+    with pytest.raises(ValueError, match=match):
+        solve_exactly_with(0.5)
+    assert loaded[0] is None
+    assert loaded[1] == pytest.approx(1)
+    assert solve_exactly_with(2.0**-40).value == 1.0
+    assert loaded[2:] == [None]

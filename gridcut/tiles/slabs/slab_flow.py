@@ -1,6 +1,5 @@
 """max_flow on several GPUs: load and solve slabs, and collect labels and state on the host."""
 
-import time
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
@@ -11,13 +10,14 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import reader
 from gridcut.core.outcome import value_of
 from gridcut.core.problem import Problem
+from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.cuda.device_flow import labels_and_values
 from gridcut.cuda.tile_layout import CELLS
 from gridcut.device.arrays import refusing
 from gridcut.device.peers import copy_out, open_gpus
 from gridcut.tiles.slabs.fetch import fetch_grid
 from gridcut.tiles.slabs.slab_certificate import certify
-from gridcut.tiles.slabs.slab_load import load_slabs, on_all_gpus
+from gridcut.tiles.slabs.slab_load import Slabs, load_slabs, on_all_gpus
 from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.slabs import solve
 from gridcut.tiles.slabs.split import split
@@ -54,42 +54,33 @@ class SlabCut(Cut):
 
 def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
     """Return the cut of a validated, nonempty problem whose arrays are on the host."""
-    clock = [time.perf_counter()]
+    clock = Clock()
     flat = make_layout(problem.shape, problem.edges)
     parts = split(problem.shape, flat.offsets, len(devices))
     gpus = open_gpus(devices[: len(parts)])
-    seconds = dict.fromkeys(("load", "solve", "download", "value"), 0.0)
-    while True:
-        slabs = load_slabs(problem, parts, gpus)
-        number_types = slabs[0].state.number_types
-        problem = problem._replace(bound=number_types.bound)
-        clock.append(time.perf_counter())
+
+    def load(bound):
+        return load_slabs(problem._replace(bound=bound), parts, gpus)
+
+    def run(state: Slabs):
         with refusing():
-            solvers, stats = solve(slabs, callback=callback, **parameters)
-        clock.append(time.perf_counter())
+            return solve(state.slabs, callback=callback, **parameters)
+
+    def value(state: Slabs, solvers):
         labels = np.empty(problem.shape, np.bool_)
-        values = on_all_gpus(lambda i: download_labels(solvers[i], labels), gpus)  # noqa: B023 - called immediately
-        clock.append(time.perf_counter())
-        value, bound = sum(values), None
-        if problem.is_float:
-            value, bound = value_of(problem, reader(problem, flat), labels, number_types.unit)
-        clock.append(time.perf_counter())
-        for name, spent in zip(seconds, np.diff(clock).tolist(), strict=True):
-            seconds[name] += spent
-        if bound is None:
-            break
-        problem, clock = problem._replace(bound=bound), clock[-1:]
-        del slabs, solvers  # frees their memory for the next solve
-    stats = {
-        **stats,
-        "devices": [gpu.device for gpu in gpus],
-        "slabs": [(part.first, part.last) for part in parts],
-        "seconds": seconds,
-        "dtype": np.dtype(number_types.excess).name,
-        "unit": number_types.unit,
-    }
+        values = on_all_gpus(lambda i: download_labels(solvers[i], labels), gpus)
+        clock.phase("download")
+        if not problem.is_float:
+            return (labels, solvers), sum(values), None
+        views = reader(problem._replace(bound=state.number_types.bound), flat)
+        return (labels, solvers), *value_of(problem, views, labels, state.unit)
+
+    found = solve_exactly(load, run, value, clock)
+    labels, solvers = found.labels
+    split_into = {"devices": [gpu.device for gpu in gpus], "slabs": [(part.first, part.last) for part in parts]}
+    problem = problem._replace(bound=found.state.number_types.bound)
     lazy = LazySolved(SlabStates(problem, flat, solvers))
-    return SlabCut(value, labels, "cuda", "tiles", stats, lazy, problem, solvers)
+    return SlabCut(found.value, labels, "cuda", "tiles", found.stats | split_into, lazy, problem, solvers)
 
 
 def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:

@@ -47,6 +47,21 @@ class Slab(NamedTuple):
     own: State
 
 
+class Slabs(NamedTuple):
+    """The slabs of a problem, and the dtypes and the unit that they share."""
+
+    slabs: list[Slab]
+    number_types: NumberTypes
+
+    @property
+    def unit(self) -> float | int:
+        return self.number_types.unit
+
+    @property
+    def dtype(self) -> type:
+        return self.number_types.excess
+
+
 def on_all_gpus(work, gpus: list[Gpu]) -> list:
     """Run work(i) on the i-th GPU, for all GPUs concurrently; in the simulator one after the other."""
 
@@ -59,7 +74,7 @@ def on_all_gpus(work, gpus: list[Gpu]) -> list:
     return run_threads(one, len(gpus))
 
 
-def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Slab]:
+def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> Slabs:
     """Load all slabs of a validated, nonempty problem."""
     capacities = on_all_gpus(lambda i: upload_capacities(problem, parts[i]), gpus)
     try:
@@ -67,7 +82,8 @@ def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Sla
     except ValueError as error:
         raise bad_capacity_of(problem) from error  # reports the position in the whole grid
     number_types = choose_number_types(problem, [max(column) for column in zip(*bounds, strict=True)], True)
-    return on_all_gpus(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
+    slabs = on_all_gpus(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
+    return Slabs(slabs, number_types)
 
 
 def upload_capacities(problem: Problem, part: Part) -> CapacityArrays:

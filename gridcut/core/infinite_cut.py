@@ -1,33 +1,12 @@
-"""Whether a cut of float capacities is accurate enough, and the bound for another solve; see gridcut/core/units.py."""
+"""The error for problems whose every cut is infinite, with an infinite capacity that a minimum cut contains."""
 
 import math
 from collections.abc import Callable
 
 import numpy as np
 
-from gridcut.core.cut_capacity import Measured
 from gridcut.core.problem import Problem
 from gridcut.core.terms import ends, pixel_at
-from gridcut.core.units import BOUND_MARGIN, MAX_FLOAT, MAX_LOSS, choose_unit
-
-
-def next_bound(cut: Measured, unit: float, largest: Callable[[], list]) -> float | None:
-    """The bound to which another solve clamps capacities, or None if the cut is accurate enough.
-
-    unit      unit of the solve that found the cut
-    largest   returns the list that `choose_unit` accepts
-
-    Raises ValueError if no finer unit is possible.
-    """
-    if cut.loss <= MAX_LOSS * cut.reduced:
-        return None
-    bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
-    if choose_unit(largest(), bound)[0] >= unit:
-        raise ValueError(
-            f"source, sink and edges differ too much in magnitude: a cut of capacity {cut.reduced:.6g} is known only "
-            f"to within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
-        )
-    return bound
 
 
 def check_finite(value: float, problem: Callable[[], Problem], labels: Callable[[], np.ndarray]) -> None:
