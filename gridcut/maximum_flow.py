@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 
 from gridcut import methods
 from gridcut.core.cut import Cut, LazySolved, Solved
-from gridcut.core.device_list import check_devices, choose_devices
 from gridcut.core.load import LoadedGrid, load
 from gridcut.core.outcome import empty_cut, labels_of, value_of
 from gridcut.core.problem import Problem, check_problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
+from gridcut.device_list import check_devices, choose_devices
 from gridcut.small import solve_small_grid
 
 

@@ -80,9 +80,9 @@ class Solver:
         self._method = method
         self._parameters = parameters
         self._device, name = methods.choose(device, method, problem, parameters)
-        self._problem = problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
+        self._problem = _bare(problem)
         self._default = name
-        self._state = None if problem.empty else _start(self._device, name, problem)
+        self._state = _start(self._device, name, problem)
 
     def update(
         self,
@@ -126,9 +126,8 @@ class Solver:
 
     def _update(self, source, sink, edges, where) -> None:
         problem = self._problem
-        if edges is None and type(where) is tuple and self._device == "cpu" and self._state is not None:
-            if self._state.change_terminals(source, sink, where):
-                return
+        if self._state.is_small and self._state.change_terminals(source, sink, edges, where):
+            return  # the fast path; all else is validated first
         if where is not None and edges is not None:
             raise ValueError("where selects pixels of source and sink only; pass edges in a separate update")
         given: dict[str | Offset, np.ndarray | DeviceArray] = {}
@@ -148,7 +147,7 @@ class Solver:
             if array.dtype.kind == "f" and not problem.is_float:
                 raise TypeError(f"{name} must hold integers like the capacities so far, got {array.dtype}")
             check_shape(name, array, problem.shape if index is None else index.shape)
-        if self._state is not None and given:
+        if given:
             self._state.update(given, index)
 
     def solve(self, *, method: str | None = None, callback: Callable[[dict], None] | None = None, **parameters) -> Cut:
@@ -189,31 +188,54 @@ class Solver:
             if method is None:
                 parameters = {**self._parameters, **parameters}
             _, name = methods.choose(self._device, name, self._problem, parameters)
-        if self._state is None:
-            return empty_cut(self._problem, self._device, name)
         return self._state.solve(name, parameters, callback)
 
     @one_at_a_time
     def __getstate__(self) -> dict:
         """What copies and pickles hold: everything, with the capacities on the host instead of the state."""
-        capacities = None if self._state is None else self._state.capacities()
-        return {**self.__dict__, "_state": capacities, "_is_running": False}
+        return {**self.__dict__, "_state": self._state.capacities(), "_is_running": False}
 
     def __setstate__(self, values: dict) -> None:
         self.__dict__.update(values)
-        if self._state is not None:
-            self._state = _start(resolve(self._device), self._default, self._state)  # the GPU may be missing here
+        device = self._device if self._state.empty else resolve(self._device)  # the GPU may be missing here
+        self._state = _start(device, self._default, self._state)
+
+
+class EmptyState:
+    """The state of a solver whose grid has no pixels."""
+
+    is_small = False
+
+    def __init__(self, device: str, problem: Problem):
+        self.device, self.problem = device, _bare(problem)
+
+    def capacities(self) -> Problem:
+        return self.problem
+
+    def update(self, given: dict, index: np.ndarray | None) -> None:
+        """No pixel changes."""
+
+    def solve(self, name: str, parameters: dict, callback) -> Cut:
+        return empty_cut(self.problem, self.device, name)
 
 
 def _start(device: str, method: str, problem: Problem):
     """The state of a solver, on the device where its problem will be solved."""
+    if problem.empty:
+        return EmptyState(device, problem)
     if device == "cuda":
-        from gridcut.cuda.device_state import DeviceState
+        from gridcut.solver_states.device_state_cuda import DeviceState
 
         return DeviceState(problem, methods.works_on_tiles(method))
-    from gridcut.core.host_state import HostState
+    from gridcut.solver_states.host_state import HostState
+    from gridcut.solver_states.small_state import SmallState, is_small
 
-    return HostState(problem)
+    return SmallState(problem) if is_small(problem) else HostState(problem)
+
+
+def _bare(problem: Problem) -> Problem:
+    """The problem without its arrays."""
+    return problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
 
 
 def _raster_index(where, shape) -> np.ndarray:

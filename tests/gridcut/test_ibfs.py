@@ -197,7 +197,7 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
         cut = solver.solve()
         cut.check()
         assert cut.value == gridcut.max_flow(source, sink, {(0, 1): edges, (1, 0): 40}, device="cpu").value
-        kept.append(solver._state._memory[1][2])
+        kept.append(solver._state.general.last.memory[2])
         source = source.copy()
         source.flat[rng.choice(source.size, 5, replace=False)] = rng.integers(0, 60, 5)
         solver.update(source=source)

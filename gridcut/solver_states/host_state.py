@@ -1,7 +1,10 @@
-"""The state of a Solver on the host between solves: copies of the capacities, the grid, and the method's memory."""
+"""The state of a `Solver` on the CPU between solves: copies of the capacities, the grid, and the last solve.
 
-import time
-from typing import NamedTuple
+Of small grids of integers, small_state.py handles the most frequent updates and solves faster, on the same state.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +20,12 @@ from gridcut.core.changes import (
 )
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import capacity_to_sink
+from gridcut.core.grid import Grid
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
 from gridcut.core.outcome import labels_of, value_of
 from gridcut.core.problem import Problem, bad_capacity
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import scale_of, still_fits
-from gridcut.ibfs.small_changes import SmallChanges, is_small
 
 MAX_LISTED_SHARE = 0.1  # changed pixels per pixel above which a terminal is changed without a list of pixels
 MAX_WARM_SHARE = 0.2  # changed edges per edge above which the grid is loaded again, which is then faster
@@ -46,46 +49,64 @@ class Change(NamedTuple):
     gone: int | float
 
 
+@dataclass(slots=True)
+class LastSolve:
+    """What the next solve can start from, beside the flow in the grid.
+
+    method         the method that ran;  memory: what it keeps for the next solve
+    cells          lists of the cells that have changed since
+    is_listed      False: further cells have changed
+    arcs_changed   whether edges have changed
+    """
+
+    method: str
+    memory: Any
+    cells: list[np.ndarray] = field(default_factory=list)
+    is_listed: bool = True
+    arcs_changed: bool = False
+
+    def touched(self) -> np.ndarray:
+        """All listed cells, with repetitions."""
+        return self.cells[0] if len(self.cells) == 1 else np.concatenate([_NO_CELLS, *self.cells])
+
+
 class HostState:
-    """A copy of a problem that is not empty, and the state of its last solve."""
+    """A copy of a problem that is not empty, and the state of its last solve.
+
+    problem    the current capacities;  views, grid: loaded from them, with the flow found so far
+    last       the last solve; None: no solve since the grid was loaded, or an error has ended the last solve or update
+    largest    largest capacities of source, sink and each arc, or more; None: to be found when they are needed
+    to_sink    total capacity to the sink, of integers; None: to be found when it is needed
+    is_whole   whether the flow fits the capacities: not during a solve, nor after an error has ended one
+    epoch      incremented by every update and solve, which makes older cuts stale
+    """
+
+    is_small = False  # see small_state.py
 
     def __init__(self, problem: Problem):
-        self.epoch = 0  # incremented by every update and solve, which makes older cuts stale
-        self._memory = None  # the name of the last method, and its memory for the next solve; or None
-        self._touched = None  # cells changed since the last solve; None: unknown, there is no flow to start from
-        self._everywhere = False  # whether further cells have changed since the last solve, without a list
-        self._arcs_changed = False  # whether edges have changed since the last solve
-        self._to_sink = None
-        self._is_whole = True  # whether the flow fits the capacities: not during a solve, nor if an error has ended it
+        self.epoch = 0
         self._load(problem.changed(lambda array: _own(array, problem.shape)))
 
-    def _load(self, problem: Problem, bounds: list | None = None) -> None:
-        """Replace the capacities, and load the grid from them, without a flow.
-
-        bounds   largest capacities of source, sink and each arc, or more; None: not computed yet
-        """
+    def _load(self, problem: Problem, largest: list | None = None) -> None:
+        """Replace the capacities, and load the grid from them, without a flow; largest: as the attribute."""
         grid, views = load(problem)
         problem = problem._replace(bound=views.bound)
-        small = SmallChanges(grid.layout) if is_small(problem, grid) else None
         self.epoch += 1
-        self._forget_memory()
-        self._everywhere = self._arcs_changed = False
-        self._to_sink = None
+        self.last = self.to_sink = None
         # In one statement: an interrupt must not separate them.
-        self._problem, self._views, self._grid, self._small, self._bounds = problem, views, grid, small, bounds
-        self._is_whole = True
+        self.problem, self.views, self.grid, self.largest, self.is_whole = problem, views, grid, largest, True
 
     def capacities(self) -> Problem:
         """A copy of the current capacities, from which another state can be created."""
-        return self._problem.changed(np.copy)._replace(bound=None)
+        return self.problem.changed(np.copy)._replace(bound=None)
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Apply new capacities of checked types and shapes; `index`: raster indices of their pixels, None: all."""
         self._widen_types(given)
-        given = {key: array.astype(array_of(self._problem, key).dtype, copy=False) for key, array in given.items()}
+        given = {key: array.astype(array_of(self.problem, key).dtype, copy=False) for key, array in given.items()}
         if index is None:
             found = {key: self._compare(key, array) for key, array in given.items()}
-            edges = self._problem.edges
+            edges = self.problem.edges
             changed = sum(count for key, (count, *_) in found.items() if isinstance(key, tuple))
             if changed > MAX_WARM_SHARE * sum(array.size for array in edges.values()):
                 self._load_changed({key: given[key] for key, (count, *_) in found.items() if count})
@@ -98,10 +119,9 @@ class HostState:
             return
         self.epoch += 1
         # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
-        touched, self._touched = self._touched, None
-        self._bounds = None
+        last, self.last, self.largest = self.last, None, None
         if "sink" in given:
-            self._to_sink = None
+            self.to_sink = None
         try:
             cells = [self._apply(change) for change in changes]
         except BaseException:
@@ -109,150 +129,88 @@ class HostState:
             for change in changes:
                 self._apply(change)
             raise
-        self._bounds = bounds
-        self._touched = None if touched is None else touched + [some for some in cells if some is not None]
-
-    def change_terminals(self, source, sink, where: tuple) -> bool:
-        """Apply new terminals of listed pixels the short way; False, and no change, if that is not possible."""
-        if self._small is None or self._bounds is None:
-            return False
-        problem = self._problem
-        # Unknown until the change is complete: if it is interrupted, the next solve starts from the flow alone.
-        touched, self._touched = self._touched, None
-        to_sink, self._to_sink = self._to_sink, None
-        self.epoch += 1
-        found = self._small.change(source, sink, where, problem.source, problem.sink, self._bounds, self._grid.excess)
-        if found is None:
-            self.epoch -= 1
-        else:
-            cells, more = found
-            to_sink = None if to_sink is None else to_sink + more
-            if touched is not None:
-                touched.append(cells)
-        self._touched, self._to_sink = touched, to_sink
-        return found is not None
+        if last is not None:
+            last.cells += [some for some in cells if some is not None]
+            last.is_listed &= all(some is not None for some in cells)
+            last.arcs_changed |= any(isinstance(change.key, tuple) for change in changes)
+        self.last, self.largest = last, bounds
 
     def solve(self, name: str, parameters: dict, callback) -> Cut:
-        start = time.perf_counter()
-        warm = self._touched is not None
+        clock = Clock()
         self.epoch += 1
-        if not self._is_whole and not is_flow(self._problem, self._views, self._grid):
-            self._load(self._problem)
-        if warm and name == "ibfs" and callback is None and self._small is not None and self._memory is not None:
-            cut = self._solve_small(start)
-            if cut is not None:
-                return cut
+        last = self.last
+        if not self.is_whole and not is_flow(self.problem, self.views, self.grid):
+            self._load(self.problem)
 
         def load_grid(bound):
-            nonlocal warm
-            warm = False
-            self._load(self._problem._replace(bound=bound))
-            return self._grid
+            nonlocal last
+            self._load(self.problem._replace(bound=bound))
+            last = None
+            return self.grid
 
-        def run(_):
-            sink_side, stats = self._run(name, parameters, callback)
-            return sink_side, {**stats, "warm": warm}
+        def run(grid: Grid):
+            sink_side, stats = self._run(last, name, parameters, callback)
+            return sink_side, {**stats, "warm": last is not None}
 
-        def value(_, sink_side):
-            labels = labels_of(self._problem, self._grid, sink_side)
+        def value(grid: Grid, sink_side):
+            labels = labels_of(self.problem, grid, sink_side)
             return labels, *self._value(labels, sink_side)
 
-        found = solve_exactly(load_grid, run, value, Clock(start), self._grid)
-        lazy = LazySolved(Solved(self._problem, self._views, self._grid, []), self)
+        found = solve_exactly(load_grid, run, value, clock, self.grid)
+        lazy = LazySolved(Solved(self.problem, self.views, self.grid, []), self)
         return Cut(found.value, found.labels, "cpu", name, found.stats, lazy)
 
-    def _solve_small(self, start: float) -> Cut | None:
-        """The cut by "ibfs", after changes of few cells of a small grid; None if it has to be found the long way."""
-        small, grid = self._small, self._grid
-        name, memory = self._memory  # those of the last solve
-        if self._everywhere or name != "ibfs" or memory[-1] is None:
-            return None
-        cells = self._touched[0] if len(self._touched) == 1 else np.concatenate([_NO_CELLS, *self._touched])
-        if cells.size > small.most_touched:
-            return None
-        self._forget_memory()
-        self._is_whole = False
-        labels = np.empty(self._problem.shape, bool)
-        deepest, augmentations, repaired, more, left = small.solve(cells, self._arcs_changed, grid, memory, labels)
-        if more > small.budget:
-            return None
-        self._memory = (name, (memory[0], deepest, memory[2]))
-        self._touched, self._arcs_changed, self._is_whole = [], False, True
-        solved = time.perf_counter()
-        if self._to_sink is None:
-            self._to_sink = capacity_to_sink(self._views, 1)
-        stats = {
-            "augmentations": augmentations,
-            "repaired": repaired + more,
-            "strips": 0,
-            "threads": 1,
-            "warm": True,
-            "seconds": {"load": 0.0, "solve": solved - start, "value": time.perf_counter() - solved},
-            "dtype": "int32",
-            "unit": 1,
-        }
-        lazy = LazySolved(Solved(self._problem, self._views, grid, []), self)
-        return Cut(self._to_sink + left, labels, "cpu", name, stats, lazy)
-
-    def _run(self, name: str, parameters: dict, callback):
-        memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
-        listed = self._touched is not None and not self._everywhere
-        touched = None
-        if listed:
-            touched = self._touched[0] if len(self._touched) == 1 else np.concatenate([_NO_CELLS, *self._touched])
-        self._forget_memory()
-        self._is_whole = False
+    def _run(self, last: LastSolve | None, name: str, parameters: dict, callback):
+        """Solve the grid by a method, from the state of the last solve; the mask of the sink side, and stats."""
+        # If it is interrupted, the flow is valid, but the cells that it changed are unknown.
+        self.last, self.is_whole = None, False
         entry = methods.METHODS[name]
         if entry.warm is None:
-            sink_side, stats = entry.cpu(self._grid, callback, **parameters)
+            sink_side, stats = entry.cpu(self.grid, callback, **parameters)
             memory = None
         else:
-            sink_side, stats, memory = entry.warm(self._grid, memory, touched, callback, **parameters)
-        self._memory = (name, memory)
-        self._touched, self._everywhere, self._arcs_changed, self._is_whole = [], False, False, True
+            touched = last.touched() if last is not None and last.is_listed else None
+            memory = last.memory if last is not None and last.method == name else None
+            sink_side, stats, memory = entry.warm(self.grid, memory, touched, callback, **parameters)
+        self.last, self.is_whole = LastSolve(name, memory), True
         return sink_side, stats
-
-    def _forget_memory(self):
-        """Before a solve: if it is interrupted, the state is valid, but the cells that it changed are unknown."""
-        self._memory = None
-        self._touched = None
 
     def _value(self, labels, sink_side):
         """Capacity of the cut and loss, as `value_of`.  For integers, one pass over the excesses suffices.
 
         The value is the total capacity to the sink minus its unused part: condition (4) of certificate.py.
         """
-        if self._problem.is_float:
-            return value_of(self._problem, self._views, labels, self._grid.unit)
-        if self._to_sink is None:
-            self._to_sink = capacity_to_sink(self._views, 1)
-        low, high = sink_excess_kernel(self._grid.excess, sink_side)
-        return self._to_sink + int(low) + (int(high) << 32), None
+        if self.problem.is_float:
+            return value_of(self.problem, self.views, labels, self.grid.unit)
+        if self.to_sink is None:
+            self.to_sink = capacity_to_sink(self.views, 1)
+        low, high = sink_excess_kernel(self.grid.excess, sink_side)
+        return self.to_sink + int(low) + (int(high) << 32), None
 
     def _widen_types(self, given: dict) -> None:
         """Convert our copies to types that hold the new capacities."""
         for key, array in given.items():
-            own = array_of(self._problem, key)
+            own = array_of(self.problem, key)
             dtype = np.promote_types(own.dtype, array.dtype)
             if dtype != own.dtype:
-                problem = with_array(self._problem, key, own.astype(dtype))
-                self._problem, self._views = problem, reader(problem, self._grid.layout)
+                problem = with_array(self.problem, key, own.astype(dtype))
+                self.problem, self.views = problem, reader(problem, self.grid.layout)
 
     def _compare(self, key, array) -> tuple:
         """Results of `compare_kernel` for an array and our copy."""
-        own = array_of(self._problem, key)
-        view = plane(array, self._problem.shape)
-        count, largest, gone, bad = compare_kernel(view, own.reshape(-1), self._grid.layout.extent, own.dtype.type(0))
+        own = array_of(self.problem, key)
+        view = plane(array, self.problem.shape)
+        count, largest, gone, bad = compare_kernel(view, own.reshape(-1), self.grid.layout.extent, own.dtype.type(0))
         return count, own.dtype.type(largest).item(), own.dtype.type(gone).item(), bad
 
     def _whole(self, key, array, count, largest, gone, bad) -> Change:
         """The change from our copy to an array, given the results of `_compare`."""
-        own = array_of(self._problem, key)
+        own = array_of(self.problem, key)
         if count > MAX_LISTED_SHARE * own.size and not isinstance(key, tuple) and not bad:
             return Change(key, array, None, count, largest, gone)
         pixels, values = np.empty(count, np.int64), np.empty(count, own.dtype)
-        view = plane(array, self._problem.shape)
-        find_changes_kernel(view, own.reshape(-1), self._grid.layout.extent, pixels, values)
+        view = plane(array, self.problem.shape)
+        find_changes_kernel(view, own.reshape(-1), self.grid.layout.extent, pixels, values)
         return self._checked(key, values, pixels)
 
     def _at(self, key, array, index) -> Change:
@@ -262,7 +220,7 @@ class HostState:
 
     def _checked(self, key, values, pixels) -> Change:
         """A change of one or more pixels; raises ValueError for invalid capacities in use."""
-        problem = self._problem
+        problem = self.problem
         if not np.minimum.reduce(values) >= 0:  # of NaN, too
             bad = ~(values >= 0)
             offset = key if isinstance(key, tuple) else None
@@ -277,24 +235,24 @@ class HostState:
 
     def _load_changed(self, arrays: dict) -> None:
         """Replace our copies and load the grid again; raises ValueError for invalid capacities in use."""
-        trial = self._problem._replace(bound=None)
+        trial = self.problem._replace(bound=None)
         for key, array in arrays.items():
             trial = with_array(trial, key, _own(array, trial.shape))
         self._load(trial)
 
     def _bounds_after(self, changes: list[Change]) -> list | None:
         """The largest capacities, or more, after changes; None if the grid had to be loaded again to hold them."""
-        bounds = list(self._bounds or largest_capacities(self._problem, self._views))
+        bounds = list(self.largest or largest_capacities(self.problem, self.views))
         shrinks = False
         for change in changes:
             for i in self._bounded_by(change.key):
-                shrinks |= self._problem.is_float and change.gone > bounds[i] / 2
+                shrinks |= self.problem.is_float and change.gone > bounds[i] / 2
                 bounds[i] = max(bounds[i], change.largest)
-        clamped = self._problem.bound is not None  # the clamped terminals of a pixel depend on its arcs
+        clamped = self.problem.bound is not None  # the clamped terminals of a pixel depend on its arcs
         if self._holds(sum(bounds)) and not shrinks and not (clamped and changes):
             return bounds
         # These bounds never decrease, so compute the true ones before loading a new grid.
-        trial = self._problem._replace(bound=None)
+        trial = self.problem._replace(bound=None)
         for change in changes:
             if change.pixels is None:
                 array = _own(change.values, trial.shape)
@@ -302,7 +260,7 @@ class HostState:
                 array = array_of(trial, change.key).copy()
                 array.reshape(-1)[change.pixels] = change.values
             trial = with_array(trial, change.key, array)
-        bounds = largest_capacities(trial, reader(trial, self._grid.layout))
+        bounds = largest_capacities(trial, reader(trial, self.grid.layout))
         if not clamped and self._holds(sum(bounds)):
             return bounds
         # A cold start, which is rare: wider integers, or another unit for floats.
@@ -311,26 +269,26 @@ class HostState:
 
     def _holds(self, total) -> bool:
         """Whether the grid holds capacities with this sum of the largest ones, and its unit is fine enough for them."""
-        if self._problem.is_float:
-            return still_fits(self._grid.unit, total)
-        return total <= (INT32_MAX if self._grid.excess.dtype == np.int32 else INT64_MAX)
+        if self.problem.is_float:
+            return still_fits(self.grid.unit, total)
+        return total <= (INT32_MAX if self.grid.excess.dtype == np.int32 else INT64_MAX)
 
     def _bounded_by(self, key) -> list[int]:
         """Indices of the bounds that depend on an array: 0 source, 1 sink, 2 + k arc k."""
         if not isinstance(key, tuple):
             return [("source", "sink").index(key)]
-        layout = self._grid.layout
+        layout = self.grid.layout
         if key not in layout.offsets:
             return []
         k = layout.arc(key)
-        return [2 + k] if layout.offsets[k ^ 1] in self._problem.edges else [2 + k, 2 + (k ^ 1)]
+        return [2 + k] if layout.offsets[k ^ 1] in self.problem.edges else [2 + k, 2 + (k ^ 1)]
 
     def _apply(self, change: Change) -> np.ndarray | None:
         """Write new values to our copy, and adjust the excesses and residuals; the changed cells, None: not listed."""
         key, values, pixels = change.key, change.values, change.pixels
-        grid, layout = self._grid, self._grid.layout
-        old = array_of(self._problem, key).reshape(-1)
-        mask = self._views.mask
+        grid, layout = self.grid, self.grid.layout
+        old = array_of(self.problem, key).reshape(-1)
+        mask = self.views.mask
         scale = scale_of(grid.unit, None)
         number = np.int32 if layout.size < 2**31 else np.int64
         where = (scale, layout.extent)
@@ -338,22 +296,20 @@ class HostState:
         if not isinstance(key, tuple):
             sign = 1 if key == "source" else -1
             if pixels is None:
-                new = plane(values, self._problem.shape)
+                new = plane(values, self.problem.shape)
                 change_terminals_kernel(new, old, mask, sign, *where, *rows, grid.excess)
-                self._everywhere = True
                 return None
             cells = np.empty(pixels.size, number)
             count = change_terminal_kernel(values, pixels, old, mask, sign, *where, *rows, grid.excess, cells)
         elif key not in layout.offsets:  # longer than the grid
             old[pixels] = values
-            return None
+            return _NO_CELLS
         else:
             cells = np.empty(2 * pixels.size, number)
-            self._arcs_changed = True
             k = layout.arc(key)
-            both = layout.offsets[k ^ 1] not in self._problem.edges
+            both = layout.offsets[k ^ 1] not in self.problem.edges
             offset = layout.offset3(k)
-            far_mask = self._views.far_mask(offset)
+            far_mask = self.views.far_mask(offset)
             state = (layout.step, k, grid.excess, grid.residual, cells)
             count = change_arc_kernel(values, pixels, old, mask, far_mask, both, *where, offset, *rows, *state)
         return cells[:count]
