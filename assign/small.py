@@ -1,9 +1,9 @@
-"""The short way from one small square matrix to its result: no Problem, one compiled call.
+"""The fast path from one small square matrix to its result: no Problem, one compiled call.
 
 A call of `assign.solve` with default options costs about 100 microseconds in the validation and the steps that large
 problems need, more than the solution of a hundred rows.  Here Python looks at type, shape and layout only;
 assign/dense/jonker_volgenant.py validates the values while it reads them.  Whatever is not a valid, feasible and
-ordinary problem is left to the long way, which reports errors and knows all options.
+ordinary problem is left to the general path, which reports errors and knows all options.
 """
 
 import time
@@ -17,14 +17,14 @@ from assign.dense.jonker_volgenant import HARD, SOLVED, memory_for, solve_matrix
 from assign.dense.sorting import sorted_prices
 
 MAX_ROWS = 600  # for larger uniform floats, lists of cheap columns (assign/dense/dense.py) are faster
-MAX_HARD_ROWS = 400  # the same for matrices that need many searches; those that sorting solves go the long way
+MAX_HARD_ROWS = 400  # the same for matrices that need many searches; those that sorting solves take the general path
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
 NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
 
 
 def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
-    """The Assignment of a small square matrix, or None if it has to go the long way.
+    """The Assignment of a small square matrix, or None if it needs the general path.
 
     begin   the perf_counter() from which time is measured
     """
@@ -39,7 +39,7 @@ def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
 
 
 def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
-    """Rows, columns, total, prices of rows and columns, and the time when the search began; None: the long way."""
+    """Rows, columns, total, prices of rows and columns, and the time when the search began; None: the general path."""
     if type(matrix) is not np.ndarray or matrix.ndim != 2:
         return None
     n, m = matrix.shape

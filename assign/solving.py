@@ -155,7 +155,7 @@ def solve(
 
 
 def is_default(maximize, device, method) -> bool:
-    """Whether a problem may go the short way (assign/small.py) as far as these arguments are concerned."""
+    """Whether a problem may take the fast path (assign/small.py) as far as these arguments are concerned."""
     is_automatic = type(device) is type(method) is str and method == "auto" and device in ("auto", "cpu")
     return is_automatic and type(maximize) is bool
 

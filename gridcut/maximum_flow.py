@@ -147,7 +147,7 @@ def max_flow(
 
 
 def is_default(device, method) -> bool:
-    """Whether a small grid may go the short way (gridcut/small.py) as far as these arguments are concerned."""
+    """Whether a small grid may take the fast path (gridcut/small.py) as far as these arguments are concerned."""
     is_known = type(device) is type(method) is str and method in ("auto", "ibfs") and device in ("auto", "cpu")
     return is_known and resolve(device) == "cpu"
 

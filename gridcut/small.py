@@ -1,10 +1,10 @@
-"""The short way from the arrays of one small grid to its cut: one compiled call, and the rest of a `Cut` on first use.
+"""The fast path from the arrays of one small grid to its cut: one compiled call, and the rest of a `Cut` on first use.
 
-The long way costs about 300 microseconds before the first kernel, more than the solution of a thousand pixels.  Here
-Python looks at types and shapes only, and copies all capacities into one buffer; gridcut/ibfs/small_grid.py does the
-rest.  Floats and large integers take a call more, since their largest values decide on the unit or the type.  Whatever
-is not valid or ordinary is left to the long way, which reports errors and knows all options: masks, infinite
-capacities, floats that need a finer unit, arrays of other libraries.
+The general path takes about 300 microseconds before the first kernel, more than the solution of a thousand pixels.
+Here Python looks at types and shapes only, and copies all capacities into one buffer; gridcut/ibfs/small_grid.py does
+the rest.  Floats and large integers take a call more, since their largest values decide on the unit or the type.
+Whatever is not valid or ordinary is left to the general path, which reports errors and knows all options: masks,
+infinite capacities, floats that need a finer unit, arrays of other libraries.
 """
 
 import threading
@@ -22,7 +22,7 @@ from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
 from gridcut.ibfs.small_grid import check_and_solve_planes, largest_in_planes, solve_planes
 
-MAX_PIXELS = 1 << 14  # the long way sums the same lines together, and its preparations no longer matter
+MAX_PIXELS = 1 << 14  # the general path sums the same lines together, and its preparations no longer matter
 MAX_OFFSETS = 8  # arcs in `edges`
 NAMES = {np.int32: "int32", np.int64: "int64"}
 FLOATS = {t: t.kind == "f" for t in (*DTYPES, *map(np.dtype, WIDER), np.dtype(bool))}
@@ -70,7 +70,7 @@ class SmallGrid:
 
 
 def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
-    """The Cut of a small grid on the CPU, or None if it has to go the long way.
+    """The Cut of a small grid on the CPU, or None if it needs the general path.
 
     start   the perf_counter() from which time is measured
     """

@@ -56,7 +56,7 @@ def solvers() -> dict:
     portfolio.ONE_KERNEL_EDGES = portfolio.PARALLEL_MIN_EDGES = general_graph.PARALLEL_MIN_ENTRIES = 1
     parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     ibfs.STRIP_CELLS, ibfs.MIN_STRIP_LINES = 500, 1
-    small.MAX_PIXELS = 0  # no short path
+    small.MAX_PIXELS = 0  # no fast path
     lists.PARALLEL_MIN_COSTS = prices.PARALLEL_MIN_COSTS = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))

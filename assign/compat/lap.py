@@ -280,12 +280,12 @@ def _pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _small_pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same for a small matrix: filled up to a square one, with costs clipped to the limit; None: the long way."""
+    """The same on the fast path: the matrix filled up to a square, costs clipped to the limit; None: not possible."""
     n, m = matrix.shape
     square = matrix
     if limit < math.inf:
         if matrix.dtype.kind == "f" and np.isnan(matrix.min()):
-            return None  # minimum() would keep NaN, but clip -inf to nothing: the long way reports both
+            return None  # minimum() would keep NaN, but clip -inf to nothing: the general path reports both
         square = np.minimum(matrix, np.float64(limit))  # in float64, as lap calculates
     if n != m:
         whole = np.zeros((max(n, m),) * 2, square.dtype)

@@ -1,4 +1,4 @@
-"""Small square matrices: the short way through one compiled call, against the long way and SciPy."""
+"""Small square matrices: the fast path through one compiled call, against the general path and SciPy."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -101,7 +101,7 @@ def test_forbidden_pairs():
         ((slice(None), 2), -np.inf, True),
     ],
 )
-def test_errors_are_those_of_the_long_way(where, value, maximize):
+def test_errors_are_those_of_the_general_path(where, value, maximize):
     cost = costs(4, "float64")
     cost[where] = value
     with pytest.raises(ValueError, match="must not hold|no assignment exists") as expected:
@@ -131,7 +131,7 @@ def test_bad_arguments_are_not_overlooked():
             assign.solve(cost, **options)
 
 
-def test_other_problems_go_the_long_way():
+def test_other_problems_take_the_general_path():
     cost = costs(6, "int32")
     assert assign.solve(cost[:4]).method == "shortest_paths"
     for options in ({"max_cost": 50}, {"mask": cost < 150}, {"start": (np.zeros(6), np.zeros(6))}, {"callback": print}):

@@ -94,7 +94,7 @@ def test_capacity_types(dtype, masked, device, tools):
 @pytest.mark.parametrize("masked", [None, "random"])
 def test_lines_loaded_by_several_threads(dtype, masked, tools, monkeypatch):
     """More threads than bands of lines too; every cell is loaded once, whatever the number of threads."""
-    monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no short path
+    monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no fast path
     monkeypatch.setattr(load, "BAND_PIXELS", 20)
     monkeypatch.setattr(load, "SHARED_CELLS", 1)
     rng = np.random.default_rng(15)

@@ -1,4 +1,4 @@
-"""Small grids: the short way through one or two compiled calls equals the long way, label for label."""
+"""Small grids: the fast path through one or two compiled calls equals the general path, label for label."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ def grid(shape, dtype, seed=0, offsets=FOUR, high=100):
 
 @pytest.fixture
 def both(monkeypatch):
-    """Solve by both ways, compare and certify; returns the cut of the short way."""
+    """Solve on both paths, compare and certify; returns the cut of the fast path."""
 
     def run(source, sink, edges):
         cut = gridcut.max_flow(source, sink, edges, device="cpu")
@@ -44,8 +44,8 @@ def both(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", "float32", "float64"])
-def test_equal_to_the_long_way(both, dtype):
-    one_pixel = [] if np.dtype(dtype).kind == "f" else [(1, 1)]  # floats without arcs are clamped: the long way
+def test_equal_to_the_general_path(both, dtype):
+    one_pixel = [] if np.dtype(dtype).kind == "f" else [(1, 1)]  # floats without arcs are clamped: the general path
     for seed, shape in enumerate([*one_pixel, (1, 9), (9, 1), (2, 2), (8, 8), (16, 11), (33, 40)]):
         both(*grid(shape, dtype, seed))
 
@@ -93,7 +93,7 @@ def test_unused_capacities_may_be_anything(both):
 
 
 @pytest.mark.parametrize(("where", "value"), [("source", -1.0), ("sink", np.nan), ((0, 1), -2.0), ((1, 0), np.nan)])
-def test_errors_are_those_of_the_long_way(where, value):
+def test_errors_are_those_of_the_general_path(where, value):
     source, sink, edges = grid((5, 6), "float64")
     array = {"source": source, "sink": sink, **edges}[where]
     array[2, 3] = value
@@ -101,7 +101,7 @@ def test_errors_are_those_of_the_long_way(where, value):
         gridcut.max_flow(source, sink, edges)
 
 
-def test_infinite_and_uneven_capacities_go_the_long_way():
+def test_infinite_and_uneven_capacities_take_the_general_path():
     source, sink, edges = grid((5, 6), "float64")
     source[0, 0] = np.inf
     cut = gridcut.max_flow(source, sink, edges)
