@@ -134,7 +134,7 @@ def max_flow(
     else:
         arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
         if methods.is_out_of_core(device, method, arrays, parameters):
-            return methods.max_flow_out_of_core(source, sink, edges, mask, callback, **parameters)
+            return methods.solver("cpu", "out_of_core")(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
         choose_devices(devices, device, method, problem, parameters)
@@ -160,13 +160,13 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
         from gridcut.cuda.device_flow import max_flow_on_device
 
         return max_flow_on_device(problem, name, parameters, callback)
-    solver = methods.cpu_solver(name)
+    solver = methods.solver("cpu", name)
 
     def load_grid(bound):
         return load(problem._replace(bound=bound))
 
     def solve(state: LoadedGrid):
-        return solver(state.grid, callback, **parameters)
+        return solver(state.grid, callback=callback, **parameters)
 
     def value(state: LoadedGrid, sink_side):
         labels = labels_of(problem, state.grid, sink_side)

@@ -1,11 +1,10 @@
 """The max-flow methods by name, and the rule behind ``method="auto"``.
 
-To add a method: write its solver in a file of its own, a function here that calls it, and an entry of METHODS.  The
-function consists of ``from MODULE import solve`` and its call, by which tests/repository/test_readme.py finds the file.
-"Adding an algorithm" in CONTRIBUTING.md lists the tests and documents that name every method.
+To add a method: write its solver in a file of its own, a function here that imports it, and an entry of METHODS.  The
+function consists of ``from MODULE import solve`` and its return, by which tests/repository/test_readme.py finds the
+file.  "Adding an algorithm" in CONTRIBUTING.md lists the tests and documents that name every method.
 
-The functions here import their solvers when they are called, so that importing gridcut imports neither kernels nor
-numba.cuda.
+Solvers are imported when they are needed, so that importing gridcut imports neither kernels nor numba.cuda.
 """
 
 from collections.abc import Callable
@@ -23,15 +22,15 @@ IBFS_MAX_OFFSETS = 32  # "ibfs" keeps sets of arcs in the bits of one integer
 
 
 class Method(NamedTuple):
-    """One max-flow method: a function per device, None if it does not run on that device, and its parameters.
+    """One max-flow method: a function per device that imports its solver, None if there is none, and its parameters.
 
-    cpu, cuda         ``cpu(grid, callback, **parameters)`` solves a `Grid` in place; returns the sink side, a flat
-                      uint8 array over all cells that is 1 where a pixel can reach the sink and 0 in the padding, and
-                      stats, a new dict of counters.  "tiles" has another state, see `_tiles`; "out_of_core" takes
-                      arrays and returns a Cut
+    cpu, cuda         the solver: ``solve(grid, callback=None, **parameters)`` solves a `Grid` in place; returns the
+                      sink side, a flat uint8 array over all cells that is 1 where a pixel can reach the sink and 0 in
+                      the padding, and stats, a new dict of counters.  "tiles" has another state, see
+                      gridcut/tiles/tiles.py; "out_of_core" takes arrays and returns a Cut
     callback          None, or called between two rounds with a copy of the counters; `grid` then holds a valid
                       preflow, and an exception of the callback ends the solve
-    warm              ``warm(grid, memory, touched, callback, **parameters)`` solves again on the CPU after changes;
+    warm              the solver ``solve(grid, memory, touched, callback=None)`` solves again on the CPU after changes;
                       returns mask, stats and the `memory` for the next call.  `touched`: the cells whose excess or
                       residuals have changed since the last call, with repetitions; None: unknown.  Methods without
                       `warm` start from the flow alone
@@ -45,78 +44,76 @@ class Method(NamedTuple):
     cuda_parameters: tuple[str, ...] = ()
 
 
-def _tiles(excess, residual, tiles, warm, callback, **parameters):
-    """Solve on the tiled layout of gridcut/tiles; the TileState, which the next call accepts as `warm`, and stats."""
+def _tiles():
     from gridcut.tiles.tiles import solve
 
-    return solve(excess, residual, tiles, warm=warm, callback=callback, **parameters)
+    return solve
 
 
-def _ibfs(grid, callback):
+def _ibfs():
     from gridcut.ibfs.ibfs import solve
 
-    return solve(grid.excess, grid.residual, grid.step, layout=grid.layout, callback=callback)
+    return solve
 
 
-def _ibfs_warm(grid, memory, touched, callback):
+def _ibfs_warm():
     from gridcut.ibfs.ibfs import solve_warm
 
-    return solve_warm(grid.excess, grid.residual, grid.step, memory, touched, layout=grid.layout, callback=callback)
+    return solve_warm
 
 
-def _push_relabel(grid, callback, **parameters):
+def _push_relabel():
     from gridcut.papers.push_relabel import solve
 
-    return solve(grid.excess, grid.residual, grid.step, callback=callback, **parameters)
+    return solve
 
 
-def _lock_free(grid, callback, **parameters):
+def _lock_free():
     from gridcut.papers.lock_free import solve
 
-    return solve(grid.excess, grid.residual, grid.step, callback=callback, **parameters)
+    return solve
 
 
-def _lock_free_cuda(grid, callback, **parameters):
+def _lock_free_cuda():
     from gridcut.papers.lock_free_cuda import solve
 
-    return solve(grid.excess, grid.residual, grid.step, layout=grid.layout, callback=callback, **parameters)
+    return solve
 
 
-def _async_global(grid, callback, **parameters):
+def _async_global():
     from gridcut.papers.async_global import solve
 
-    return solve(grid.excess, grid.residual, grid.step, callback=callback, **parameters)
+    return solve
 
 
-def _hybrid(grid, callback, **parameters):
+def _hybrid():
     from gridcut.papers.hybrid import solve
 
-    return solve(grid.excess, grid.residual, grid.step, layout=grid.layout, callback=callback, **parameters)
+    return solve
 
 
-def _cudacuts(grid, callback, **parameters):
+def _cudacuts():
     from gridcut.papers.cudacuts import solve
 
-    return solve(grid.excess, grid.residual, grid.step, layout=grid.layout, callback=callback, **parameters)
+    return solve
 
 
-def _cudacuts_pull(grid, callback, **parameters):
+def _cudacuts_pull():
     from gridcut.papers.cudacuts_pull import solve
 
-    return solve(grid.excess, grid.residual, grid.step, layout=grid.layout, callback=callback, **parameters)
+    return solve
 
 
-def max_flow_out_of_core(source, sink, edges, mask, callback, **parameters):
-    """`max_flow` of grids that need not fit into memory; the Cut.  Called by `max_flow` only, since it takes arrays."""
+def _out_of_core():
     from gridcut.out_of_core.stored_flow import max_flow_in_blocks
 
-    return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
+    return max_flow_in_blocks
 
 
 METHODS = {
     "tiles": Method(cuda=_tiles, cuda_parameters=("steps_per_pixel", "discharge_ratio")),
     "ibfs": Method(cpu=_ibfs, warm=_ibfs_warm),
-    "out_of_core": Method(cpu=max_flow_out_of_core, cpu_parameters=("memory", "folder", "labels")),
+    "out_of_core": Method(cpu=_out_of_core, cpu_parameters=("memory", "folder", "labels")),
     "push_relabel": Method(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
     "lock_free": Method(
         cpu=_lock_free,
@@ -180,11 +177,12 @@ def check_parameters(method: str, accepted: tuple[str, ...], parameters: dict) -
             raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepts}")
 
 
-def cpu_solver(method: str) -> Callable:
-    """The function that runs a method on the CPU; `choose` has checked that there is one."""
-    solver = METHODS[method].cpu
-    assert solver is not None
-    return solver
+def solver(device: Literal["cpu", "cuda"], method: str) -> Callable:
+    """The solver of a method on a device; `choose` has checked that there is one."""
+    entry = METHODS[method]
+    found = entry.cpu if device == "cpu" else entry.cuda
+    assert found is not None
+    return found()
 
 
 def works_on_tiles(method: str) -> bool:

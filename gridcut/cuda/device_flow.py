@@ -113,13 +113,13 @@ def item_on_device(problem: Problem, i: int, name: str, parameters: dict) -> Cut
 
 def run_solver(name: str, state: State, parameters: dict, callback, warm=None):
     """Run a solver: the sink side as `labels_kernel` reads it, its memory to pass as `warm` next time, and stats."""
-    layout, solve = state.layout, methods.METHODS[name].cuda
+    layout, solve = state.layout, methods.solver("cuda", name)
     with refusing():
         if layout.tiles is not None:
-            after, stats = solve(state.excess, state.residual, layout.tiles, warm, callback, **parameters)
+            after, stats = solve(state.excess, state.residual, layout.tiles, warm=warm, callback=callback, **parameters)
             return after.reach_bits, after, stats
         grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
-        sink_side, stats = solve(grid, callback, **parameters)
+        sink_side, stats = solve(grid, callback=callback, **parameters)
         return sink_side, None, stats
 
 

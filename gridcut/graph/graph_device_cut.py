@@ -23,8 +23,9 @@ def cut_on_device(problem: GraphProblem, nodes: list | None, name: str, start: f
 
     The residuals remain on the GPU until the cut first needs them.
     """
-    solve = graph_methods.METHODS[name].on_device
-    assert solve is not None
+    find = graph_methods.METHODS[name].on_device
+    assert find is not None
+    solve = find()
     lists = lists_of(problem)
 
     def load(bound):

@@ -1,6 +1,6 @@
 """The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``.
 
-As in gridcut/methods.py, a function here consists of the import of its solver and its call, so that importing gridcut
+As in gridcut/methods.py, a function here consists of the import of its solver and its return, so that importing gridcut
 imports neither kernels nor numba.cuda.
 """
 
@@ -16,11 +16,11 @@ GPU_ENTRIES = 10**6  # entries from which on a GPU is as fast as the CPU, or fas
 
 
 class GraphMethod(NamedTuple):
-    """One method: a function per device, None if it does not run on that device.  No method has parameters.
+    """One method: a function per device that imports its solver, None if there is none.  No method has parameters.
 
     cpu, cuda         ``solve(graph)`` changes a ResidualGraph on the host in place; returns the mask of
                       the nodes that can still reach the sink, and stats, a new dict of counters
-    on_device         ``on_device(graph)`` changes a GraphOnDevice in place, ends with heights that are distances, and
+    on_device         ``solve(graph)`` changes a GraphOnDevice in place, ends with heights that are distances, and
                       returns stats; graphs of integers are then built on the GPU
     """
 
@@ -29,22 +29,22 @@ class GraphMethod(NamedTuple):
     on_device: Callable | None = None
 
 
-def _ibfs(graph):
+def _ibfs():
     from gridcut.graph.graph_ibfs import solve
 
-    return solve(graph)
+    return solve
 
 
-def _waves_cuda(graph):
+def _waves_cuda():
     from gridcut.graph.graph_waves_cuda import solve
 
-    return solve(graph)
+    return solve
 
 
-def _waves_on_device(graph):
+def _waves_on_device():
     from gridcut.graph.graph_waves_cuda import solve_on_device
 
-    return solve_on_device(graph)
+    return solve_on_device
 
 
 METHODS = {
@@ -91,7 +91,7 @@ def is_faster_on_gpu(problem: GraphProblem) -> bool:
 
 
 def solver(device: Literal["cpu", "cuda"], name: str) -> Callable:
-    """The function that runs a method on a device; `choose` has checked that there is one."""
+    """The solver of a method on a device; `choose` has checked that there is one."""
     found = getattr(METHODS[name], device)
     assert found is not None
-    return found
+    return found()

@@ -27,7 +27,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gridcut.core.grid import index_type
+from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
@@ -43,24 +43,25 @@ MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve 
 MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests in one level of merges above which merging stops
 
 
-def solve(excess, residual, step, *, layout, callback=None):
+def solve(grid: Grid, *, callback=None):
     """Change the grid to one without a path from excess to a deficit; the mask of the sink side, and stats."""
-    run = Run(excess, residual, layout, callback)
+    run = Run(grid.excess, grid.residual, grid.layout, callback)
     run.solve(SINK)
     return run.forest.label < 0, run.stats
 
 
-def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None):
+def solve_warm(grid: Grid, memory, touched, *, callback=None):
     """`solve` again after the cells `touched` have changed; also returns the memory to pass to the next call.
 
     Without memory, or if more than MAX_CHANGED_SHARE of the cells changed, the forests are rebuilt on the current flow.
     """
-    if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * layout.size:
+    state = grid.excess, grid.residual, grid.layout
+    if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * grid.layout.size:
         # With new forests: an old parent beyond a seam would be taken for one inside the strip.
-        run = Run(excess, residual, layout, callback)
+        run = Run(*state, callback)
         run.solve(BOTH)
     else:
-        run = Run(excess, residual, layout, callback, *memory)
+        run = Run(*state, callback, *memory)
         run.resolve(touched)
     return run.forest.label < 0, run.stats, (run.forest, run.deepest, run.work)
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from gridcut.core import push_relabel_fifo
 from gridcut.core.global_relabel import global_relabel, sink_side_of
-from gridcut.core.grid import index_type
+from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import (
     atomic_add,
@@ -180,12 +180,13 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
     return sum(done[:workers]), int(relabels.sum()), done[workers]
 
 
-def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
+def solve(grid: Grid, *, threads=None, global_every=1.0, callback=None):
     """Solve in place; the mask of the sink side, and stats.
 
     threads       total number of threads, including the one that runs the waves; at least 2; None: numba's number
     global_every  relabels between the starts of two waves, as a multiple of the number of cells
     """
+    excess, residual, step = grid.excess, grid.residual, grid.step
     threads = max(2, thread_count()) if threads is None else threads
     threads = check_count("threads", threads, 2, MAX_THREADS, why="one of them relabels")
     global_every = check_positive("global_every", global_every)

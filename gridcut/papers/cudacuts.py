@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64, types, uint8, uint32
 
+from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import is_admissible, lifted, push_amount
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
@@ -213,13 +214,14 @@ def check_parameters(pushes, global_every, block) -> None:
         raise ValueError(f"block must have a product of at most {MAX_THREADS}, got {block!r:.60}")
 
 
-def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):
+def solve(grid: Grid, *, pushes=1, global_every=64, block=(32, 8), callback=None):
     """Solve in place; the mask of the sink side as a device array, and stats.
 
     pushes        m, push phases per relabel phase (the authors: more than 1 is faster on some grids)
     global_every  iterations between two exact tests
     block         threads per block: along a line, and lines
     """
+    excess, residual, step, layout = grid.excess, grid.residual, grid.step, grid.layout
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
 

@@ -19,6 +19,7 @@ O(n^2) iterations; memory 10 bytes per pixel, and another copy of the residuals.
 import numpy as np
 from numba import int32, int64, uint8
 
+from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel
@@ -92,13 +93,14 @@ def pull_kernel(excess, residual, step, frame, sent, sending):
         excess[x] = held
 
 
-def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):
+def solve(grid: Grid, *, pushes=1, global_every=64, block=(32, 8), callback=None):
     """Solve in place; the mask of the sink side as a device array, and stats.
 
     pushes        m, push and pull phases per relabel phase (the authors: more than 1 is faster on some grids)
     global_every  iterations between two exact tests
     block         threads per block: along a line, and lines
     """
+    excess, residual, step, layout = grid.excess, grid.residual, grid.step, grid.layout
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
     steps = flat_steps(step, MAX_UNROLLED_ARCS)

@@ -27,6 +27,7 @@ O(n^2 m) operations; memory 4 bytes per pixel on the GPU; on the host 9 bytes pe
 import numpy as np
 from numba import int32, int64
 
+from gridcut.core.grid import Grid
 from gridcut.core.global_relabel import global_relabel
 from gridcut.core.global_relabel import sink_side_of as host_sink_side_of
 from gridcut.device import kernel
@@ -119,12 +120,13 @@ def joined(parts) -> int:
     return int(low) + (int(high) << 32)
 
 
-def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=None):
+def solve(grid: Grid, *, cycle=7000, block=256, callback=None):
     """Solve in place; the mask of the sink side as a device array, and stats.
 
     cycle  number of times that each thread reads its pixel's excess in one launch (the paper: 7000)
     block  threads per block
     """
+    excess, residual, step, layout = grid.excess, grid.residual, grid.step, grid.layout
     check_counts(cycle=cycle, block=block)
     check_size(excess.size)
     size = excess.size

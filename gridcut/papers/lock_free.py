@@ -26,7 +26,7 @@ O(n^2 m) operations; memory 12 bytes per pixel.
 import numpy as np
 
 from gridcut.core.global_relabel import global_relabel, sink_side_of
-from gridcut.core.grid import index_type
+from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
@@ -99,12 +99,13 @@ def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
     return sum(pushes for pushes, _ in done), sum(relabels for _, relabels in done)
 
 
-def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
+def solve(grid: Grid, *, threads=None, global_every=1.0, callback=None):
     """Solve in place; the mask of the sink side, and stats.
 
     threads       number of workers; None: numba's number of threads
     global_every  relabels between two global relabelings, as a multiple of the number of cells
     """
+    excess, residual, step = grid.excess, grid.residual, grid.step
     threads = check_count("threads", thread_count() if threads is None else threads, 1, MAX_THREADS)
     global_every = check_positive("global_every", global_every)
     size = excess.size

@@ -27,6 +27,7 @@ No bound on the number of operations is proved.  Memory: 8 bytes per pixel.
 import numpy as np
 from numba import int32, int64
 
+from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import goes_down, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.device.launch import blocks_of
@@ -110,13 +111,14 @@ def lock_free_kernel(excess, residual, step, height, counts, first, last, ceilin
     count_operations(counts, pushes, relabels)
 
 
-def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256, callback=None):
+def solve(grid: Grid, *, steps=64, global_every=8, block=256, callback=None):
     """Solve in place; the mask of the sink side as a device array, and stats.
 
     steps         maximum number of operations per pixel in one launch
     global_every  launches between two global relabelings
     block         threads per block
     """
+    excess, residual, step, layout = grid.excess, grid.residual, grid.step, grid.layout
     check_counts(steps=steps, global_every=global_every, block=block)
     heights = make_heights(excess, step)
     step = flat_steps(step, MAX_UNROLLED_ARCS)

@@ -27,6 +27,7 @@ Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 by
 
 import numpy as np
 
+from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_fifo import discharge_fifo, push
 from gridcut.core.push_relabel_fifo import solve as solve_by
 from gridcut.core.push_relabel_rules import is_admissible, lifted
@@ -93,13 +94,14 @@ def _discharge_highest(excess, residual, step, height, members, queue, ceiling, 
     return discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
 
 
-def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=None):
+def solve(grid: Grid, *, order="fifo", global_every=1.0, callback=None):
     """Solve in place; the mask of the sink side, and stats.
 
     order         "fifo" or "highest": order in which active pixels are discharged
     global_every  relabels between two global relabelings, as a multiple of the number of cells (the paper:
     once every n)
     """
+    excess, residual, step = grid.excess, grid.residual, grid.step
     if order not in ORDERS:
         raise ValueError(f"order must be 'fifo' or 'highest', got {order!r}")
     discharge = discharge_fifo if order == "fifo" else _discharge_highest

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
 import gridcut
-from gridcut.core.grid import make_layout
+from gridcut.core.grid import Grid, make_layout
 from gridcut.methods import METHODS as SOLVERS
 
 # name, parameters: every solver, and every variant of it
@@ -215,7 +215,7 @@ def stand_in(monkeypatch):
         parts = []
         for item in range(layout.items):
             flat_e, flat_r = to_flat(layout, e, r, flat, item)
-            side, _ = push_relabel.solve(flat_e, flat_r, flat.step)
+            side, _ = push_relabel.solve(Grid(flat, flat_e, flat_r, 1))
             lanes, _ = from_flat(layout, side.astype(np.uint32), flat_r, flat)
             words = (lanes.reshape(-1, 32) << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
             parts.append((*from_flat(layout, flat_e, flat_r, flat, r.dtype), words))
@@ -224,7 +224,7 @@ def stand_in(monkeypatch):
         residual.copy_to_device(r)
         return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
 
-    monkeypatch.setitem(SOLVERS, "tiles", SOLVERS["tiles"]._replace(cuda=solve))
+    monkeypatch.setitem(SOLVERS, "tiles", SOLVERS["tiles"]._replace(cuda=lambda: solve))
 
 
 class Tools:

@@ -36,7 +36,7 @@ def cut_of(source, sink, edges, mask, scheme, **keywords):
     grid, views = load(problem)
     excess, residual = cuda.to_device(grid.excess), cuda.to_device(grid.residual)
     parameters = {**SCHEMES[scheme], **keywords}
-    sink_side, stats = module_of(scheme).solve(excess, residual, grid.step, layout=grid.layout, **parameters)
+    sink_side, stats = module_of(scheme).solve(grid._replace(excess=excess, residual=residual), **parameters)
     grid = grid._replace(excess=excess.copy_to_host(), residual=residual.copy_to_host())
     labels = labels_of(problem, grid, sink_side.copy_to_host())
     value = cut_capacity(views, labels, problem.is_float)
@@ -128,7 +128,7 @@ def test_cancelled_arcs_leave_the_same_problem(tools):
     for k, step in enumerate(grid.step):
         for x in np.flatnonzero(steep[:, k]):
             assert height[x] <= height[x + step] + 1
-    sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
+    sink_side, _ = push_relabel.solve(grid)
     labels = labels_of(problem, grid, sink_side)
     certify(cut_capacity(views, labels, False), labels, problem, views, grid)
 
