@@ -101,16 +101,16 @@ class SmallState:
         start = time.perf_counter()
         state = self.general
         last, grid = state.last, state.grid
-        if last is None or last.method != "ibfs" or not last.is_listed or grid.excess.dtype != INT32:
+        if last is None or last.method != "ibfs" or not last.is_listed or last.memory is None:
             return None
-        if last.memory is None or last.memory[-1] is None:
+        forest, deepest, work = last.memory
+        if work is None or grid.excess.dtype != INT32:
             return None
         cells = last.touched()
         if cells.size > self._max_touched:
             return None
         state.epoch += 1
         state.last, state.is_whole = None, False
-        forest, deepest, work = last.memory
         labels = np.empty(self._shape, bool)
         deepest, augmentations, repaired, more, left = resume_and_read(
             cells, last.arcs_changed, self.budget, deepest, self._geometry, self._steps, grid.excess, grid.residual,
@@ -119,7 +119,8 @@ class SmallState:
         if more > self.budget:
             state.last, state.is_whole = LastSolve("ibfs", None), True  # a valid flow, but incomplete forests
             return None
-        state.last, state.is_whole = LastSolve("ibfs", (forest, deepest, work)), True
+        last.memory, last.cells, last.arcs_changed = (forest, deepest, work), [], False
+        state.last, state.is_whole = last, True
         solved = time.perf_counter()
         if state.to_sink is None:
             state.to_sink = capacity_to_sink(state.views, 1)
