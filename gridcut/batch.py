@@ -131,9 +131,10 @@ def max_flow_batch(
     problem = check_batch(source, sink, edges, mask)
     ran_on, name = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:
-        from gridcut.cuda.device_flow import batch_on_device
+        from gridcut.cuda.device_flow import DeviceMethod, batch_on_device
 
-        labels, values, stats, items = batch_on_device(problem, name, parameters, callback)
+        chosen = DeviceMethod(name, True, methods.solver("cuda", name), parameters)
+        labels, values, stats, items = batch_on_device(problem, chosen, callback)
         stats["items"] = problem.items
         return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
     start = time.perf_counter()

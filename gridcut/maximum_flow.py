@@ -157,9 +157,10 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
     if problem.empty:
         return empty_cut(problem, device, name)
     if device == "cuda":
-        from gridcut.cuda.device_flow import max_flow_on_device
+        from gridcut.cuda.device_flow import DeviceMethod, max_flow_on_device
 
-        return max_flow_on_device(problem, name, parameters, callback)
+        method = DeviceMethod(name, methods.works_on_tiles(name), methods.solver("cuda", name), parameters)
+        return max_flow_on_device(problem, method, callback)
     solver = methods.solver("cpu", name)
 
     def load_grid(bound):

@@ -1,11 +1,11 @@
 """max_flow on one GPU: load, solve, labels and value on the GPU; certificates and flows on the host."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from gridcut import methods
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.grid import Grid
@@ -23,13 +23,36 @@ from gridcut.device.launch import launch
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 
 
+class DeviceMethod(NamedTuple):
+    """A method that runs on a GPU: its name, its solver as in gridcut/methods.py, and the solver's parameters.
+
+    works_on_tiles   whether its states are in tiles
+    """
+
+    name: str
+    works_on_tiles: bool
+    solver: Callable
+    parameters: dict
+
+    def solve(self, state: State, callback, warm=None):
+        """Solve a state: the sink side as `labels_kernel` reads it, memory to pass as `warm` next time, and stats."""
+        layout, options = state.layout, {"callback": callback, **self.parameters}
+        with refusing():
+            if layout.tiles is not None:
+                after, stats = self.solver(state.excess, state.residual, layout.tiles, warm=warm, **options)
+                return after.reach_bits, after, stats
+            grid = Grid(layout.flat, state.excess, state.residual, state.unit)
+            sink_side, stats = self.solver(grid, **options)
+            return sink_side, None, stats
+
+
 def gpu_clock() -> Clock:
     """A clock for phases on a GPU."""
     synchronize()  # the caller's library may still be writing its arrays
     return Clock(timer=GpuTimer)
 
 
-def solve_on_device(problem: Problem, name: str, parameters: dict, callback) -> tuple[Problem, Solution, Clock]:
+def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple[Problem, Solution, Clock]:
     """Solve all images of a nonempty problem.
 
     Returns the problem as it was solved, the solution with its labels as bytes on the GPU, and the clock.  The value of
@@ -37,7 +60,7 @@ def solve_on_device(problem: Problem, name: str, parameters: dict, callback) -> 
     be solved again separately.
     """
     clock = gpu_clock()
-    tiled = methods.works_on_tiles(name)
+    tiled = method.works_on_tiles
     capacities: CapacityArrays | None = CapacityArrays(problem, make_state_layout(problem, tiled))
     capacities.upload()
     clock.phase("upload")
@@ -51,7 +74,7 @@ def solve_on_device(problem: Problem, name: str, parameters: dict, callback) -> 
         return state
 
     def solve(state: State):
-        sink_side, _, stats = run_solver(name, state, parameters, callback)
+        sink_side, _, stats = method.solve(state, callback)
         return sink_side, stats
 
     def value(state: State, sink_side):
@@ -72,24 +95,24 @@ def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measure
     return found.value, found
 
 
-def max_flow_on_device(problem: Problem, name: str, parameters: dict, callback) -> Cut:
+def max_flow_on_device(problem: Problem, method: DeviceMethod, callback) -> Cut:
     """Return the cut of a single nonempty problem."""
-    problem, solution, clock = solve_on_device(problem, name, parameters, callback)
+    problem, solution, clock = solve_on_device(problem, method, callback)
     labels = return_as(solution.labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
     lazy = LazySolved(Fetched(problem, solution.state), library=problem.library)
-    return Cut(solution.value, labels, "cuda", name, solution.stats, lazy)
+    return Cut(solution.value, labels, "cuda", method.name, solution.stats, lazy)
 
 
-def batch_on_device(problem: Problem, name: str, parameters: dict, callback):
+def batch_on_device(problem: Problem, method: DeviceMethod, callback):
     """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
-    problem, solution, clock = solve_on_device(problem, name, parameters, callback)
+    problem, solution, clock = solve_on_device(problem, method, callback)
     values, labels, stats = solution.value, solution.labels, solution.stats
     alone = {}
     if problem.is_float:
         again = [i for i, cut in enumerate(values) if cut.value == math.inf or not is_accurate(cut)]
         values = [cut.value for cut in values]
-        alone = {i: item_on_device(problem, i, name, parameters) for i in again}
+        alone = {i: item_on_device(problem, i, method) for i in again}
     for i, found in alone.items():
         values[i] = found.value
         pixels = math.prod(problem.shape)
@@ -103,24 +126,12 @@ def batch_on_device(problem: Problem, name: str, parameters: dict, callback):
     return labels, values, stats, items
 
 
-def item_on_device(problem: Problem, i: int, name: str, parameters: dict) -> Cut:
+def item_on_device(problem: Problem, i: int, method: DeviceMethod) -> Cut:
     """Return the cut of one image of a batch, solved separately."""
     try:
-        return max_flow_on_device(problem.item(i)._replace(bound=None), name, parameters, None)
+        return max_flow_on_device(problem.item(i)._replace(bound=None), method, None)
     except ValueError as error:
         raise ValueError(f"item {i}: {error}") from error
-
-
-def run_solver(name: str, state: State, parameters: dict, callback, warm=None):
-    """Run a solver: the sink side as `labels_kernel` reads it, its memory to pass as `warm` next time, and stats."""
-    layout, solve = state.layout, methods.solver("cuda", name)
-    with refusing():
-        if layout.tiles is not None:
-            after, stats = solve(state.excess, state.residual, layout.tiles, warm=warm, callback=callback, **parameters)
-            return after.reach_bits, after, stats
-        grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
-        sink_side, stats = solve(grid, callback=callback, **parameters)
-        return sink_side, None, stats
 
 
 def labels_and_values(state: State, sink_side, capacities: CapacityArrays | None):

@@ -10,7 +10,7 @@ from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import solve_exactly
 from gridcut.core.units import still_fits
 from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
-from gridcut.cuda.device_flow import Fetched, checked_value, gpu_clock, labels_and_values, run_solver
+from gridcut.cuda.device_flow import DeviceMethod, Fetched, checked_value, gpu_clock, labels_and_values
 from gridcut.cuda.device_load import (
     MAX_NARROW_SUM,
     CapacityArrays,
@@ -23,7 +23,7 @@ from gridcut.cuda.device_load import (
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
 from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
-from gridcut.methods import works_on_tiles
+from gridcut.methods import solver, works_on_tiles
 
 
 class DeviceState:
@@ -146,6 +146,7 @@ class DeviceState:
         clock.phase("upload")
         self.epoch += 1
         tiled = works_on_tiles(name)
+        method = DeviceMethod(name, tiled, solver("cuda", name), parameters)
         state, memory = self._state, self._memory
         self._state = self._memory = None  # until this solve is complete
         if tiled != (self._capacities.layout.tiles is not None):
@@ -164,7 +165,7 @@ class DeviceState:
 
         def run(state: State):
             nonlocal after
-            sink_side, after, stats = run_solver(name, state, parameters, callback, warm=known)
+            sink_side, after, stats = method.solve(state, callback, warm=known)
             return sink_side, {**stats, "warm": warm}
 
         def value(state: State, sink_side):
