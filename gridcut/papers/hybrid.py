@@ -27,9 +27,9 @@ O(n^2 m) operations; memory 4 bytes per pixel on the GPU; on the host 9 bytes pe
 import numpy as np
 from numba import int32, int64
 
-from gridcut.core.grid import Grid
 from gridcut.core.global_relabel import global_relabel
 from gridcut.core.global_relabel import sink_side_of as host_sink_side_of
+from gridcut.core.grid import Grid
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
