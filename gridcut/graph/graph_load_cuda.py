@@ -323,7 +323,7 @@ def fetch_graph(flow: FlowOnDevice, problem: GraphProblem) -> ResidualGraph:
     with made_again():
         check_compressed("graph", problem.indptr, problem.indices, (problem.nodes, problem.nodes))
         lists = lists_of(problem)
-        graph, _ = load_graph(problem, lists)
+        graph = load_graph(problem, lists).graph
     row, residual, excess = (download(array) for array in flow[:3])
     is_changed = (np.diff(row) < np.diff(lists.indptr)).any()  # of nodes with fewer arcs than entries
     if is_changed or (flow.is_paired and residual.size != graph.arcs.size // 4):

@@ -1,6 +1,6 @@
 """`GraphSolver`: similar minimum-cut problems on one graph, each solved from the flow of the one before."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -24,23 +24,7 @@ from gridcut.graph.graph_problem import (
 from gridcut.graph.graph_value import value_of_graph
 from gridcut.graph.graph_warm import change_capacities, change_terminals
 from gridcut.graph.networkx_problem import Network, problem_between, read_network
-from gridcut.graph.residual_graph import ResidualGraph, largest_incident_sum, largest_value, load_graph
-
-
-class Held(NamedTuple):
-    """What a solve starts from: a residual graph, the problem whose flow it holds, the forests of the last solve."""
-
-    graph: ResidualGraph
-    problem: GraphProblem
-    memory: GraphMemory
-
-    @property
-    def unit(self) -> float | int:
-        return self.graph.unit
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.graph.dtype
+from gridcut.graph.residual_graph import LoadedProblem, ResidualGraph, largest_incident_sum, largest_value, load_graph
 
 
 class GraphSolver:
@@ -120,7 +104,7 @@ class GraphSolver:
             **{name: getattr(given, name).copy() for name in ("capacity", "source", "sink")},
         )
         _check_values(self._problem)
-        self._held: Held | None = None  # the state of the last solve
+        self._held: LoadedProblem | None = None  # the state of the last solve, with its forests
 
     def update(
         self,
@@ -221,12 +205,12 @@ class GraphSolver:
             nonlocal held, touched
             held = touched = None  # frees the memory of the state
             loaded = load_graph(problem._replace(bound=bound), lists)
-            return Held(*loaded, GraphMemory(loaded.graph))
+            return loaded._replace(memory=GraphMemory(loaded.graph))
 
-        def solve(state: Held):
+        def solve(state: LoadedProblem):
             return state.memory.solve(touched)
 
-        def value(state: Held, sink_side):
+        def value(state: LoadedProblem, sink_side):
             labels = ~sink_side
             return labels, *value_of_graph(state.problem, lists, labels, state.unit)
 

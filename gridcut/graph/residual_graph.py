@@ -15,7 +15,7 @@ in one pass over the pairs, and shows whether the graph is so.  If it is not, th
 a counting sort (twice if rows are not sorted), and rows and columns are merged.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,10 +52,14 @@ class ResidualGraph(NamedTuple):
 
 
 class LoadedProblem(NamedTuple):
-    """A residual graph, and its problem with the bound to which capacities were clamped."""
+    """A residual graph, and its problem with the bound to which capacities were clamped.
+
+    memory   what a GraphSolver keeps for the next solve
+    """
 
     graph: ResidualGraph
     problem: GraphProblem
+    memory: Any = None
 
     @property
     def unit(self) -> float | int:
