@@ -63,18 +63,14 @@ def graph_solver():
 def assignment(n):
     import assign
 
-    return partial(assign.solve, np.arange(n * n).reshape(n, n) % 5, device="cpu")
+    return partial(assign.solve, np.random.default_rng(0).integers(0, 1000, (n, n)), device="cpu")
 
 
-def maximum_matching(device, from_gpu=False):
+def maximum_matching():
     import matching
 
-    graph = scipy.sparse.csr_array(np.eye(4))
-    if from_gpu:
-        from numba import cuda
-
-        graph = cuda.to_device(graph.indptr), cuda.to_device(graph.indices), graph.shape
-    return partial(matching.maximum, graph, device=device)
+    graph = scipy.sparse.random_array((20_000, 20_000), density=1e-4, rng=np.random.default_rng(0))
+    return partial(matching.maximum, graph, device="cpu")
 
 
 def segment_command():
@@ -116,7 +112,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.GraphSolver.solve`", graph_solver, "gridcut/graph/graph_search.py"),
     ("`assign.solve`, small matrix", partial(assignment, 4), "assign/dense/jonker_volgenant.py"),
     ("`assign.solve`, CPU", partial(assignment, 700), "assign/dense/dense_augment.py"),
-    ("`matching.maximum`, CPU", partial(maximum_matching, "cpu"), "matching/forest/bitmap_search.py"),
+    ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
     ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/search.py"),
 ]
 
