@@ -106,7 +106,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.graph_max_flow`, CPU", graph_max_flow, "gridcut/graph/graph_search.py"),
     pytest.param(
         *("`gridcut.graph_max_flow`, CUDA", partial(graph_max_flow, device="cuda")),
-        "gridcut/graph/graph_layers_cuda.py",
+        "gridcut/graph/graph_waves_cuda.py",
         marks=sim,
     ),
     ("`gridcut.GraphSolver.solve`", graph_solver, "gridcut/graph/graph_search.py"),
