@@ -290,7 +290,7 @@ def test_state_of_lines(tools):
     problem = check_problem(*scattered(np.random.default_rng(203), shape, 6, 0.1), None)
     flat = make_layout(shape, problem.edges)
     parts = split(shape, flat.offsets, 3)
-    solvers, _ = solve(load_slabs(problem, parts, open_gpus([0, 0, 0])))
+    solvers, _ = solve(load_slabs(problem, parts, open_gpus([0, 0, 0])).slabs)
     labels = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu").labels
     solved = solved_of(problem, flat, solvers)
     for first, last in ((0, 9), (3, 5), (4, 8), (7, 9), (8, 9), (0, 1)):
