@@ -198,8 +198,9 @@ class KernelStore:
     def find(self, key, sig, target_context):
         """The kernel of a key, as it was saved earlier by this user."""
         try:
-            data = self.files.load(key)
-            compiled = None if data is None else self._code.loaded(target_context, data)
+            with self._code.loading(target_context):
+                data = self.files.load(key)
+                compiled = None if data is None else self._code.loaded(target_context, data)
         except Exception:  # from pickle, LLVM or any module that the file refers to
             self.files.discard(key)
             return None
@@ -227,8 +228,9 @@ class CpuKernelStore(KernelStore):
 
     def _carried(self, key, target_context):
         try:
-            data = self.files.load_carried(key)
-            compiled = None if data is None else self._code.loaded(target_context, data)
+            with self._code.loading(target_context):
+                data = self.files.load_carried(key)
+                compiled = None if data is None else self._code.loaded(target_context, data)
         except Exception:  # as above; the file is part of the package, so it is not deleted
             return None
         if compiled is not None:

@@ -1,6 +1,7 @@
 """The uses of the names that numba_internals.py lists for numba-cuda; imported only where numba.cuda is."""
 
 import ctypes
+from contextlib import contextmanager
 from functools import cache, cached_property
 
 import numpy as np
@@ -21,13 +22,14 @@ class CudaCode(CpuCode):
 
     form = found("numba.cuda.dispatcher", "CUDACacheImpl")
     dumps = staticmethod(found("numba.cuda.serialize", "dumps"))
-    as_numba = staticmethod(found("numba.cuda.utils", "numba_target_override"))
-    needs = (form, dumps.__func__, as_numba.__func__)
+    for_cuda = staticmethod(found("numba.cuda.utils", "numba_target_override"))
+    needs = (form, dumps.__func__, for_cuda.__func__)
 
-    def loaded(self, context, value):
-        with self.as_numba():
+    @contextmanager
+    def loading(self, context):
+        with self.for_cuda():  # also while types and code are unpickled
             context.refresh()
-            return self._form.rebuild(context, value)
+            yield
 
 
 def argument_types(kernel, args) -> tuple:

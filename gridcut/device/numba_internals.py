@@ -8,6 +8,7 @@ tests/gridcut/test_numba_internals.py says which ones a new version lacks.
 
 import hashlib
 import threading
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -65,7 +66,7 @@ _DRIVER = "numba.cuda.cudadrv.driver"
 CUDA = (
     Internal("numba.cuda.dispatcher", "CUDACacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
     Internal("numba.cuda.serialize", "dumps", "pickles closures", _COMPILED_AGAIN),
-    Internal("numba.cuda.utils", "numba_target_override", "numba's own types while code is loaded", _COMPILED_AGAIN),
+    Internal("numba.cuda.utils", "numba_target_override", "the target while code is loaded", _COMPILED_AGAIN),
     Internal(
         _DRIVER,
         "_module_finalizer",
@@ -198,8 +199,9 @@ class CpuCode:
         """The value of compiled code; None, with numba's warning, if it contains addresses of this process."""
         return self._form.reduce(compiled) if self._form.check_cachable(compiled) else None
 
-    def loaded(self, context, value):
-        """Compiled code from its value."""
+    @contextmanager
+    def loading(self, context):
+        """Context in which values are unpickled and passed to `loaded`."""
         # `refresh` also imports the modules that implement Python's and NumPy's functions, 0.25 s in every process.
         # Stored machine code needs only the memory manager; numba's compiler imports the modules itself.
         manager = found("numba.core.runtime", "rtsys")
@@ -207,6 +209,10 @@ class CpuCode:
             manager.initialize(context)
         else:
             context.refresh()
+        yield
+
+    def loaded(self, context, value):
+        """Compiled code from its value."""
         return self._form.rebuild(context, value)
 
 

@@ -183,7 +183,8 @@ def test_stored_code_is_loaded_without_the_memory_manager(manager, monkeypatch):
     code = CpuCode(doubled, "a module")
     value = code.saved(dispatcher.overloads[(types.int64,)])
     monkeypatch.setattr(numba_internals, "found", lambda module, name: manager)
-    loaded = code.loaded(dispatcher.targetctx, value)
+    with code.loading(dispatcher.targetctx):
+        loaded = code.loaded(dispatcher.targetctx, value)
     assert loaded.signature.args == (types.int64,)
     assert loaded.entry_point(21) == 42
 
