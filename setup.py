@@ -1,17 +1,25 @@
-"""The tag of the wheel; everything else is in pyproject.toml.
+"""The tag of the wheel and the dates in the archive of sources; everything else is in pyproject.toml.
 
 A wheel that carries compiled kernels (gridcut/_kernels, made by `cutmatch warmup --portable`) fits one version of
 Python on one kind of machine.  Without them it fits all.
+
+If SOURCE_DATE_EPOCH is set, to the time of the commit in seconds, each build of a commit gives the same archive.
 """
 
+import gzip
+import os
 import sys
+import sysconfig
+import tarfile
 from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.sdist import sdist
 
 CARRIES_KERNELS = (Path(__file__).parent / "gridcut" / "_kernels" / "about.json").is_file()
-PLATFORM = "manylinux_2_28_x86_64"  # that of numba's own wheels; the kernels call numba and the C library only
+# Those of numba's own wheels; the kernels call numba and the C library only.
+PLATFORM = sysconfig.get_platform().replace("-", "_").replace("linux_", "manylinux_2_28_")
 
 
 class Installed(Distribution):
@@ -31,4 +39,27 @@ class TaggedWheel(bdist_wheel):
         return python, python, PLATFORM
 
 
-setup(distclass=Installed, cmdclass={"bdist_wheel": TaggedWheel})
+class DatedSources(sdist):
+    """An archive of sources that depends only on the files, if SOURCE_DATE_EPOCH is set, as setuptools' wheels do."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        date = os.environ.get("SOURCE_DATE_EPOCH")
+        if date is None or format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+
+        def dated(entry):
+            entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = int(date), 0, 0, "", ""
+            entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+            return entry
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", mtime=int(date), fileobj=file) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=dated)
+        return path
+
+
+setup(distclass=Installed, cmdclass={"bdist_wheel": TaggedWheel, "sdist": DatedSources})

@@ -7,9 +7,9 @@
 A kernel is compiled when it is first called, and loaded from disk afterwards.  This command calls all of them on small
 inputs.  `cutmatch info` shows where compiled kernels are kept.
 
-With --portable they are compiled for all x86 processors since about 2015 (x86-64-v3), and stored in the folder
-gridcut/_kernels of the package itself.  They serve every user and processor, and a wheel that is built afterwards
-contains them.  They fit the installed versions of Python, numba and NumPy.
+With --portable they are compiled for all x86 processors since about 2015 (x86-64-v3), or for all ARM processors on
+Linux, and stored in the folder gridcut/_kernels of the package itself.  They serve every user and processor, and a
+wheel that is built afterwards contains them.  They fit the installed versions of Python, numba and NumPy.
 
 Exit status: 0 done, 1 some problems failed, 2 the input cannot be used, 70 a defect in cutmatch.
 """
@@ -78,8 +78,9 @@ def _check_portable() -> None:
 
     from gridcut.device import carried_kernels
 
-    if platform.machine() not in ("x86_64", "AMD64"):
-        raise InputError(f"--portable compiles for {carried_kernels.CPU}, but this machine is {platform.machine()}")
+    if not carried_kernels.CPU:
+        known = ", ".join(carried_kernels.PROCESSORS)
+        raise InputError(f"--portable compiles for {known}, but this machine is {platform.machine()}")
     if not carried_kernels.obstacle():
         raise InputError(f"--portable: {carried_kernels.FOLDER} already contains kernels of these sources and versions")
     if missing := carried_kernels.missing_features():

@@ -1,9 +1,10 @@
 """Compiled kernels that came with the installed package, in the folder gridcut/_kernels of a wheel.
 
-They are compiled for x86-64-v3, the instructions that x86 processors have had since about 2015, so one wheel serves all
-of them.  numba names machine code by the processor it is for; `portable_key` is the name under which these were
-compiled.  A folder fits one version each of Python, numba, llvmlite and NumPy, and one state of the sources: its file
-about.json says which, so that a folder that does not fit costs no search and its reason can be shown.
+They are compiled for x86-64-v3, the instructions that x86 processors have had since about 2015, or for every ARM
+processor with Linux, so one wheel serves all of them.  numba names machine code by the processor it is for;
+`portable_key` is the name under which these were compiled.  A folder fits one version each of Python, numba, llvmlite
+and NumPy, and one state of the sources: its file about.json says which, so that a folder that does not fit costs no
+search and its reason can be shown.
 
 The folder is part of the package, where the sources are: a user who can alter it can alter the sources as well.
 `cutmatch warmup --portable` compiles such a folder, and setup.py puts it into a wheel.
@@ -16,8 +17,10 @@ from pathlib import Path
 
 from gridcut.device.kernel_digest import versions
 
-CPU = "x86-64-v3"
-CPU_FEATURES = frozenset(("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))  # beyond x86-64-v2, by LLVM's names
+X86 = "x86-64-v3"
+PROCESSORS = {"x86_64": X86, "AMD64": X86, "aarch64": "generic"}  # by LLVM's names; Linux, Windows, Linux on ARM
+CPU = PROCESSORS.get(platform.machine(), "")  # not macOS, where numba's names of kernels contain the system's release
+X86_FEATURES = frozenset(("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))  # beyond x86-64-v2, by LLVM's names
 FOLDER = Path(__file__).resolve().parents[1] / "_kernels"
 ABOUT = "about.json"
 
@@ -55,7 +58,9 @@ def obstacle() -> str:
 
 def missing_features() -> list[str]:
     """Instructions of `CPU` that this processor lacks, by LLVM's names."""
+    if CPU != X86:
+        return []
     from llvmlite import binding
 
     found = binding.get_host_cpu_features()
-    return sorted(name for name in CPU_FEATURES if not found.get(name, False))
+    return sorted(name for name in X86_FEATURES if not found.get(name, False))
