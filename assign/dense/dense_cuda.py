@@ -49,6 +49,9 @@ from assign.dense.auction_cuda import (
     RETRIES,
     ROW,
     TIMED_OUT,
+    Costs,
+    Lists,
+    Schedule,
     auction_kernel_for,
 )
 from assign.dense.auction_cuda import THREADS as AUCTION_THREADS
@@ -196,11 +199,16 @@ class Problem:
             timeout = max(MIN_TIMEOUT, SECONDS_PER_ROW * n)
         threads = threads or AUCTION_THREADS[self.m >= MANY_COLUMNS]
         auction_kernel = auction_kernel_for(self.form, threads)
-        args = (
-            self.data, self.word, np.int64(n), np.int64(self.m), self.scale, np.float64(first_eps), np.int64(last_eps),
-            np.float64(alpha), np.int64(max(1, int(stop_share * n)) if stop_share > 0 else 0), np.int64(coprime(n)),
-            np.int64(timeout * 1e9), col, cost, bound, counts,
-        )  # fmt: skip
+        stop_rows = max(1, int(stop_share * n)) if stop_share > 0 else 0
+        schedule = Schedule(
+            first_eps=np.float64(first_eps),
+            last_eps=np.int64(last_eps),
+            alpha=np.float64(alpha),
+            stop_rows=np.int64(stop_rows),
+            stride=np.int64(coprime(n)),
+            timeout=np.int64(timeout * 1e9),
+        )
+        args = (Costs(*self.front, self.scale), self.word, Lists(col, cost, bound), schedule, counts)
         blocks = min(n, BLOCKS_PER_SM * multiprocessors(), most_blocks(auction_kernel, args, threads))
         launch(auction_kernel, blocks, threads, *args)
         done = download(counts)
