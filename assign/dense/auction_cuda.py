@@ -1,5 +1,7 @@
 """Near-optimal prices by a truncated auction with decreasing eps, run by independent, non-blocking thread blocks.
 
+plain_auction.py is the auction in plain NumPy, without lists and blocks; read it first.
+
 One cooperative launch runs Bertsekas' auction [1] in the form of cost scaling.  An unmatched row takes its cheapest
 column at c - v and lowers the price of that column until the column is eps worse than the row's second best.  The
 displaced row bids next.  A phase ends when few rows are without a column; the next phase starts with an empty matching
