@@ -1,5 +1,7 @@
 """Waves on layered networks: maximum flow on a sparse graph, on a GPU.
 
+plain_waves.py has the same steps in plain Python, without lists of nodes with excess; read it first.
+
 Returns the nodes that can still reach the sink once no excess can.  A phase is one launch with two parts.  A
 breadth-first search backwards from the deficits sets the height of a node to its distance.  A wave then takes the
 levels from the farthest one with excess to the nearest.  Every node of a level pushes its excess along residual arcs to
