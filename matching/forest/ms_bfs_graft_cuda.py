@@ -1,5 +1,7 @@
 """Tree grafting on a GPU: breadth-first searches from all unmatched rows at once, whose trees are kept between phases.
 
+plain_ms_bfs_graft.py has the same steps in plain Python, one vertex after another; read it first.
+
 Returns a maximum matching. Phases of algorithm 3: grow the forest level by level, top-down or bottom-up; augment in
 every tree that has found an unmatched column; then graft the vertices of those trees onto the remaining trees, or start
 again from all roots if that is expected to be cheaper. The method ends when no tree has found an unmatched column.
