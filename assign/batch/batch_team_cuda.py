@@ -1,5 +1,7 @@
 """Assignment problems of up to 2048 columns on a GPU, one block per problem: shortest augmenting paths.
 
+plain_team.py has the same steps in plain NumPy, for one problem; read it first.
+
 Writes columns of the rows, prices and a status for every problem.  Thread t owns the columns t, t + threads, ..., `per`
 of them, and keeps the data that a search changes in registers.
 
