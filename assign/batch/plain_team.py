@@ -1,7 +1,6 @@
 """The batch kernel for GPUs without its tricks: paths from several rows per step, in plain NumPy, for one problem.
 
-Read this first, after dense/plain_paths.py.  `batch_team_cuda.py` takes the same steps with one thread per column, and
-tests compare both:
+Read this first, after assign/dense/plain_paths.py.  `batch_team_cuda.py` takes the same steps, and tests compare both:
 
     columns   price = minimum cost of a column; a row with the minimum of several columns takes one    (square only)
     paths     a search from each row that is still free
@@ -9,7 +8,7 @@ tests compare both:
 A step of a search scans several rows: that of the nearest column of each group of columns, among the columns whose row
 has not been scanned since they came closer.  So a column may come closer again after its row was scanned, and the row
 is scanned again.  The search ends when the nearest of these columns is free: none can come closer than that, because no
-reduced cost is negative.  Prices then change as in plain_paths.py, by the distance to the end.
+reduced cost is negative.  Prices then change as in the file named above, by the distance to the end.
 
 What `batch_team_cuda.py` adds: one problem per block of threads; a key that holds length, column and whether it is
 matched; costs that become integers of few bits; rows with a cost of staying unmatched; n > m.
