@@ -2,10 +2,14 @@
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from apps.sample_strokes import EXAMPLES, Example, strokes_of
+
+if TYPE_CHECKING:  # it imports numba
+    from gridcut.device import DeviceName
 
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
 
@@ -16,7 +20,7 @@ def row(job: str, name: str, shape, given: str, found: str, measured: dict, seco
     return row | measured | {"seconds": round(seconds, 3), "method": method, "files": [str(path) for path in files]}
 
 
-def segment_example(example: Example, folder: Path, device: str) -> dict:
+def segment_example(example: Example, folder: Path, device: "DeviceName") -> dict:
     """Segment an example and write its figures; return a row of the table."""
     import skimage.data
 
@@ -46,13 +50,13 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     return row("segment", example.name, shape, given, found, measured, seconds, method, files)
 
 
-def segment_examples(folder: Path, device: str):
+def segment_examples(folder: Path, device: "DeviceName"):
     """Rows of the examples."""
     for example in EXAMPLES:
         yield segment_example(example, folder, device)
 
 
-def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
+def compute_flow(name: str, sample, folder: Path, device: "DeviceName") -> dict:
     """Compute the flow between two frames and write its figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
@@ -76,7 +80,7 @@ def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
     return row("flow", name, sample.known.shape, "2 frames", found, measured, seconds, "exact assignment", files)
 
 
-def compute_flows(folder: Path, device: str):
+def compute_flows(folder: Path, device: "DeviceName"):
     """Rows of the pairs of frames."""
     from apps.motion import samples
 
@@ -99,7 +103,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
     return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
 
 
-def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
+def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName", sigma: float = 20.0) -> dict:
     """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
@@ -145,7 +149,7 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     return row("stereo", name, truth.shape, "2 images", text, measured, seconds, "alpha-expansion", files)
 
 
-def label_and_restore(folder: Path, device: str):
+def label_and_restore(folder: Path, device: "DeviceName"):
     """Rows of the superpixels and of the denoised image."""
     import skimage.data
 
@@ -153,14 +157,14 @@ def label_and_restore(folder: Path, device: str):
     yield restore(skimage.data.camera(), "camera", folder, device)
 
 
-def compute_real_disparities(folder: Path, device: str):
+def compute_real_disparities(folder: Path, device: "DeviceName"):
     """The row of a pair of photographs."""
     from apps.motion import samples
 
     yield compute_disparities(samples.stereo_pair(), "motorcycle", folder)
 
 
-def compute_exact_disparities(folder: Path, device: str):
+def compute_exact_disparities(folder: Path, device: "DeviceName"):
     """The row of a pair whose disparities are known exactly: a person before a slanted wall."""
     import skimage.data
 
@@ -179,7 +183,7 @@ def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
     y, x = np.indices(rgba.shape[:2]) // size
     board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
     alpha = rgba[..., 3:] / 255.0
-    return np.uint8(alpha * rgba[..., :3] + (1 - alpha) * board + 0.5)
+    return (alpha * rgba[..., :3] + (1 - alpha) * board + 0.5).astype(np.uint8)
 
 
 # A job is called with the folder and the device, and yields rows of the table.  Jobs of one list use the same kernels,

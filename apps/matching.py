@@ -192,7 +192,7 @@ def block_figure(graph, form):
     count = np.bincount(place[0] * shape[1] + place[1], minlength=shape[0] * shape[1]).reshape(shape)
     ink = np.log1p(count) / np.log1p(max(1, count.max()))
     ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
-    figure = np.uint8(np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)))
+    figure = np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)).astype(np.uint8)
     blocks = np.cumsum(form.parts)[:2]
     for axis, start in enumerate((form.row_start, form.col_start)):
         for end in start[blocks]:

@@ -94,7 +94,7 @@ def _trimap(mask: np.ndarray, width: int = 6) -> np.ndarray:
     import cv2
 
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * width + 1,) * 2)
-    inside, outside = cv2.erode(np.uint8(mask), disc), cv2.dilate(np.uint8(mask), disc)
+    inside, outside = cv2.erode(mask.astype(np.uint8), disc), cv2.dilate(mask.astype(np.uint8), disc)
     return np.where(inside, 255, np.where(outside, 128, 0)).astype(np.uint8)
 
 
@@ -107,7 +107,7 @@ def _photographs(folder: Path, masks: dict) -> Iterator[Path]:
             lines = ((BLUE, example.on_background), (RED, example.on_object))
             yield write_image(folder / f"{name}-strokes.png", _painted(mask.shape, lines))
         yield _jpeg(folder / "photos" / f"{name}.jpg", _half(rgb))
-        yield write_image(folder / "trimaps" / f"{name}.png", _trimap(_half(np.uint8(mask) * 255) >= 128))
+        yield write_image(folder / "trimaps" / f"{name}.png", _trimap(_half(mask.astype(np.uint8) * 255) >= 128))
     mask = masks["astronaut"]
     yield write_image(folder / "astronaut-objects.png", _painted(mask.shape, OBJECTS))
     yield write_image(folder / "astronaut-trimap.png", _trimap(mask, 10))
@@ -133,7 +133,7 @@ def _restoration(folder: Path, masks: dict) -> Iterator[Path]:
     scratched[holes > 0] = 255
     yield write_image(folder / "chelsea-scratched.png", scratched)
     yield write_image(folder / "chelsea-scratches.png", holes)
-    flipped = _half(np.uint8(masks["astronaut"]) * 255) >= 128
+    flipped = _half(masks["astronaut"].astype(np.uint8) * 255) >= 128
     flipped ^= rng.random(flipped.shape) < 0.1
     yield write_image(folder / "silhouette.png", np.uint8(flipped) * 255)
 
@@ -160,19 +160,19 @@ def _clip(folder: Path, masks: dict) -> Iterator[Path]:
 
     from apps.common.video_files import write_video
 
-    rgb, mask = _half(_photograph("astronaut")), _half(np.uint8(masks["astronaut"]) * 255)
-    grown = cv2.dilate(np.uint8(mask > 0), np.ones((3, 3), np.uint8), iterations=3)
+    rgb, mask = _half(_photograph("astronaut")), _half(masks["astronaut"].astype(np.uint8) * 255)
+    grown = cv2.dilate((mask > 0).astype(np.uint8), np.ones((3, 3), np.uint8), iterations=3)
     behind = cv2.inpaint(rgb, grown, 5, cv2.INPAINT_TELEA)
 
     def frame(number: int) -> np.ndarray:
         def moved(image, dx, dy):
             return cv2.warpAffine(
-                image, np.float32([[1, 0, dx], [0, 1, dy]]), (256, 256), borderMode=cv2.BORDER_REFLECT
+                image, np.array([[1, 0, dx], [0, 1, dy]], np.float32), (256, 256), borderMode=cv2.BORDER_REFLECT
             )
 
         alpha = moved(mask, 3 * number, 0)[..., None] / 255.0
         mixed = alpha * moved(rgb, 3 * number, 0) + (1 - alpha) * moved(behind, -number, 0)
-        return np.uint8(mixed + 0.5)
+        return (mixed + 0.5).astype(np.uint8)
 
     yield write_video(folder / "clip.mp4", (frame(number) for number in range(CLIP_FRAMES)), CLIP_RATE)
     example = PHOTOGRAPHS[0]
@@ -212,7 +212,7 @@ def _stereo_pair(folder: Path, masks: dict) -> Iterator[Path]:
     from apps.stereo.disparity_files import encoded
     from apps.stereo.stereo_samples import layered_pair
 
-    pair = layered_pair(_half(_photograph("astronaut")), _half(np.uint8(masks["astronaut"]) * 255) >= 128)
+    pair = layered_pair(_half(_photograph("astronaut")), _half(masks["astronaut"].astype(np.uint8) * 255) >= 128)
     yield write_image(folder / "left.png", pair.first)
     yield write_image(folder / "right.png", pair.second)
     yield write_bytes(folder / "left-disparity.png", encoded(-pair.flow[..., 0], "png"))
@@ -223,8 +223,8 @@ def _views(folder: Path, masks: dict) -> Iterator[Path]:
     import cv2
 
     first = _photograph("astronaut")
-    ends = np.float32([[60, 30], [500, 70], [470, 470], [20, 440]])
-    homography = cv2.getPerspectiveTransform(np.float32([[0, 0], [511, 0], [511, 511], [0, 511]]), ends)
+    ends = np.array([[60, 30], [500, 70], [470, 470], [20, 440]], np.float32)
+    homography = cv2.getPerspectiveTransform(np.array([[0, 0], [511, 0], [511, 511], [0, 511]], np.float32), ends)
     yield _jpeg(folder / "view1.jpg", first)
     yield _jpeg(folder / "view2.jpg", cv2.warpPerspective(first, homography, (512, 512)))
     text = "\n".join(" ".join(f"{value:.9g}" for value in row) for row in homography)
@@ -258,8 +258,8 @@ def _matrices(folder: Path, masks: dict) -> Iterator[Path]:
         for j in rng.integers(first, first + block, 3)
     }
     entries |= {(int(i), int(j)) for i, j in rng.integers(0, size, (40, 2)) if i < j}
-    entries = sorted((int(i), int(j)) for i, j in entries)
-    yield _matrix_market(folder / "jacobian.mtx", "general", size, [f"{i + 1} {j + 1}" for i, j in entries], "pattern")
+    lines = [f"{i + 1} {j + 1}" for i, j in sorted((int(i), int(j)) for i, j in entries)]
+    yield _matrix_market(folder / "jacobian.mtx", "general", size, lines, "pattern")
     side = 12
     lines = []
     for i in range(side * side):

@@ -83,7 +83,10 @@ class Image:
     def spacing(self) -> tuple[float, float, float] | None:
         """Size of a voxel along z, y and x; None for an image, and for a volume without a geometry."""
         geometry = None if self.volume is None else self.volume.geometry
-        return None if geometry is None else tuple(float(size) for size in geometry.spacing)
+        if geometry is None:
+            return None
+        z, y, x = geometry.spacing
+        return float(z), float(y), float(x)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ class StrokeMessage(NamedTuple):
     radius: float
     label: int | None
     axis: int | None
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # hides tuple.index
     final: bool
     again: bool
 
@@ -84,11 +84,11 @@ def parse_stroke(data: bytes) -> StrokeMessage:
         raise InputError(f"stroke has label {label}; at most {MAX_LABEL} is accepted")
     if not -1 <= axis <= 2 or index < 0:
         raise InputError(f"stroke is in slice {index} along axis {axis}")
-    place = (None, None) if axis < 0 else (axis, index)
     erased = bool(flags & ERASE)
-    return StrokeMessage(
-        item, number, points, radius, None if erased else label, *place, bool(flags & FINAL), bool(flags & AGAIN)
-    )
+    final, again = bool(flags & FINAL), bool(flags & AGAIN)
+    shown = None if erased else label
+    axis, index = (None, None) if axis < 0 else (axis, index)
+    return StrokeMessage(item, number, points, radius, shown, axis, index, final, again)
 
 
 def encode_stroke(item: int, key: int, points, radius: float, label: int | None, axis, index) -> bytes:
@@ -110,7 +110,7 @@ def parse_action(text: str) -> dict:
     name = action.get("do") if isinstance(action, dict) else None
     if not isinstance(name, str) or name not in ACTIONS:
         raise InputError(f"message contains no action; the actions are {', '.join(ACTIONS)}")
-    expected = {"item": int, **ACTIONS[name]}
+    expected: dict = {"item": int, **ACTIONS[name]}
     if set(action) != {"do", *expected}:
         raise InputError(f"{name} needs {', '.join(expected)}, got {ascii(sorted(action))[:200]}")
     for key, kind in expected.items():

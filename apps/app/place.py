@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -75,7 +76,7 @@ class Place(Uncopied):
             self.opening.set_exception(InputError(reason_of(error)))
             self.opening.exception()  # retrieved, for a page that has left meanwhile
 
-    def edit(self, tab: Tab | None, call: Callable[[OpenImage], None], stroke: StrokeMessage | None = None) -> None:
+    def edit(self, tab: Tab | None, call: Callable[..., object], stroke: StrokeMessage | None = None) -> None:
         """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
         if self.drawing not in (None, tab):
             self.parked.append((tab, call, stroke))
@@ -110,7 +111,7 @@ class Place(Uncopied):
             while not self.edits.empty():
                 batch.append(self.edits.get_nowait())
             # One call for all, because each change of threads waits for the session's own.
-            outcomes, snapshot = await self._desk.run(lambda batch=batch: _applied(opened, joined(batch)))
+            outcomes, snapshot = await self._desk.run(partial(_applied, opened, joined(batch)))
             self.snapshot = snapshot or self.snapshot
             self.edit_count += 1
             self._show_snapshot(opened)

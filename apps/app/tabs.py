@@ -82,10 +82,10 @@ class Tab:
         Labels go before the state, so that a page which says that nothing is pending shows the last labels.
         """
         after, self._after = self._after, []
-        for key, message in snapshot.strokes.items():
+        for key, stroke in snapshot.strokes.items():
             if opened is self.opened and key not in self._keys:  # another image may have been requested meanwhile
                 self._keys.add(key)
-                await self._send_bytes(message)
+                await self._send_bytes(stroke)
         await self._send_labels(opened, snapshot)
         if opened is self.opened and snapshot.state != self._state:
             self._state = snapshot.state

@@ -35,4 +35,4 @@ def make_callable(package: str, function_name: str) -> None:
     """Make a package callable, while it is imported; the function may be one that it loads on first use."""
     module = sys.modules[package]
     module.__class__ = CallableModule
-    module.function_name = function_name
+    vars(module)["function_name"] = function_name

@@ -18,7 +18,8 @@ from apps.common.rle import compressed, run_lengths
 
 def document(file_name: str, shape: tuple[int, int], objects: Iterable[Annotation], rle: bool) -> dict:
     """The content of a COCO file of one image (H, W).  An object without pixels is a category without annotation."""
-    annotations, categories = [], []
+    annotations: list[dict] = []
+    categories = []
     for found in objects:
         categories.append({"id": found.value, "name": found.name, "supercategory": ""})
         rows, columns = (np.flatnonzero(found.mask.any(axis=axis)).tolist() for axis in (1, 0))
@@ -41,7 +42,9 @@ def document(file_name: str, shape: tuple[int, int], objects: Iterable[Annotatio
 
 def merged(documents: Iterable[dict]) -> dict:
     """One document of several, with new numbers of images and annotations; categories keep their numbers."""
-    images, annotations, categories = [], [], {}
+    images: list[dict] = []
+    annotations: list[dict] = []
+    categories: dict = {}
     for one in documents:
         number_of = {}
         for image in one["images"]:

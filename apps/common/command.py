@@ -7,9 +7,13 @@ import math
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.common.errors import InputError, is_closed, write_output
 from apps.common.number_lists import joined
+
+if TYPE_CHECKING:  # it imports numba
+    from gridcut.device import DeviceName
 
 # Options that name an output file, and its suffix.
 SUFFIX_OF = {"json": ".json", "csv": ".csv", "report": ".html", "save_session": ".json"}
@@ -160,7 +164,7 @@ def limited_threads(threads: int):
         numba.set_num_threads(before[1])
 
 
-def check_device(device: str) -> None:
+def check_device(device: "DeviceName") -> None:
     """Raise an error if the GPU requested is not available, once and before any image is read."""
     if device == "cuda":
         from gridcut.device import resolve

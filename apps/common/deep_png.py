@@ -16,9 +16,9 @@ def encoded_deep_png(pixels: np.ndarray, metadata: Metadata = NO_METADATA) -> by
     """Content of a PNG file of uint16 RGB pixels (H, W, 3)."""
     import cv2
 
-    done, data = cv2.imencode(".png", pixels[..., ::-1])
+    done, encoded = cv2.imencode(".png", pixels[..., ::-1])
     assert done, "OpenCV writes any uint16 array of three channels"
-    data = data.tobytes()
+    data = encoded.tobytes()
     return data[:HEADER_END] + metadata_chunks(metadata, pixels) + data[HEADER_END:]
 
 

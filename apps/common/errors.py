@@ -26,7 +26,7 @@ DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
 ESCAPED = {code: repr(chr(code))[1:-1] for code in (*range(32), 127, 0x85, 0x2028, 0x2029)}
 ROOT = Path(__file__).resolve().parents[2]
 
-_closed = set()  # names of the standard streams that were closed at the start of the process
+_closed: set[str] = set()  # names of the standard streams that were closed at the start of the process
 
 
 class InputError(ValueError):

@@ -86,7 +86,7 @@ def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarr
     """
     import cv2
 
-    levels = np.uint8(np.clip(values / maximum, 0, 1) * 255 + 0.5)
+    levels = (np.clip(values / maximum, 0, 1) * 255 + 0.5).astype(np.uint8)
     height, width = levels.shape
     bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
     figure = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()

@@ -13,7 +13,7 @@ try:
 except ImportError:  # Windows
     import msvcrt
 
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]  # the absence of a module
 
 TAKEN = frozenset((errno.EACCES, errno.EAGAIN, errno.EDEADLK))
 WAIT_SECONDS = 0.02  # between two attempts

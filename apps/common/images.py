@@ -106,7 +106,7 @@ def codes_of(codes: np.ndarray, what: str) -> np.ndarray:
         if (codes == codes[..., :1]).all():
             codes = codes[..., 0]
         elif codes.dtype == np.uint16:
-            codes = np.uint8(np.rint(codes / 257))
+            codes = np.rint(codes / 257).astype(np.uint8)
         else:
             raise InputError(f"{what} holds colours of type {codes.dtype}; convert it to 8 bits")
     return np.ascontiguousarray(as_integers(codes, what))
@@ -196,7 +196,7 @@ def as_floats(rgb: np.ndarray) -> np.ndarray:
 
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
     """Convert floats in [0, 1] to uint8, rounded to the nearest; uint8 is returned unchanged."""
-    return rgb if rgb.dtype == np.uint8 else np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
+    return rgb if rgb.dtype == np.uint8 else (np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
 
 
 def _not_readable(path, name: str, error: Exception) -> InputError:

@@ -55,7 +55,8 @@ def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> Non
     with ExitStack() as short:
         if ledger not in getattr(_item, "ledgers", ()):
             getattr(_item, "locks", short).enter_context(locked(ledger))
-            getattr(_item, "ledgers", set()).add(ledger)
+            ledgers: set[Path] = getattr(_item, "ledgers", set())
+            ledgers.add(ledger)
         check_own_files(chosen, command, name, source, files)
         add_to_ledger(ledger, _origin(source, out), [path.name for path in files])
 

@@ -17,7 +17,8 @@ def joined(words: Iterable[str], metavars: Mapping[str, str]) -> list[str]:
     An option takes as many numbers as its metavar names.  If that is unlimited, a number that is the name of an
     existing file is an input instead.
     """
-    rest, out = list(words), []
+    rest = list(words)
+    out: list[str] = []
     while rest:
         word = rest.pop(0)
         if word == "--":
@@ -28,7 +29,7 @@ def joined(words: Iterable[str], metavars: Mapping[str, str]) -> list[str]:
             continue
         unlimited = "..." in metavar
         most = len(rest) if unlimited else metavar.count(",") + 1
-        numbers = []
+        numbers: list[str] = []
         while rest and len(numbers) < most and _NUMBER.fullmatch(rest[0]):
             if unlimited and numbers and os.path.exists(rest[0]):
                 break

@@ -48,7 +48,8 @@ def polygons_of(mask: np.ndarray) -> list[Polygon]:
     for fill in (False, True):  # the first pass finds the sizes
         part_of, ends, corners = np.empty(rings, np.int32), np.empty(rings, np.int64), np.empty((count, 2), np.int32)
         rings, count = trace_kernel(parts, np.zeros(mask.shape, np.bool_), fill, part_of, ends, corners)
-    outer, holes = {}, {}
+    outer: dict[int, np.ndarray] = {}
+    holes: dict[int, list[np.ndarray]] = {}
     for part, ring in zip(part_of.tolist(), np.split(corners + corner, ends[:-1]) if rings else (), strict=True):
         # The first ring of a part in raster order starts at its first pixel, which is not in a hole.
         if part in outer:

@@ -45,11 +45,11 @@ class Outputs:
         self.command, self.chosen, self.options = command, chosen, inputs
         self.out = Path(getattr(chosen, "out", "."))
         self.named = {}  # option: path
-        self.unwritable = {}  # name of an item: error
-        self._planned = {}  # (folder, name): input or option that the file results from
-        self._families = {}  # prefix of file names: input that the files result from
-        self._folders = {}
-        self._inputs = None
+        self.unwritable: dict[str, Exception] = {}  # name of an item: error
+        self._planned: dict = {}  # (folder, name): input or option that the file results from
+        self._families: dict = {}  # prefix of file names: input that the files result from
+        self._folders: dict = {}
+        self._inputs: dict | None = None
         for option in NAMED:
             value = getattr(chosen, option, None)
             if value and value != "-":
@@ -167,7 +167,7 @@ class Outputs:
             while not os.path.lexists(above) and above != above.parent:
                 above = above.parent
             if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
-                reason = "Permission denied"
+                reason: str | None = "Permission denied"
             else:
                 reason = None if os.path.isdir(above) else "Not a directory"
             if reason:
@@ -185,7 +185,7 @@ class Outputs:
     def _given(self) -> dict:
         """{identity: (path, whether it was found in a folder)} of all input files."""
         if self._inputs is None:
-            self._inputs = {}
+            self._inputs = {}  # which `_add` fills
             for name in self.options:
                 value = getattr(self.chosen, name, None)
                 for one in value if isinstance(value, list | tuple) else [value]:
@@ -197,9 +197,9 @@ class Outputs:
         if os.path.isdir(path):
             for inside in files_in(path, self.out):
                 if (identity := identity_of(inside)) is not None:
-                    self._inputs.setdefault(identity, (inside, True))
+                    self._given().setdefault(identity, (inside, True))
         elif (identity := identity_of(path)) is not None:
-            self._inputs[identity] = (path, False)
+            self._given()[identity] = (path, False)
 
     def _check_families(self) -> None:
         """Raise InputError if the name of an input matches a family of results, whose number is not known yet."""

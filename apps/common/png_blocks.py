@@ -16,6 +16,7 @@ time of one core.
 import struct
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -46,10 +47,12 @@ class Figure:
 def encoded_figures(figures: list[Figure]) -> list[bytes]:
     """Contents of the PNG files of figures; blocks of all figures are shared among the threads."""
     jobs = [(figure, block) for figure in figures for block in blocks_of(figure.shape)]
-    parts = iter(
-        in_parallel([lambda job=job: _deflated(job[0].rows(*job[1]), job[1][1] == job[0].shape[0]) for job in jobs])
-    )
+    parts = iter(in_parallel([partial(_deflated_block, figure, *block) for figure, block in jobs]))
     return [_file(figure, [next(parts) for _ in blocks_of(figure.shape)]) for figure in figures]
+
+
+def _deflated_block(figure: Figure, first: int, last: int):
+    return _deflated(figure.rows(first, last), last == figure.shape[0])
 
 
 def _deflated(pixels: np.ndarray, is_last: bool):

@@ -6,6 +6,7 @@ longer than the arithmetic.  The arrays of a block fit into a core's cache, and 
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 BLOCK_PIXELS = 1 << 16
@@ -23,7 +24,7 @@ def blocks_of(shape: tuple[int, ...]) -> list[tuple[int, int]]:
 
 def for_blocks(work: Callable[[int, int], object], shape: tuple[int, ...]) -> list:
     """Call work(first, last) for all blocks of rows of an image, on all threads; the results, from top to bottom."""
-    return in_parallel([lambda first=first, last=last: work(first, last) for first, last in blocks_of(shape)])
+    return in_parallel([partial(work, first, last) for first, last in blocks_of(shape)])
 
 
 def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = None) -> list:
@@ -34,7 +35,7 @@ def in_parallel(tasks: Iterable[Callable[[], object]], threads: int | None = Non
     from gridcut.device import run_threads, thread_count  # not needed to show a help
 
     tasks = list(tasks)
-    results = [None] * len(tasks)
+    results: list = [None] * len(tasks)
     pending = iter(range(len(tasks)))  # `next` on it is atomic
     abort = [0]
 

@@ -54,7 +54,7 @@ def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **optio
 
 def _large_png(pixels, metadata: Metadata) -> bytes | None:
     """Content of a large PNG file, compressed on all threads; None for a small one, which Pillow writes."""
-    shape = getattr(pixels, "shape", ())
+    shape: tuple[int, ...] = getattr(pixels, "shape", ())
     if len(shape) < 2 or shape[0] * shape[1] <= ONE_BLOCK_PIXELS or pixels.dtype not in ("uint8", "uint16"):
         return None
     from apps.common.png_blocks import Figure, encoded_figures
@@ -95,18 +95,18 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
     path = Path(path)
     with reported(path, option):
         target = target_of(path)
-        adjacent = not isinstance(target, int) and not is_special(target)
-        if adjacent:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            folder = target.with_name(_unfinished_name())
+        adjacent = None if isinstance(target, int) or is_special(target) else target
+        if adjacent is not None:
+            adjacent.parent.mkdir(parents=True, exist_ok=True)
+            folder = adjacent.with_name(_unfinished_name())
             folder.mkdir(0o700)
         else:
             folder = Path(tempfile.mkdtemp())
         try:
             unfinished = folder / f"file{path.suffix}"
             yield unfinished
-            if adjacent:
-                _replace(unfinished, target)
+            if adjacent is not None:
+                _replace(unfinished, adjacent)
             else:
                 _write_in_place(target, unfinished.read_bytes())
         finally:

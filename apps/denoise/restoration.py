@@ -23,6 +23,7 @@ the nearest seen value decides.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -185,11 +186,7 @@ def denoise(
 
     found = []
     for done, row in enumerate(mixing):
-
-        def report(state, done=done):
-            callback({**state, "done": (done + state["done"] / state["of"]) / len(mixing), "of": 1})
-
-        progress = None if callback is None else report
+        progress = None if callback is None else partial(_report, callback, done, len(mixing))
         if kind == "binary":
             found.append(_binary(preferred, smoothness, device))
         elif kind == "convex":
@@ -209,6 +206,11 @@ def denoise(
     values = values[..., 0] if values.shape[2] == 1 else values
     warning = _vanished(preferred, found[0] > 0) if binary else None
     return Restoration(values, kind, float(smoothness), noise, count, clock.total(), warning)
+
+
+def _report(callback: Callable[[dict], object], done: int, count: int, state: dict) -> None:
+    """Report the progress of all channels, of which `done` are complete."""
+    callback({**state, "done": (done + state["done"] / state["of"]) / count, "of": 1})
 
 
 def noise_of(channel: np.ndarray, scale: float = 1) -> float:
@@ -310,7 +312,7 @@ def _truncated(seen, missing, nearest, smoothness, data, smoothness_term, levels
     values = np.linspace(0, 255, levels)
     off = np.abs(values[:, None, None] - seen)
     cost = off**2 if kind == "quadratic" else off
-    unary = np.int32(np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)))
+    unary = np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)).astype(np.int32)
     start = np.array(seen)
     if nearest is not None:
         start[missing] = seen[nearest]

@@ -192,7 +192,8 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
         ends = reduced(matches.first), reduced(matches.second)
 
         def guess(direction):
-            return fill_flow(level.lab[direction], *ends[:: 1 - 2 * direction], matches.confidence, INITIAL_NEIGHBOURS)
+            one, two = ends[:: 1 - 2 * direction]
+            return fill_flow(level.lab[direction], one, two, matches.confidence, INITIAL_NEIGHBOURS)
 
         guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
         clock.charge("fill")

@@ -60,7 +60,7 @@ def fast_flow(
     ends = [np.concatenate([getattr(one, end) for one in known]) for end in ("first", "second")]
     if len(ends[0]):
         scale = np.array(sizes[0][::-1]) / np.array(first.shape[::-1])
-        filled = fill_flow(level.lab[0], *((end + 0.5) * scale - 0.5 for end in ends), None, NEIGHBOURS)
+        filled = fill_flow(level.lab[0], *((end + 0.5) * scale - 0.5 for end in ends), neighbours=NEIGHBOURS)
         clock.charge("fill")
         motion = fuse(level, motion, filled, device)
         clock.charge("fuse")

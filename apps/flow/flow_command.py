@@ -243,7 +243,7 @@ def _finish(chosen, reports) -> dict:
     if _defers_colours(chosen):
         _colour_all(reports)
     scores = _averages(reports)
-    content = {"truth": scores} if scores else {}
+    content: dict = {"truth": scores} if scores else {}
     if chosen.video is not None and reports:
         content["video"] = str(_write_video(chosen, reports))
     return content

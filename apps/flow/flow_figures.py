@@ -88,8 +88,8 @@ def arrows(
             # A dark outline keeps arrows visible on any background.
             known = valid is None or valid[y, x]
             colour = tuple(int(c) for c in colours[y, x]) if known else (150, 150, 150)
-            end = x + float(flow[y, x, 0]), y + float(flow[y, x, 1])
-            start, end = (tuple(round(16 * c) for c in point) for point in ((x, y), end))
+            reached = x + float(flow[y, x, 0]), y + float(flow[y, x, 1])
+            start, end = (tuple(round(16 * c) for c in point) for point in ((x, y), reached))
             for paint, thickness in (((0, 0, 0), 3), (colour, 1)):
                 cv2.arrowedLine(figure, start, end, paint, thickness, cv2.LINE_AA, 4, 0.3)
     return figure

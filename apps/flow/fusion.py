@@ -28,8 +28,8 @@ OUTSIDE_SHARE = 0.5  # of MAX_MISFIT: the misfit of a vector that leaves the fra
 
 def fuse(level: Level, first: np.ndarray, second: np.ndarray, device="auto") -> np.ndarray:
     """Return the flow of minimum energy that takes each pixel's vector from `first` or `second`, (H, W, 2) each."""
-    features = [features_of(lab) for lab in level.lab]
-    minimum = fusion_minimum(level, (first, second), [misfit(*features, flow) for flow in (first, second)], device)
+    here, there = (features_of(lab) for lab in level.lab)
+    minimum = fusion_minimum(level, (first, second), [misfit(here, there, flow) for flow in (first, second)], device)
     return np.where(minimum.labels[..., None], first, second)
 
 
@@ -37,7 +37,7 @@ def fusion_minimum(level: Level, flows, costs, device="auto") -> gridcut.BinaryM
     """Return the certified minimum; label 1 (True) picks flows[0], label 0 picks flows[1]."""
     lab = level.lab[0]
     unary = np.stack([np.rint(cost * UNIT).astype(np.int64) for cost in costs[::-1]])
-    pairwise = {}
+    pairwise: dict[tuple[int, ...], np.ndarray] = {}
     for offset in ((0, 1), (1, 0)):
         here = (slice(None, lab.shape[0] - offset[0]), slice(None, lab.shape[1] - offset[1]))
         there = (slice(offset[0], None), slice(offset[1], None))

@@ -43,7 +43,7 @@ def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -
     low, high = (np.stack([extreme(plane, window) for plane in flow_planes]) for extreme in (cv2.erode, cv2.dilate))
     lab_planes = [np.ascontiguousarray(lab[..., i], np.float32) for i in range(3)]
     padded = [np.stack([_padded(plane) for plane in planes]) for planes in (lab_planes, flow_planes)]
-    padded_confidence = _padded(np.float32(confidence))
+    padded_confidence = _padded(confidence.astype(np.float32))
     offsets = np.arange(-RADIUS, RADIUS + 1) ** 2
     spatial_weight = np.zeros((2 * RADIUS + 1, SPAN), np.float32)
     spatial_weight[:, :-1] = WEIGHT_UNIT * np.exp(-(offsets[:, None] + offsets) / (2 * SPATIAL_SIGMA * SPATIAL_SIGMA))

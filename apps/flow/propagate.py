@@ -74,7 +74,7 @@ class Seeds(NamedTuple):
 
     def ends(self, chosen: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (N, 2) of the chosen seeds, bool (rows, columns), in both frames of shape (H, W)."""
-        scale = np.float32([shape[1] / self.size[1], shape[0] / self.size[0]])
+        scale = np.array([shape[1] / self.size[1], shape[0] / self.size[0]], np.float32)
         grid_x, grid_y = np.meshgrid(self.x, self.y)
         points = np.stack([grid_x[chosen], grid_y[chosen]], axis=1)
         # Pixel centres have integer coordinates at every size.
@@ -98,7 +98,7 @@ def described(grey: np.ndarray, max_scale: float = MAX_SCALE) -> list[np.ndarray
     """Return the descriptors of a grey frame on each level, the finest, at most `max_scale` of the frame, first."""
     import cv2
 
-    levels = []
+    levels: list[np.ndarray] = []
     scale = min(max_scale, (MAX_PIXELS / grey.size) ** 0.5)
     while not levels or min(grey.shape) * scale >= MIN_SIDE:
         size = tuple(max(1, round(side * scale)) for side in grey.shape[::-1])
@@ -129,7 +129,7 @@ def _follow(pairs, guess, seed):
     height, width, _ = pairs[0][0].shape
     x = np.arange(SEED_SPACING // 2, width, SEED_SPACING)
     y = np.arange(SEED_SPACING // 2, height, SEED_SPACING)
-    motion = None
+    motion = np.empty(0, np.int32)
     for number in range(len(pairs) - 1, -1, -1):
         one, two = pairs[number]
         h, w, _ = one.shape
@@ -138,7 +138,7 @@ def _follow(pairs, guess, seed):
         guessed = np.zeros((len(y), len(x), 2), np.int32)
         if guess is not None:
             guessed[:] = np.rint(resized(guess, (h, w))[at_y[:, None], at_x])
-        coarsest = motion is None
+        coarsest = number == len(pairs) - 1
         motion = guessed.copy() if coarsest else 2 * motion
         search_radius = round(COARSE_SEARCH_SHARE * max(h, w)) if coarsest else SEARCH_RADIUS
         follow_kernel(one, two, at_x, at_y, guessed, search_radius, SWEEPS * (2 if coarsest else 1), seed + 1, motion)

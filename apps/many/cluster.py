@@ -98,6 +98,6 @@ def _absolute(value):
         return value.absolute()
     if isinstance(value, list | tuple):
         return type(value)(map(_absolute, value))
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{field.name: _absolute(getattr(value, field.name)) for field in fields(value)})
     return value

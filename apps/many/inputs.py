@@ -100,7 +100,8 @@ def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tu
     if folders[0] != folders[1]:
         folder, single = arguments if folders[0] else arguments[::-1]
         raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
-    pairs, missing = [(one, other)], []
+    pairs: list[tuple[Path, Path | None]] = [(one, other)]
+    missing = []
     if folders[0]:
         images, pairs = images_in(one, arguments[0], chosen.out), []
         check_unique_names(images, arguments[0])

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from multiprocessing import connection, get_context, resource_tracker
+from typing import Any
 
 from apps.many import records
 from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
@@ -35,7 +36,9 @@ def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
     When the caller stops, the processes are killed and their unfinished files are removed.
     """
     tasks, unused = iter(tasks), deque(environments)
-    workers, idle, busy = [], [], {}
+    workers: list[_Worker] = []
+    idle: list[_Worker] = []
+    busy: dict[connection.Connection, _Worker] = {}
     try:
         while True:
             while idle or unused:
@@ -91,7 +94,9 @@ class _Worker:
 
     def __init__(self, environment: dict):
         self._environment = environment
-        self._process = self._pipe = self.task = None
+        self._process: Any = None  # set together with the pipe, before the first task is sent
+        self._pipe: Any = None
+        self.task: Any = None
         self._attempts = 0
 
     def begin(self, task: Task, attempts: int = 1):

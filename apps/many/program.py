@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from apps.common import command
 from apps.common.clock import START, Clock, charge, command_age, elapsed_display, whole_clock
@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
     items: Iterable[Item]
     many: bool
-    process: Callable[[object, Namespace], dict]
+    process: Callable[[Any, Namespace], dict]
     line: Callable[[dict], str]
     summary: Callable[[list[dict]], str] = lambda reports: ""
     total: int | None = None

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
 from apps.many.records import digest_of
+
+if TYPE_CHECKING:  # it imports numba
+    from gridcut.device import DeviceName
 
 KIND = "record"  # of the file, in a report's "files"
 UNCHECKED = {"checked": False}
@@ -111,7 +115,7 @@ def record_of(report: Mapping, command: str, options: Mapping, inputs: Mapping, 
 def inputs_of(job, source=None) -> dict:
     """{role: facts} of the paths, arrays and numbers in a job whose results are named after `source`."""
     parts = {field.name: getattr(job, field.name) for field in fields(job)} if is_dataclass(job) else {"file": job}
-    inputs = {}
+    inputs: dict = {}
     for role, value in parts.items():
         if isinstance(value, Path):
             try:
@@ -140,7 +144,7 @@ def _file_facts(path: Path) -> dict:
     }
 
 
-def _device(device: str) -> str:
+def _device(device: "DeviceName") -> str:
     """The device that "auto" selects."""
     from gridcut.device import resolve
 

@@ -184,7 +184,7 @@ def _scores(found, truth, shape) -> dict:
 
     with np.errstate(all="ignore"):  # points that the true homography maps to infinity are not right
         off = transfer_distance(truth, found.matches.first, found.matches.second)
-    scores = {
+    scores: dict = {
         "right": int((off < RIGHT_WITHIN).sum()),
         "right_percent": round(100.0 * float((off < RIGHT_WITHIN).mean()), 3),
         "within_pixels": RIGHT_WITHIN,

@@ -20,7 +20,8 @@ def plot_lines(ax: Any, start: np.ndarray, end: np.ndarray, colour: np.ndarray) 
         return ax
     from matplotlib.collections import LineCollection
 
-    ax.add_collection(LineCollection(np.stack([start, end], axis=1), colors=label_colours(colour) / 255, linewidths=1))
+    lines = list(np.stack([start, end], axis=1))
+    ax.add_collection(LineCollection(lines, colors=label_colours(colour) / 255, linewidths=1))
     ax.autoscale_view()
     ax.set_aspect("equal")
     if not ax.yaxis_inverted():

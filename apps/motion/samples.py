@@ -36,7 +36,7 @@ def warped_pair(name: str = "astronaut", max_motion: float = 12.0) -> Sample:
     y, x = np.mgrid[:height, :width].astype(np.float32)
     rotation = (max_motion / max(height, width)) * np.dstack([height / 2 - y, x - width / 2])
     wave = max_motion / 3 * np.dstack([np.sin(y / 40), np.cos(x / 50)])
-    flow = np.float32(rotation + wave)
+    flow = (rotation + wave).astype(np.float32)
     source = np.dstack([x, y]) + flow
     first = cv2.remap(second, source[..., 0], source[..., 1], cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
     inside = (source >= 0).all(axis=2) & (source[..., 0] <= width - 1) & (source[..., 1] <= height - 1)

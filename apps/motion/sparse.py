@@ -160,8 +160,9 @@ def seed_matches(
     """
     if found is None:
         with ThreadPoolExecutor(2) as pool:
-            found = tuple(pool.map(seed_points_of, (first, second)))
-    one, two = found
+            one, two = pool.map(seed_points_of, (first, second))
+    else:
+        one, two = found
     index, distance = nearest_descriptors(one.descriptors, two.descriptors, MAX_CANDIDATES + 2)
     count = min(MAX_CANDIDATES, index.shape[1])
     if not count:

@@ -34,9 +34,9 @@ TINY = 1e-30
 class Palette(NamedTuple):
     """The colours of an image; see the module's docstring."""
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     colour: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides tuple.count
 
     def counts(self, weight: np.ndarray) -> np.ndarray:
         """Total weight of every entry; `weight` is (H, W), bool or float."""

@@ -1,6 +1,6 @@
 """Alternate fits of colour models and exact cuts, from initial models to a labelling that no longer changes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,10 @@ class Found(NamedTuple):
 def fit_and_cut(terms, solvers, keep, rounds, clock, object_count, background_count):
     """Alternate model fits and cuts until convergence; return the last labelling and the energies."""
     palette = terms.palette
-    mask, energies, cut, kept = None, [], None, None
+    mask: Any = None
+    cut: Any = None
+    kept: Any = None
+    energies: list = []
     for _ in range(rounds):
         costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")

@@ -12,6 +12,7 @@ wide, so pixels beyond the margin hardly affect the labels of the tile.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
         labels[tile] = outline.placed(tile)
 
     tiles = [tile for tile in tiles_of(guess.shape, TILE) if outline.crosses(tile)]
-    in_parallel([lambda tile=tile: place(tile) for tile in tiles])
+    in_parallel([partial(place, tile) for tile in tiles])
     return labels
 
 

@@ -51,7 +51,7 @@ def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", 
             box, start = rectangle, None
     if box is None and start is None:
         return Hints(check_marks(strokes, shape, name, file), None)
-    notes = []
+    notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     marks = np.full(shape, OPEN, np.int8) if box is None else marks_of_box(box, shape)
     if strokes is not None:

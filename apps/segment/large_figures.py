@@ -3,6 +3,8 @@
 They equal those of apps.common.figures and apps.segment.matte.
 """
 
+from functools import partial
+
 import numpy as np
 
 from apps.common.figures import line_width, overlay, strokes_figure
@@ -65,5 +67,5 @@ def large_cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
             out[box] = cut_out(as_floats(rgb[wide]), mask[wide])[relative(box, wide)]
 
     for_blocks(fill, mask.shape)
-    in_parallel([lambda tile=tile: soften(tile) for tile in tiles_of(mask.shape, MATTE_TILE)])
+    in_parallel([partial(soften, tile) for tile in tiles_of(mask.shape, MATTE_TILE)])
     return out

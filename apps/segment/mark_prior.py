@@ -92,7 +92,7 @@ def mark_prior(
         location += np.float32(border) * (1 - 2 * ranks_inside(to_background, is_background) + compared)
         starts += [(geodesic < 0, geodesic > 0), (compared < 0, compared > 0)]
     starts = [one for one in starts if one[0].any() and one[1].any()]
-    return MarkPrior(trust, location, tuple(starts), not starts or border >= MIN_BORDER)
+    return MarkPrior(trust, location, tuple(starts), not starts or bool(border >= MIN_BORDER))
 
 
 def side_lengths(palette: Palette, whole: np.ndarray, is_background: np.ndarray) -> np.ndarray:

@@ -310,7 +310,8 @@ def _colours(colour, painted, paper, is_plain: bool) -> list[Colour]:
     for k, centre in enumerate(centres):
         pixels = np.zeros(painted.shape, bool)
         pixels.ravel()[places[nearest == k]] = True
-        rgb = tuple(int(v) for v in centre)
+        red, green, blue = (int(v) for v in centre)
+        rgb = red, green, blue
         found.append(Colour(hue_name(rgb), rgb, pixels))
     return _without_rims(sorted(found, key=lambda c: -np.count_nonzero(c.pixels)))
 
@@ -319,7 +320,7 @@ def _is_dot(values, centre, is_plain: bool) -> bool:
     """Whether few pixels are a colour of their own: of a hue and, unless the ground is plain, not spread like noise."""
     if len(values) < MIN_SMALL or hue_name(centre) == "grey":
         return False
-    return is_plain or np.count_nonzero(_difference(values, centre) <= TIGHT) >= MIN_TIGHT * len(values)
+    return is_plain or bool(np.count_nonzero(_difference(values, centre) <= TIGHT) >= MIN_TIGHT * len(values))
 
 
 def _without_rims(colours: list[Colour]) -> list[Colour]:
@@ -327,7 +328,7 @@ def _without_rims(colours: list[Colour]) -> list[Colour]:
     kept: list[Colour] = []
     beside, total = None, 0
     for colour in colours:
-        count = np.count_nonzero(colour.pixels)
+        count = int(np.count_nonzero(colour.pixels))
         if beside is not None and count <= MAX_RIM * total:
             if np.count_nonzero(colour.pixels & beside) >= MIN_RIM * count:
                 continue

@@ -14,7 +14,7 @@ def is_plausible(mask: np.ndarray, is_object: np.ndarray, is_background: np.ndar
     [1] Lempitsky, Kohli, Rother, Sharp. "Image segmentation with a bounding box prior." ICCV 2009.
     """
     if is_object.any():
-        return np.count_nonzero(mask) > np.count_nonzero(is_object)
+        return bool(np.count_nonzero(mask) > np.count_nonzero(is_object))
     return all(
         np.ptp(np.flatnonzero(mask.any(axis=axis))) + 1 >= BOX_SPAN * np.count_nonzero((~is_background).any(axis=axis))
         if mask.any()

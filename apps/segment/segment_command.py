@@ -174,6 +174,7 @@ def _plan_labels(chosen) -> Work:
         if found := volume_job(path, chosen, many):
             return found
         seeds, truth = (companion_of(getattr(chosen, name), stem_of(path), f"--{name}") for name in ("labels", "truth"))
+        assert seeds is not None, "the option selects this plan"
         return label_jobs.Job(path, seeds, truth)
 
     results, family = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.family_of))

@@ -259,7 +259,8 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
         clock.charge("reduce")
         if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
             factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
-            small = _find(*smaller, boxed, keep, soft, rounds, device, clock, factor)
+            image, seeds, rough, known = smaller
+            small = _find(image, seeds, rough, known, boxed, keep, soft, rounds, device, clock, factor)
             guess = enlarged(small.mask, marks)
             if _has_both(guess):
                 if is_above_working_size:
@@ -282,7 +283,7 @@ def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock
         starts = [terms.with_strokes(*one) for one in starts]
         if labelling is None and start is None:
             starts.append((terms.stroke_object, terms.stroke_background))
-    solvers = []  # one, which all starts share
+    solvers: list = []  # one, which all starts share
     found = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
     plausible = [one for one in found if is_plausible(one.mask, terms.is_object, terms.is_background)]
     if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():

@@ -251,7 +251,8 @@ def check_box(box) -> tuple[int, int, int, int]:
     whole = whole_numbers(box, 4)
     if whole is None:
         raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
-    return whole
+    x0, y0, x1, y1 = whole
+    return x0, y0, x1, y1
 
 
 def whole_numbers(values, count: int) -> tuple[int, ...] | None:
@@ -299,7 +300,7 @@ def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
     low, high = int(codes.min()), int(codes.max())
     if low < 0 or high > 65535:
         raise InputError(f"{name} holds values from {low} to {high}; grey values have 8 or 16 bits, 0 to 65535")
-    return codes if high <= 255 else np.uint8(np.rint(codes / 257))
+    return codes if high <= 255 else np.rint(codes / 257).astype(np.uint8)
 
 
 def _from_codes(codes, encoding, name):

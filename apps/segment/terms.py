@@ -83,7 +83,7 @@ class EnergyTerms:
     def set_location_costs(self, preference):
         """Set costs by location: `preference` (H, W) in 1 / UNIT nats, positive against the label object."""
         self.preference = preference
-        preference = np.int32(preference)
+        preference = np.asarray(preference).astype(np.int32)
         self.against_object = np.maximum(preference, 0)
         self.against_background = self.against_object - preference
 
@@ -100,7 +100,7 @@ class EnergyTerms:
         object_cost, background_cost = self.trust * object_cost, self.trust * background_cost
         # The cost common to both labels is omitted from the cut, but included in the energy.
         common = np.minimum(object_cost, background_cost)
-        tables = [np.int32(np.rint((cost - common) * UNIT)) for cost in (object_cost, background_cost)]
+        tables = [np.rint((cost - common) * UNIT).astype(np.int32) for cost in (object_cost, background_cost)]
         as_object, as_background = (np.empty(self.marks.shape, np.int32) for _ in range(2))
         against = np.int32(SOFT_STROKE * UNIT) if self.soft else np.int32(FORBIDDEN)
 

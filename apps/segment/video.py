@@ -195,7 +195,8 @@ class _Waiting:
 
     def __init__(self):
         self._frames, self._results = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self._count, self._shape = 0, None
+        self._count = 0
+        self._shape: tuple[int, ...] = ()
 
     def __enter__(self):
         return self

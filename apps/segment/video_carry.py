@@ -23,7 +23,7 @@ The mask is smoothed as that of an image, so parts of a few pixels that only one
 [1] Kroeger, Timofte, Dai, Van Gool. "Fast optical flow using dense inverse search." ECCV 2016.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from apps.segment.colour_models import COMPONENTS, Mixture, fit_mixture, lab_ima
 from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.core.cut import Cut
+from gridcut.device import DeviceName
 
 BAND = 6.0  # pixels on either side of the carried outline
 MAX_DISAGREEMENT = 4.0  # pixels: maximum u_p
@@ -64,15 +65,15 @@ class Carrier:
         Where the cuts are solved.
     """
 
-    def __init__(self, frame: np.ndarray, mask: np.ndarray, uses_flow: bool, device: str):
+    def __init__(self, frame: np.ndarray, mask: np.ndarray, uses_flow: bool, device: DeviceName):
         import cv2
 
         self.mask, self.device = mask, device
         self._grey = _grey(frame)
-        self._flow = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST) if uses_flow else None
+        self._flow: Any = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST) if uses_flow else None
         height, width = mask.shape
         self._pixels = np.dstack(np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)))
-        self._models = []  # pairs (object, background) of Mixture: of the key frame, and of a recent one
+        self._models: list = []  # pairs (object, background) of Mixture: of the key frame, and of a recent one
         self._age = 0
         rgb = as_floats(frame)
         self._fit(make_palette(rgb, lab_image(rgb)), mask)
@@ -122,7 +123,7 @@ class Carrier:
         palette = make_palette(rgb, lab)
         evidence = COLOUR_WEIGHT * self._log_ratio(palette.colour)[palette.index]
         evidence += DISTANCE_WEIGHT * distance / (1 + disagreement)
-        costs = np.int32(np.rint(UNIT * evidence))
+        costs = np.rint(UNIT * evidence).astype(np.int32)
         costs[~band] = np.where(distance[~band] > 0, FORBIDDEN, -FORBIDDEN)
         edges = gridcut.contrast_edges(
             lab, weight=SMOOTHNESS * UNIT, connectivity=8, beta=CONTRAST / mean_squared_step(lab), dtype=np.int32

@@ -117,7 +117,7 @@ def segment_one(job: Job, chosen) -> dict:
     }
     videos = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
     read = time.perf_counter()
-    rows = []
+    rows: list = []
     named = partial(_named, job.kind, files)
     found = segment_marked_video(iter(sequence), marks, device=chosen.device, named=named)
 

@@ -60,7 +60,7 @@ class Change:
 class Kept(NamedTuple):
     """The layer after a number of records, compressed, and the box."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count
     layer: bytes
     box: Region | None
 

@@ -72,7 +72,8 @@ class ImageView:
         self.shape = rgb.shape[:2]
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
-        self._to_rgb, self._keep_lab, self._lab = to_rgb, keep_lab, lab
+        self._to_rgb, self._keep_lab = to_rgb, keep_lab
+        self._lab: np.ndarray | None = lab
 
     @property
     def lab(self) -> np.ndarray:
@@ -250,7 +251,7 @@ def _location(view, marks, values, start) -> np.ndarray:
             location[1:] += np.maximum(costs, 0)
         return location.astype(np.int16)
     near, far = marks == values[1], marks == values[0]
-    costs = np.float32(0)
+    costs = np.zeros((), np.float32)
     if start is not None:
         depth = trusted_depth(start, _binary(marks))
         inside, outside = cores_of(depth, SEEDS)

@@ -29,7 +29,7 @@ class LabelCosts(NamedTuple):
 
     values: tuple[int, ...]
     table: np.ndarray
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     location: np.ndarray | None
     common: float
 

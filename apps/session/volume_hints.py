@@ -46,7 +46,7 @@ def hints_of(view: VolumeView, mask: np.ndarray) -> VolumeHints:
     part = _grown(ndimage.find_objects(mask.view(np.uint8))[0], mask.shape, CONTEXT * band / view.spacing)
     shape, grey = mask[part], view.grey[part]
     depth = (_distances(shape, view.spacing) - _distances(~shape, view.spacing)) / np.float32(band)
-    costs = np.full(mask.shape, int(UNIT * costs_of(np.float32(-1))), np.int16)
+    costs = np.full(mask.shape, int(UNIT * costs_of(np.array(-1, np.float32))), np.int16)
     costs[part] = np.rint(UNIT * costs_of(depth))
     inside, outside = cores_of(depth, CORE)
     counts = [np.bincount(grey[core], minlength=BINS) for core in (inside, outside & (depth >= -CONTEXT))]

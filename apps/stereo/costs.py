@@ -27,7 +27,7 @@ MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
     12.0,
     12.0,
 )  # grey levels: truncation of each colour, and of each derivative
-LIMIT = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
+LIMIT = np.array([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2, np.float32)
 REACH = 2  # pixels around a pixel on which its channels and their ranges depend
 
 

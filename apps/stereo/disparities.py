@@ -198,7 +198,8 @@ def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) 
         found = [enlarged(labels, (height, width), max_disparity) for labels in reduced]
 
         def improve(i):
-            refine(found[i], *views[i], how.cost, how.smoothness, differences, takes_bands)
+            own, other, is_left = views[i]
+            refine(found[i], own, other, is_left, how.cost, how.smoothness, differences, takes_bands)
 
         _concurrently(improve, range(len(views)))
         return found, solved

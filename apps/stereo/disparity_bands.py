@@ -57,7 +57,7 @@ def nearby(labels: np.ndarray, count: int, side: int, margin: int) -> np.ndarray
     window = np.ones((side, side), np.uint8)
     allowed = np.empty((count, *labels.shape), np.bool_)
     for label in range(count):
-        allowed[label] = cv2.dilate(np.uint8(abs(labels - label) <= margin), window).view(np.bool_)
+        allowed[label] = cv2.dilate((abs(labels - label) <= margin).astype(np.uint8), window).view(np.bool_)
     return allowed
 
 

@@ -24,7 +24,7 @@ def layered_pair(rgb: np.ndarray, mask: np.ndarray) -> Sample:
     wall, in_front = WALL_DISPARITY[0] + wall_step * x, OBJECT_DISPARITY[0] + object_step * y
     # The left image's position of the right camera's pixel x is x + d, with d linear along the row.
     from_wall, from_object = (x + WALL_DISPARITY[0]) / (1 - wall_step), x + in_front
-    grown = cv2.dilate(np.uint8(mask), np.ones((3, 3), np.uint8), iterations=2)
+    grown = cv2.dilate(mask.astype(np.uint8), np.ones((3, 3), np.uint8), iterations=2)
     behind = cv2.inpaint(rgb, grown, INPAINT_RADIUS, cv2.INPAINT_TELEA)
 
     def resampled(image, there):
@@ -34,4 +34,4 @@ def layered_pair(rgb: np.ndarray, mask: np.ndarray) -> Sample:
     right = covered * resampled(rgb, from_object) + (1 - covered) * resampled(behind, from_wall)
     disparity = np.where(mask, in_front, wall)
     flow = np.dstack([-disparity, np.zeros_like(disparity)])
-    return Sample(rgb, np.uint8(right + 0.5), flow, np.ones(mask.shape, bool))
+    return Sample(rgb, (right + 0.5).astype(np.uint8), flow, np.ones(mask.shape, bool))

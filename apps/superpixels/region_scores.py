@@ -72,9 +72,9 @@ def score_regions(labels: np.ndarray, truth: np.ndarray) -> RegionScores:
         nearest = ndimage.distance_transform_edt(truth == UNDECIDED, return_distances=False, return_indices=True)
         filled = truth[tuple(nearest)]
     wanted, found = outlines(filled), outlines(labels)
-    hit = 0.0
+    hit = 0
     if found.any():
-        hit = np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= BOUNDARY_TOLERANCE))
+        hit = int(np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= BOUNDARY_TOLERANCE)))
     recall = hit / np.count_nonzero(wanted) if wanted.any() else 1.0
     return RegionScores(100.0 * recall, 100.0 * _leaked(labels, truth), 100.0 * found.mean())
 

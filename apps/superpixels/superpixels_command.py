@@ -225,7 +225,7 @@ def _line(report) -> str:
 def _summary(reports) -> str:
     text = ""
     for levels in zip(*(report["levels"] for report in reports), strict=True):
-        if means := mean_scores(levels, "boundary_recall_percent", "undersegmentation_error_percent"):
+        if means := mean_scores(list(levels), "boundary_recall_percent", "undersegmentation_error_percent"):
             text += "; {} regions: recall {:.2f} %, error {:.2f} % on average".format(levels[0]["regions"], *means)
     return text
 

@@ -183,7 +183,7 @@ def to_grey(frame: np.ndarray) -> np.ndarray:
 def _stretched(grey: np.ndarray) -> np.ndarray:
     """Stretch to the full range of uint8."""
     low, high = float(grey.min()), float(grey.max())
-    return np.uint8((grey - low) * (255.0 / (high - low)) + 0.5) if high > low else np.zeros(grey.shape, np.uint8)
+    return ((grey - low) * (255.0 / (high - low)) + 0.5 if high > low else np.zeros(grey.shape)).astype(np.uint8)
 
 
 def _best_size(grey: np.ndarray) -> int:

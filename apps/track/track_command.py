@@ -22,6 +22,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from apps import cli
 from apps.common.clock import charge, shown_seconds
@@ -249,7 +250,9 @@ def _detect(sequence, chosen):
     from gridcut.device import thread_count
 
     threads = thread_count()
-    finder, frame, found, pending = None, None, [], deque()
+    finder: Any = None  # a sequence has at least one frame
+    frame, found = None, []
+    pending: deque = deque()
     bar = _bar(chosen, "detecting", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for frame in bar(sequence):

@@ -128,7 +128,7 @@ def _values(one, itk) -> np.ndarray:
 
 
 def _check_one_series(slices) -> None:
-    series = {}
+    series: dict = {}
     for one in slices:
         series.setdefault(one.series, []).append(one)
     if len(series) > 1:

@@ -102,7 +102,7 @@ def labels_below_header(labels: np.ndarray, header: bytes) -> bytes:
     )
     for at, form, values in changes:
         struct.pack_into(order + form, head, at, *values)
-    data = labels.astype(labels.dtype.newbyteorder(order)).tobytes()
+    data = labels.astype(np.dtype(f"{order}u{labels.itemsize}")).tobytes()
     return gzip.compress(bytes(head) + bytes(LABELS_AT - NIFTI_1) + data, 6, mtime=0)
 
 
@@ -110,7 +110,8 @@ def check_metaimage(path: Path) -> None:
     """Raise Unreadable unless a MetaImage file and its data file are complete."""
     with decoding_errors(), open(path, "rb") as file:
         head = file.read(MAX_HEADER)
-    entries, at = {}, 0
+    entries: dict[str, str] = {}
+    at = 0
     for line in re.finditer(rb"([A-Za-z]+) *[=:] *([^\r\n]*)\r?\n", head):
         name, value = line[1].decode(), line[2].decode("latin-1").strip()
         if entries.setdefault(name, value) != value and name != "Comment":
@@ -152,7 +153,7 @@ def check_nrrd(path: Path) -> None:
 
     The library writes messages about what it cannot parse, and about the path, in buffers of about 1000 characters.
     """
-    entries = {}
+    entries: dict[bytes, bytes] = {}
     if len(os.fsencode(path)) > MAX_TEXT:
         raise Unreadable(f"a path of more than {MAX_TEXT} characters")
     with decoding_errors(), open(path, "rb") as file:

@@ -58,7 +58,8 @@ def read_stack(data: bytes) -> tuple[np.ndarray, Geometry | None, dict]:
         values = series.asarray()
         if warnings:
             raise Unreadable(f"truncated: {warnings[0]}")
-        header, geometry = {}, None
+        header: dict = {}
+        geometry = None
         if file.is_imagej:
             header, geometry = _imagej(file)
         elif file.is_ome:

@@ -64,14 +64,14 @@ class Volume:
         Format, a key of `apps.volumes.volume_files.FORMATS`.
     geometry : Geometry or None
         None if the file states no geometry.
-    header : object
+    header : dict or None
         Further metadata for the writer of the format.
     """
 
     values: np.ndarray
     kind: str
     geometry: Geometry | None = None
-    header: object = None
+    header: dict | None = None
 
 
 def unit_of(name: str | None) -> str | None:

@@ -55,7 +55,9 @@ def _main(argv) -> int:
         _check_portable()
     jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
     outcomes = _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet)
-    origins, folders, errors = {}, set(), []
+    origins: dict = {}
+    folders: set = set()
+    errors: list = []
     for outcome in outcomes:
         for name, origin in outcome.origins.items():
             origins[name] = origin if origins.get(name) != "compiled" else "compiled"

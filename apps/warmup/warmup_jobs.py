@@ -150,7 +150,7 @@ def write_samples(folder: Path) -> None:
         frame = random.normal(20, 2, (HEIGHT, WIDTH))
         for x, y in spots + number:
             cv2.circle(frame, (round(x * 1.6), round(y)), 3, 200.0, -1)
-        images[f"frames/{number}"] = np.uint8(cv2.GaussianBlur(frame, (0, 0), 1))
+        images[f"frames/{number}"] = cv2.GaussianBlur(frame, (0, 0), 1).astype(np.uint8)
     for name, pixels in images.items():
         cv2.imwrite(str(folder / f"{name}.png"), pixels)
     volume = random.normal(60, 10, (12, 40, 40)).clip(0, 255)
@@ -170,8 +170,8 @@ def _photograph(random, height: int, width: int) -> tuple[np.ndarray, np.ndarray
     texture = cv2.GaussianBlur(random.uniform(0, 255, (height, width, 3)).astype(np.float32), (0, 0), 2)
     mask = np.zeros((height, width), np.uint8)
     cv2.ellipse(mask, (width // 2, height // 2), (width // 4, height // 4), 20, 0, 360, 1, -1)
-    base = np.where(mask[..., None] > 0, np.float32([40, 90, 200]), np.float32([160, 120, 60]))
-    return np.uint8((base + 1.5 * (texture - 127)).clip(0, 255)), mask
+    base = np.where(mask[..., None] > 0, np.array([40, 90, 200], np.float32), np.array([160, 120, 60], np.float32))
+    return (base + 1.5 * (texture - 127)).clip(0, 255).astype(np.uint8), mask
 
 
 # Library calls
@@ -208,7 +208,8 @@ def _labels():
     import gridcut
 
     random = np.random.default_rng(4)
-    for dtype in (np.int32, np.float64):
+    dtypes: tuple[type, ...] = (np.int32, np.float64)
+    for dtype in dtypes:
         for neighbours in NEIGHBOURHOODS:
             costs = random.integers(0, 90, (5, 40, 50)).astype(dtype)
             weights = {offset: dtype(9) for offset in neighbours}
