@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from assign.core.arrays import DTYPES, as_array, check_sides, supported
 from assign.core.batch_certificate import GivenBatch
-from assign.core.problem import INT64_MAX, as_floats, check_limit, extremes, largest_limit
+from assign.core.problem import as_floats, check_limit, extremes, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
 
 # Costs on the host from which device="auto" uses a GPU.  Timed on an H200, transfers included: at least as fast as 16

@@ -12,12 +12,13 @@ from numba import float32, float64, int32, int64
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
-from assign.core.problem import INT64_MAX, Dense, Problem, largest_limit
+from assign.core.problem import Dense, Problem, largest_limit
 from assign.core.start import fitted
 from assign.packing import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
+from gridcut.device.number_limits import INT64_MAX
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
 NAN, INFINITE, LOW, HIGH = range(4)  # positions in `found` of the bounds kernels

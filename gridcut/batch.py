@@ -16,10 +16,9 @@ from gridcut.core.problem import Problem, as_array, check_edges, check_mapping, 
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import on_device, to_host, to_library
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
 from gridcut.maximum_flow import cut_of
-
-INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

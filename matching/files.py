@@ -14,8 +14,8 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+from gridcut.device.number_limits import INT32_MAX
 from gridcut.device.sparse import check_matrix
-from matching.core.sparse import INT32_MAX
 from matching.matrix_market import check_text
 
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"

@@ -8,10 +8,10 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from assign.core.infeasible import InfeasibleError
-from assign.core.problem import INT64_MAX
 from assign.small import pairs_and_prices
 from assign.solving import solve
-from gridcut.device.arguments import refuse_masked
+from gridcut.device.arguments import reject_masked
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.sparse import as_scipy, check_matrix
 
 __all__ = ["linear_sum_assignment", "min_weight_full_bipartite_matching"]
@@ -62,7 +62,7 @@ def linear_sum_assignment(
     if found is not None:
         return found[:2]
     for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
-        refuse_masked("cost_matrix", part)
+        reject_masked("cost_matrix", part)
     cost = np.asarray(cost_matrix)
     if cost.dtype.kind not in "biuf" or cost.dtype.itemsize > 8:  # converted as SciPy does, and with its errors
         is_array = isinstance(cost_matrix, np.ndarray)

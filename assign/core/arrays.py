@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gridcut.device.arguments import plain_array, refuse_masked
+from gridcut.device.arguments import plain_array, reject_masked
 from gridcut.device.arrays import to_host
 
 DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
@@ -22,7 +22,7 @@ MAX_SIDES = 2**31 - 1  # rows and columns share one range of int32 indices
 def as_array(name: str, value) -> np.ndarray:
     """Convert an argument to an array; raises TypeError for masked entries, in rows of a list too, and non-arrays."""
     for part in value if isinstance(value, list | tuple) else ():
-        refuse_masked(name, part)
+        reject_masked(name, part)
     return plain_array(name, value)
 
 

@@ -64,8 +64,8 @@ def certify(costs, row, col, total, u, v, limit) -> None:
         certify_total(total, paid)
     if costs.exact:
         u, v, limit = exact_integers(u), exact_integers(v), None if limit is None else exact_integers(limit)
-        least = costs.reduced(v, 1) - u
-        certify_prices(shape, row, col, u, v, pair_cost=paid, least_slack=least, limit=limit, slack=0)
+        slacks = costs.reduced(v, 1) - u
+        certify_prices(shape, row, col, u, v, pair_cost=paid, min_slack=slacks, limit=limit, slack=0)
         return
     if not (np.isfinite(u).all() and np.isfinite(v).all()):
         raise CertificateError("a price is not finite")
@@ -103,11 +103,11 @@ def certify_total(total, paid) -> None:
         raise CertificateError(f"the cost is given as {total}, but the pairs cost {right}")
 
 
-def certify_prices(shape, row, col, u, v, *, pair_cost, least_slack, limit, slack) -> None:
+def certify_prices(shape, row, col, u, v, *, pair_cost, min_slack, limit, slack) -> None:
     """Check all conditions on the prices.
 
     pair_cost     cost of each matched pair
-    least_slack   minimum of cost - u - v over the allowed pairs of each row, without rows that have none
+    min_slack     minimum of cost - u - v over the allowed pairs of each row, without rows that have none
     limit         cost of staying unmatched per row, or None
     slack         tolerance; 0 for exact comparison
     """
@@ -116,7 +116,7 @@ def certify_prices(shape, row, col, u, v, *, pair_cost, least_slack, limit, slac
     matched_row[row], matched_col[col] = True, True
     if limit is None and len(row) != min(n, m):
         raise CertificateError(f"{len(row)} pairs, but {min(n, m)} rows or columns must be matched")
-    _require("a pair is cheaper than its prices", least_slack >= -slack)
+    _require("a pair is cheaper than its prices", min_slack >= -slack)
     _require("a matched pair costs more than its prices", np.abs(pair_cost - u[row] - v[col]) <= slack)
     if limit is not None:
         _require("a row price is above the cost of staying unmatched", u - limit <= slack)
@@ -142,21 +142,21 @@ def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
     unmatched = np.ones(shape[0], bool)
     unmatched[row] = False
     alone = np.zeros(0) if limit is None else limit[unmatched]
-    least = costs.reduced(v, 1) - u
+    slacks = costs.reduced(v, 1) - u
     conditions = partial(certify_prices, shape, row, col, pair_cost=paid, limit=limit)
     held, prices = _largest(paid, alone), _largest(u, v)
     slack = tolerance(shape, held)
-    if resolved(prices, slack) and _holds(conditions, u, v, least_slack=least, slack=slack):
+    if resolved(prices, slack) and _holds(conditions, u, v, min_slack=slacks, slack=slack):
         return
     spare, scale = _scale(costs, paid, alone, limit, held)
     slack = tolerance(shape, scale)
-    if resolved(prices, slack) and _holds(conditions, u, v, least_slack=least, slack=slack):
+    if resolved(prices, slack) and _holds(conditions, u, v, min_slack=slacks, slack=slack):
         return
     every = () if limit is None else (limit,)
     digits = max(costs.largest(np.full(shape[0], FLOAT_MAX), 1), prices, _largest(*every))
-    conditions(u, v, least_slack=least, slack=tolerance(shape, digits))
+    conditions(u, v, min_slack=slacks, slack=tolerance(shape, digits))
     u, v = _derived(costs, row, col, paid, limit, spare, slack)
-    if not _holds(conditions, u, v, least_slack=costs.reduced(v, 1) - u, slack=slack):
+    if not _holds(conditions, u, v, min_slack=costs.reduced(v, 1) - u, slack=slack):
         raise CertificateError(NOT_OPTIMAL)
 
 

@@ -20,7 +20,7 @@ from assign.core.certificate import MAX_SAFE, exact_integers
 
 BLOCK_COSTS = 1 << 17
 # Reduced integer cost if no pair is allowed; positive even after subtracting any int64 price in use.
-NONE = 2 * MAX_SAFE
+FORBIDDEN = 2 * MAX_SAFE
 
 
 class DenseCosts:
@@ -52,7 +52,7 @@ class DenseCosts:
             cost, allowed = self._block(part)
             left = cost - (price if axis else price[part, None])
             if allowed is not None:
-                left[~allowed] = np.inf if left.dtype == object or left.dtype.kind == "f" else NONE
+                left[~allowed] = np.inf if left.dtype == object or left.dtype.kind == "f" else FORBIDDEN
             found.append(left.min(axis=axis))
         return np.concatenate(found) if axis else np.minimum.reduce(found)
 
@@ -140,7 +140,7 @@ class SparseCosts:
 
     def reduced(self, price, axis: int) -> np.ndarray:
         left = self._numbers() - price[self._col if axis else self._row]
-        none = NONE if left.dtype.kind == "i" else np.inf
+        none = FORBIDDEN if left.dtype.kind == "i" else np.inf
         found = np.full(self.shape[1 - axis], none, left.dtype)
         np.minimum.at(found, self._row if axis else self._col, left)
         return found

@@ -13,6 +13,7 @@ from assign.core.certificate_costs import DenseCosts
 from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
 from gridcut.device.launch import launch
+from gridcut.device.number_limits import INT64_MAX
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 << 16
@@ -23,28 +24,28 @@ KINDS = ("int32", "int64", "float32", "float64")
 def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, overflow):
     """low[i] = minimum of low[i] and sign * cost - price[j] over j; a NaN counts as `nan`.
 
-    The cost of (i, j) is cost[start + i * stride + j * across].  overflow[0] = 1 if an absolute cost is at least
+    The cost of (i, j) is cost[start + i * stride + j * across].  overflow[0] = 1 if an absolute cost is at lowest
     `bound` (integers only).
     """
     m = price.size
     lane = cuda.threadIdx.x & 31
     i = np.int64(cuda.blockIdx.x)
     while i < low.size:
-        least = low[i]
+        lowest = low[i]
         j = np.int64(cuda.threadIdx.x)
         while j < m:
             value = sign * cost[start + i * stride + j * across]
             if value >= bound or value <= -bound:
                 cuda.atomic.max(overflow, 0, int32(1))
             left = value - price[j]
-            least = min(least, left) if left == left else nan
+            lowest = min(lowest, left) if left == left else nan
             j += cuda.blockDim.x
         step = 16
         while step > 0:
-            least = min(least, shuffle(least, lane ^ step))
+            lowest = min(lowest, shuffle(lowest, lane ^ step))
             step >>= 1
         if lane == 0:
-            cuda.atomic.min(low, i, least)
+            cuda.atomic.min(low, i, lowest)
         i += cuda.gridDim.x
 
 
@@ -85,7 +86,7 @@ class DeviceCosts(DenseCosts):
         if 0 in self.shape or price.dtype == object or self.exact != self.is_integer:
             return super().reduced(price, axis)
         kind = np.int64 if self.is_integer else np.float64
-        largest = np.iinfo(np.int64).max if self.is_integer else np.inf
+        largest = INT64_MAX if self.is_integer else np.inf
         nan, bound = (kind(0), kind(MAX_SAFE)) if self.is_integer else (-np.inf, np.inf)
         size = self.shape[1 - axis]
         low, overflow = upload(np.full(size, largest, kind)), upload(np.zeros(1, np.int32))

@@ -13,11 +13,11 @@ from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
 from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.views import unmarked
 
 MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
 MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
-INT64_MAX = 2**63 - 1
 METRICS = ("euclidean", "sqeuclidean", "cityblock")  # of points; kernels receive the index
 
 
@@ -124,9 +124,9 @@ def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Proble
     largest_cost = max(abs(low), abs(high))
     largest = max(largest_cost, largest_limit(limit))
     if cost.dtype.kind == "i" and (sum(costs.shape) + 1) * largest * 4 > INT64_MAX:
-        most = INT64_MAX // (4 * (sum(costs.shape) + 1))
+        bound = INT64_MAX // (4 * (sum(costs.shape) + 1))
         raise ValueError(
-            f"cost must be at most {most} in absolute value for a {n} x {m} matrix, so that prices fit int64; "
+            f"cost must be at most {bound} in absolute value for a {n} x {m} matrix, so that prices fit int64; "
             f"got {largest}"
         )
     transposed = n > m

@@ -3,12 +3,13 @@
 Returns the column of each row (-1: unmatched) and prices that certify it optimal; n <= m.
 
 The steps and their arrays are those of assign/batch/batch_paths.py: column minima, row reduction, and Dijkstra's search
-from each row that is still free.  A copy of the costs, packed with their columns and padded, stays in the nearest
-caches.  Up to about 500 rows, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
+from each row that is still free.  A copy of the costs, packed with their columns and padded, fits in the L1 or L2
+cache.  Up to about 500 rows, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
 assign/dense/dense.py does.
 
 `solve_matrix` does everything in one compiled call for square matrices of any sign and number type: it validates while
-it copies, solves, and writes pairs, prices and total.  Invalid and infeasible costs are refused, for others to report.
+it copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
+validates again, and raises.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
@@ -28,18 +29,18 @@ from assign.batch.batch_paths import augment, minimum, reduce_columns, reduce_ro
 from assign.core.infeasible import InfeasibleError
 from assign.sparse.feasible import check_feasible
 from gridcut.device import inner_kernel, kernel
+from gridcut.device.number_limits import INT64_MAX
 
 LANES = 8  # rows are padded to a multiple of this length
 
-# Status of solve_matrix: solved; hard, if it was not to be patient; or for the other methods: invalid or infeasible
-# costs, and integers too large for prices of 64 bits.
-SOLVED, HARD, REFUSED = 0, 1, 2
+# Status of solve_matrix.  HARD: only if `solve_hard` is False.  REJECTED: invalid or infeasible costs, or integers too
+# large for prices of 64 bits.
+SOLVED, HARD, REJECTED = 0, 1, 2
 # A square matrix is hard if the first two steps leave more than this share of the rows free.  Then other start prices
 # may be better (assign/dense/dense.py): for sums and products of a row's and a column's own value.
 MAX_FREE_SHARE = 0.4
 MIN_HARD_ROWS = 128  # smaller ones are solved before better prices are found
 KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
-INT64_MAX = 2**63 - 1
 
 
 class Memory(threading.local):
@@ -117,7 +118,7 @@ def load_integers(cost, sign, low, bits, infinity, work):
 
 
 @inner_kernel
-def search(work, cost, sign, patient, low, bits, infinity, numbers, ids, col, u, v):
+def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col, u, v):
     """Match all rows of a loaded matrix; returns the status and the total cost."""
     n, width = work.shape
     real = work.dtype.type
@@ -135,7 +136,7 @@ def search(work, cost, sign, patient, low, bits, infinity, numbers, ids, col, u,
     reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     nothing = cost[0, 0] - cost[0, 0]
-    if n >= MIN_HARD_ROWS and not patient:
+    if n >= MIN_HARD_ROWS and not solve_hard:
         free = 0
         for i in range(n):
             free += 1 if col_of[i] < 0 else 0
@@ -145,7 +146,7 @@ def search(work, cost, sign, patient, low, bits, infinity, numbers, ids, col, u,
         if col_of[i] < 0 and not augment(
             work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
         ):
-            return REFUSED, nothing
+            return REJECTED, nothing
     for j in range(n):
         v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
     total = v[0] - v[0]
@@ -157,34 +158,34 @@ def search(work, cost, sign, patient, low, bits, infinity, numbers, ids, col, u,
     return SOLVED, total
 
 
-def _solve_numbers(cost, sign, patient, numbers, ids, col, u, v):
+def _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v):
     """Load and solve a square matrix in a suitable number type; returns the status and the total cost."""
 
 
 @overload(_solve_numbers)
-def _solve_numbers_overload(cost, sign, patient, numbers, ids, col, u, v):
+def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
     if isinstance(cost.dtype, types.Float):
 
-        def solve_floats(cost, sign, patient, numbers, ids, col, u, v):
+        def solve_floats(cost, sign, solve_hard, numbers, ids, col, u, v):
             n = cost.shape[0]
             width = (n + LANES - 1) // LANES * LANES
             size = n * width
             floats = numbers.view(np.float64)
             work = floats[:size].reshape((n, width))
             if not load_floats(cost, np.float64(sign), work):
-                return REFUSED, 0.0
-            return search(work, cost, sign, patient, 0, 0, np.inf, floats[size:], ids, col, u, v)
+                return REJECTED, 0.0
+            return search(work, cost, sign, solve_hard, 0, 0, np.inf, floats[size:], ids, col, u, v)
 
         return solve_floats
 
-    def solve_integers(cost, sign, patient, numbers, ids, col, u, v):
+    def solve_integers(cost, sign, solve_hard, numbers, ids, col, u, v):
         n = cost.shape[0]
         width = (n + LANES - 1) // LANES * LANES
         size = n * width
         low, high = bounds_of(cost)
         bound = INT64_MAX // (4 * (2 * n + 1))
         if high > bound or low < -bound:
-            return REFUSED, np.int64(0)
+            return REJECTED, np.int64(0)
         spread = high - low
         if sign < 0:
             low = -high
@@ -198,30 +199,30 @@ def _solve_numbers_overload(cost, sign, patient, numbers, ids, col, u, v):
             work = narrow[:size].reshape((n, width))
             infinity = np.int32(INFINITY32)
             load_integers(cost, sign, low, bits, infinity, work)
-            return search(work, cost, sign, patient, low, bits, infinity, narrow[size:], ids, col, u, v)
+            return search(work, cost, sign, solve_hard, low, bits, infinity, narrow[size:], ids, col, u, v)
         if spread >= INFINITY64 >> (bits + 3):
             bits = 0
         work = numbers[:size].reshape((n, width))
         infinity = np.int64(INFINITY64)
         load_integers(cost, sign, low, bits, infinity, work)
-        return search(work, cost, sign, patient, low, bits, infinity, numbers[size:], ids, col, u, v)
+        return search(work, cost, sign, solve_hard, low, bits, infinity, numbers[size:], ids, col, u, v)
 
     return solve_integers
 
 
 @kernel
-def solve_matrix(cost, sign, patient, numbers, col, u, v):
+def solve_matrix(cost, sign, solve_hard, numbers, col, u, v):
     """Validate and solve a square matrix of at least one row; returns the status and the total cost.
 
     sign      -1: the caller maximises
-    patient   solve hard ones as well
+    solve_hard   solve hard ones as well
     numbers   memory_for(n)
     col       column of each row;  u, v: prices that certify it, both in the caller's sign
     """
     n = cost.shape[0]
     width = (n + LANES - 1) // LANES * LANES
     ids = numbers[(n + 4) * width :].view(np.int32)
-    return _solve_numbers(cost, sign, patient, numbers, ids, col, u, v)
+    return _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v)
 
 
 def solve(cost, *, limit=None, start=None, callback=None):

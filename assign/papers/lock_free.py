@@ -29,11 +29,12 @@ O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes per pair.
 import numpy as np
 
 from assign.papers.scaling.arc_fixing import fix_arcs
+from assign.papers.scaling.network import INFINITY
 from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import INFINITY, MIN_PRICE, empty, raise_price_range, saturate
+from assign.papers.scaling.refine import MIN_PRICE, empty, raise_price_range, saturate
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import solve_rows
-from assign.papers.scaling.shared_queue import NONE, make_queue, put, put_active, take
+from assign.papers.scaling.shared_queue import EMPTY, make_queue, put, put_active, take
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count
 
@@ -68,7 +69,7 @@ def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
     relabels = 0
     while atomic_load(stop, 0) == RUNNING:
         x = take(ring, ends)
-        if x == NONE:
+        if x == EMPTY:
             idle += 1
             if idle > SPIN_LIMIT or atomic_load(waiting, 0) == 0:
                 return pushes, relabels

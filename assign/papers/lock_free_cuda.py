@@ -26,8 +26,9 @@ import numpy as np
 from numba import int32, int64
 
 from assign.papers.scaling.arc_fixing import REMOVED, take_out
+from assign.papers.scaling.network import INFINITY
 from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import INFINITY, MIN_PRICE, raise_price_range, saturate, until_flow
+from assign.papers.scaling.refine import MIN_PRICE, raise_price_range, saturate, until_flow
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import solve_rows
 from gridcut.device.arguments import check_count

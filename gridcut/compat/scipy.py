@@ -6,14 +6,13 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device.arguments import MAX_COUNT, check_count
+from gridcut.device.number_limits import INT32_MAX
 from gridcut.device.sparse import as_scipy
 from gridcut.device.views import unmarked
 from gridcut.graph.graph_completion import complete_flow
 from gridcut.graph.graph_flow import graph_max_flow
 
 __all__ = ["MaximumFlowResult", "maximum_flow"]
-
-INT32_MAX = np.iinfo(np.int32).max
 
 
 class MaximumFlowResult(NamedTuple):

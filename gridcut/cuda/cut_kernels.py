@@ -38,8 +38,8 @@ from gridcut.device.cuda import cuda, cuda_kernel, device_function
 def rounding_loss(value, scale, unit, form):
     """The part of a capacity that is lost by rounding."""
     exact = value * scale * np.float64(form[FINER])
-    most = np.float64(form[MAX_UNITS])
-    return value - np.float64(math.floor(exact if exact < most else most)) * unit
+    max_units = np.float64(form[MAX_UNITS])
+    return value - np.float64(math.floor(exact if exact < max_units else max_units)) * unit
 
 
 # args: arrays of up to four types, which a kernel can index only as separate arguments

@@ -129,8 +129,8 @@ def capacity_units(value, scale, form):
     if scale == 0:
         return np.int64(value)
     exact = np.float64(value) * scale * np.float64(form[FINER])
-    most = np.float64(form[MAX_UNITS])
-    if exact < most:
+    max_units = np.float64(form[MAX_UNITS])
+    if exact < max_units:
         return np.int64(exact)
     return form[MAX_UNITS]
 
@@ -197,7 +197,7 @@ def array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3):
 def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
     """largest[row]: the largest used capacity; bad[row]: 1 if one is negative or NaN.  The caller zeroes both."""
     data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
-    most = largest[row]
+    highest = largest[row]
     wrong = False
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
@@ -209,15 +209,15 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
                 value = data[data_index(form, row, b, z, y, x)]
                 if not value >= 0:
                     wrong = True
-                elif value > most:
-                    most = value
+                elif value > highest:
+                    highest = value
             run += run_step()
         b += cuda.gridDim.z
     if wrong:
         bad[row] = 1
-    most = warp_max(most)
-    if cuda.threadIdx.x & 31 == 0 and most > largest[row]:
-        cuda.atomic.max(largest, row, most)
+    highest = warp_max(highest)
+    if cuda.threadIdx.x & 31 == 0 and highest > largest[row]:
+        cuda.atomic.max(largest, row, highest)
 
 
 @cuda_kernel

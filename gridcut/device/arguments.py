@@ -56,7 +56,7 @@ def check_callback(callback) -> None:
         raise TypeError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
-def refuse_masked(name: str, value) -> None:
+def reject_masked(name: str, value) -> None:
     """Raise TypeError for a masked array with masked entries, since numpy would silently drop the mask."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(
@@ -67,7 +67,7 @@ def refuse_masked(name: str, value) -> None:
 
 def plain_array(name: str, value) -> np.ndarray:
     """Return np.asarray(value); TypeError for masked entries, ragged lists and anything that is not an array."""
-    refuse_masked(name, value)
+    reject_masked(name, value)
     try:
         return np.asarray(value)
     except Exception as error:

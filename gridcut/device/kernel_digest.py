@@ -24,7 +24,7 @@ _IMPORT = re.compile(
 
 
 def versions() -> dict[str, str]:
-    """Versions that compiled code depends on; of NumPy, what keeps the layout of its arrays."""
+    """Versions that compiled code depends on; NumPy's without the last number, which keeps the layout of arrays."""
     return {
         "python": "{}.{}".format(*sys.version_info[:2]),
         "numba": numba.__version__,

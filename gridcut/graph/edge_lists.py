@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gridcut.core.load import INT64_MAX
 from gridcut.device import kernel
+from gridcut.device.number_limits import INT64_MAX
 
 
 def edge_lists(nodes: int, tail, head, forward, back) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ deficit.  `side` is +1 for the source forest, -1 for the sink forest.
 
 Arrays, in addition to those of gridcut/graph/residual_graph.py
   label[u]    side * (BAND * depth + rank), 0 <= rank < BAND; 0: free.  Labels increase from a parent to its children
-  parent[u]   2^32 * parent + (arc of u that leads to it) / 4, or ROOT, ORPHAN, DETACHED, NONE (free): with both, a walk
+  parent[u]   2^32 * parent + (arc of u that leads to it) / 4, or ROOT, ORPHAN, DETACHED, FREE: with both, a walk
               to the root loads one word per node, and the capacities of its arcs are loaded without delaying it
   link[u]     next node of a list of orphans of the same depth;  head[d]: the first node, -1: none (so between calls)
 
@@ -32,7 +32,7 @@ from gridcut.graph.residual_graph import ARC, BACK, ONE, OUT, REVERSE, ResidualG
 ROOT = -1
 ORPHAN = -2
 DETACHED = -3
-NONE = -4
+FREE = -4
 ZERO = np.uint64(0)
 SHIFT = 4  # a depth has 2^SHIFT labels
 BAND = 1 << SHIFT
@@ -370,7 +370,7 @@ def repair_forest(
         for i in range(n_detached):
             v = np.uint64(detached[i])
             if parent[v] == DETACHED:
-                parent[v] = NONE
+                parent[v] = FREE
                 if merging:
                     activate_neighbours(v, first, arcs, label, queued, ring, ring_ends)
     return waiting, n_detached

@@ -24,11 +24,11 @@ import numpy as np
 from numba import int32, int64, uint8
 
 from gridcut.core.certificate import CertificateError, made_again
-from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, download, upload, upload_all
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from gridcut.device.launch import blocks_of, launch, most_blocks
+from gridcut.device.number_limits import INT32_MAX, INT64_MAX
 from gridcut.device.sparse import check_compressed
 from gridcut.graph.device_graph_cuda import MAX_ARCS, MAX_NODES, GraphOnDevice
 from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
@@ -197,7 +197,7 @@ def saturated_sum(a, b):
 @cuda_kernel
 def excess_kernel(row, mate, residual, source, sink, excess, largest):
     """Write the excess of every node, and find the largest sum of the capacities incident to one."""
-    most = int64(0)
+    highest = int64(0)
     u = int64(cuda.grid(1))
     while u < excess.size:
         total = saturated_sum(source[u], sink[u])
@@ -206,10 +206,10 @@ def excess_kernel(row, mate, residual, source, sink, excess, largest):
             total = saturated_sum(total, saturated_sum(residual[a], residual[mate[a]]))
             a += 1
         excess[u] = source[u] - sink[u]
-        most = max(most, total)
+        highest = max(highest, total)
         u += int64(cuda.gridsize(1))
-    if most > relaxed_load(largest, int32(0)):
-        cuda.atomic.max(largest, int32(0), most)
+    if highest > relaxed_load(largest, int32(0)):
+        cuda.atomic.max(largest, int32(0), highest)
 
 
 @cuda_kernel

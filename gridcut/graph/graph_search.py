@@ -5,8 +5,9 @@ augmenting path.  The forest with more roots grows, unless its repairs have cost
 cut is often close to the smaller seeds, and a forest that has grown past it loses its trees again and again.
 
 Most augmenting paths start at the node where the one before started.  So a scanned node lists its path to the root
-once, and the flow through it is `owed`: it is pushed when it reaches the minimum capacity of that path, or when the
-node has been scanned.  Until then, only the other forest changes, and no capacity of the path is read.
+once, and the flow through it is accumulated in `pending`.  It is pushed when it reaches the minimum capacity of that
+path, or when the node has been scanned.  Until then, only the other forest changes, and no capacity of the path is
+read.
 
 Arrays as in graph_forest.py and residual_graph.py.
 
@@ -23,8 +24,8 @@ from gridcut.graph.graph_forest import (
     ARC,
     BACK,
     BAND,
+    FREE,
     INFINITY,
-    NONE,
     ONE,
     OUT,
     REVERSE,
@@ -89,7 +90,7 @@ def make_graph_roots(excess, label, parent, sources, sinks):
             n_sinks += 1
         else:
             label[p] = 0
-            parent[p] = NONE
+            parent[p] = FREE
     return n_sources, n_sinks
 
 
@@ -116,7 +117,7 @@ def search_nodes(until, first, arcs, excess, forest, work):
     prefer_source = sources > sinks
     sink_work = 0
     augmentations = 0
-    owed = np.int64(0)
+    pending = np.int64(0)
     room = np.int64(0)
     length = 0
     root = np.uint64(0)
@@ -182,8 +183,8 @@ def search_nodes(until, first, arcs, excess, forest, work):
                     else:
                         length, root, room = path_to_root(u, OUT, -1, INFINITY, arcs, excess, parent, path)
                     is_listed = True
-                    owed = np.int64(0)
-                amount = min(np.int64(arcs[a + away]), room - owed)
+                    pending = np.int64(0)
+                amount = min(np.int64(arcs[a + away]), room - pending)
                 from_source = 0
                 to_sink = 0
                 if side > 0:
@@ -194,15 +195,15 @@ def search_nodes(until, first, arcs, excess, forest, work):
                     n, other, amount = path_to_root(w, BACK, 1, amount, arcs, excess, parent, queue)
                     move_flow(arcs, a, -amount)
                     from_source = push_along(queue, n, other, BACK, 1, amount, arcs, excess, parent, source_orphans)
-                owed += amount
-                if owed == room:
+                pending += amount
+                if pending == room:
                     is_listed = False
                     if side > 0:
                         from_source = push_along(
-                            path, length, root, BACK, 1, owed, arcs, excess, parent, source_orphans
+                            path, length, root, BACK, 1, pending, arcs, excess, parent, source_orphans
                         )
                     else:
-                        to_sink = push_along(path, length, root, OUT, -1, owed, arcs, excess, parent, sink_orphans)
+                        to_sink = push_along(path, length, root, OUT, -1, pending, arcs, excess, parent, sink_orphans)
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = repair_forest(
@@ -231,8 +232,8 @@ def search_nodes(until, first, arcs, excess, forest, work):
                     break
             if is_listed:  # less than its minimum capacity, so no arc is saturated
                 for k in range(length):
-                    move_flow(arcs, np.uint64(path[k]), -side * owed)
-                excess[root] -= side * owed
+                    move_flow(arcs, np.uint64(path[k]), -side * pending)
+                excess[root] -= side * pending
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now

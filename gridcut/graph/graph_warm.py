@@ -15,7 +15,7 @@ from gridcut.graph.graph_forest import (
     ARC,
     BACK,
     BAND,
-    NONE,
+    FREE,
     ONE,
     ORPHAN,
     OUT,
@@ -110,7 +110,7 @@ def reroot_nodes(touched, deepest, first, arcs, excess, forest, work):
         e = excess[v]
         if e == 0:
             label[v] = 0
-            parent[v] = NONE
+            parent[v] = FREE
         else:
             label[v] = BAND if e > 0 else -BAND
             parent[v] = ROOT

@@ -7,7 +7,6 @@ makes no other cut minimal.
 """
 
 from collections.abc import Callable
-from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -15,12 +14,10 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import breadth_first_order
 
-from gridcut.device.networkx_graph import NetworkxGraph, adjacency_of
+from gridcut.device.networkx_graph import NUMBERS, AdjacencyLists, NetworkxGraph, numbers_of
 from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
 
 CAPACITY = "capacity"  # networkx's name of the edge attribute
-INTEGERS = int | np.integer | np.bool_
-NUMBERS = INTEGERS | float | np.floating
 
 
 class UnboundedFlowError(ValueError):
@@ -61,17 +58,15 @@ def networkx_problem(graph: NetworkxGraph, source: Any, sink: Any) -> tuple[Grap
 
 def read_network(graph: NetworkxGraph) -> Network:
     """The entries of a graph; TypeError or ValueError for capacities that are not numbers of 0 or more."""
-    adjacency = adjacency_of(graph)
-    nodes = list(adjacency)
+    lists = AdjacencyLists(graph, parallel=True)
+    nodes, indptr, indices = lists.nodes, lists.indptr, lists.indices
     if len(nodes) > MAX_NODES:
         raise ValueError(f"graph must have at most {MAX_NODES} nodes, got {len(nodes)}")
-    index = dict(zip(nodes, range(len(nodes)), strict=True))
-    indptr, ends, given = _entries(graph, adjacency)
-    indices = np.fromiter(map(index.__getitem__, ends), np.int64, len(ends))
+    given = lists.attribute(CAPACITY, inf)
     numbers = numbers_of(given)
     if numbers is None or not (numbers[0] >= 0).all():
         raise _bad_capacity(given, lambda i: _edge(nodes, indptr, indices, i))
-    return Network(nodes, index, indptr, indices, *numbers)
+    return Network(nodes, lists.index, indptr, indices, *numbers)
 
 
 def problem_between(network: Network, source: Any, sink: Any) -> GraphProblem:
@@ -98,45 +93,6 @@ def _number_of(name: str, node, index: dict) -> int:
         return index[node]
     except (KeyError, TypeError):  # not there, or not hashable
         raise ValueError(f"{name} must be a node of graph, got {node!r:.60}") from None
-
-
-def _entries(graph: NetworkxGraph, adjacency) -> tuple[np.ndarray, list, list]:
-    """The pointers of all rows, the end of each entry, and its capacity; parallel edges are entries of their own."""
-    if graph.is_multigraph():
-        rows = [[(end, data) for end, edges in row.items() for data in edges.values()] for row in adjacency.values()]
-    else:
-        rows = [list(row.items()) for row in adjacency.values()]
-    indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    entries = list(chain.from_iterable(rows))
-    return indptr, [end for end, _ in entries], [data.get(CAPACITY, inf) for _, data in entries]
-
-
-def numbers_of(given: list) -> tuple[np.ndarray, np.ndarray] | None:
-    """Values of an edge attribute as in `Network.capacity`, and which are +inf; None if one is not a real number."""
-    try:
-        array = np.array(given) if given else np.zeros(0, np.int64)
-    except ValueError:  # sequences of several lengths
-        return None
-    if array.ndim != 1 or array.dtype.kind not in "biufO":
-        return None
-    if array.dtype.kind in "bi":
-        return array.astype(np.int64), np.zeros(len(given), bool)
-    if array.dtype.kind == "O" and not all(isinstance(value, NUMBERS) for value in given):
-        return None
-    infinite = np.array([value == inf for value in given]) if array.dtype.kind == "O" else array == inf
-    finite = given
-    if infinite.any():
-        finite = [0 if is_infinite else value for value, is_infinite in zip(given, infinite.tolist(), strict=True)]
-    if all(isinstance(value, INTEGERS) for value in finite):
-        integers = [int(value) for value in finite]
-        fits = max(map(abs, integers)) < 2**63
-        return np.array(integers, np.int64 if fits else object), infinite
-    try:
-        array = array.astype(np.float64)
-    except OverflowError:  # an integer that float64 does not hold
-        return None
-    array[infinite] = 0
-    return array, infinite
 
 
 def _bad_capacity(given: list, edge: Callable[[int], str]) -> Exception:

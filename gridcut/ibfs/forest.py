@@ -5,7 +5,7 @@ from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink
 
 Arrays
   label[p]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
-  parent[p]   arc k to the parent, p + step[k], whose depth is one less; ROOT; NONE: free
+  parent[p]   arc k to the parent, p + step[k], whose depth is one less; ROOT; FREE
               ORPHAN: the arc was saturated or the root has no excess left;  DETACHED: removed during a repair
   link[p]     next cell of a list of orphans of the same depth;  head[d]: the first cell, -1: none (so between calls)
 
@@ -33,7 +33,7 @@ from gridcut.device import inlined_kernel, inner_kernel, kernel, lowest_bit
 DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
-NONE = np.uint8(255)
+FREE = np.uint8(255)
 DEPTHS = 1024  # entries of `Work.head`; a function that reaches greater depths allocates a longer list of its own
 MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
@@ -334,7 +334,7 @@ def repair(
         for i in range(n_detached):
             v = np.uint64(detached[i])
             if parent[v] == DETACHED:
-                parent[v] = NONE
+                parent[v] = FREE
                 if merging:
                     for k in range(arcs):
                         q = v + jump[k]

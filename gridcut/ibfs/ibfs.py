@@ -29,7 +29,7 @@ import numpy as np
 
 from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
-from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
@@ -102,7 +102,7 @@ class Run:
         size = layout.size
         self.forest = forest or Forest(
             np.zeros(size, self.index_type),
-            np.full(size, NONE, np.uint8),
+            np.full(size, FREE, np.uint8),
             np.empty(size, self.index_type),
             np.zeros(size, np.uint8),
         )

@@ -17,7 +17,7 @@ Time O(n^2 m) as [1], one search; memory: the lists in forest.py.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel, lowest_bit
-from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, repair
+from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
 
 SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 
@@ -39,7 +39,7 @@ def make_roots(first, last, excess, label, parent):
             sinks += 1
         else:
             label[p] = 0
-            parent[p] = NONE
+            parent[p] = FREE
     return sources, sinks
 
 

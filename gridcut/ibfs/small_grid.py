@@ -16,7 +16,7 @@ import numpy as np
 
 from gridcut.core.units import units
 from gridcut.device import kernel
-from gridcut.ibfs.forest import DEPTHS, NONE, Forest, Work, steps_as_array
+from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
 from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import SINK, search
 
@@ -133,7 +133,7 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     jump = steps_as_array(step)
     push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
     label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
-    parent, queued = np.full(size, NONE, np.uint8), np.zeros(size, np.uint8)
+    parent, queued = np.full(size, FREE, np.uint8), np.zeros(size, np.uint8)
     lists = np.empty((9, size + 1), np.int32)
     work = Work(
         lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],

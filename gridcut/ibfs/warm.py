@@ -13,7 +13,7 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair, steps_as_array
+from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, activate, repair, steps_as_array
 from gridcut.ibfs.merge import grow_active
 
 
@@ -67,7 +67,7 @@ def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
                         to_sink += 1
         if e == 0:
             label[v] = 0
-            parent[v] = NONE
+            parent[v] = FREE
         else:
             label[v] = 1 if e > 0 else -1
             parent[v] = ROOT

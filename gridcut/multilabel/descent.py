@@ -13,7 +13,7 @@ import numpy as np
 from gridcut.core.grid import index_type, make_layout
 from gridcut.core.terms import ends
 from gridcut.energy import energy_of
-from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import SINK
@@ -76,7 +76,7 @@ class State:
         self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
         self.forest = Forest(
             np.zeros(size, self.index_type),
-            np.full(size, NONE, np.uint8),
+            np.full(size, FREE, np.uint8),
             np.empty(size, self.index_type),
             np.zeros(size, np.uint8),
         )

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair, steps_as_array
+from gridcut.ibfs.forest import FREE, ONE, ROOT, augment, compact, repair, steps_as_array
 from gridcut.multilabel.move_rules import has_choice, split_capacity
 
 
@@ -253,7 +253,7 @@ def route_to_deficits(count, whole, first, second, step, flow, field, forest, wo
                 parent[w] = ROOT
                 _, orphans = augment(u, w, k, -1, excess, residual, jump, parent, source_orphans, sink_orphans)
                 label[w] = 0
-                parent[w] = NONE
+                parent[w] = FREE
                 if orphans > 0:
                     grown, _ = repair(
                         -1, depth + 1, False, residual, step, jump, label, parent, link, queued,
@@ -298,7 +298,7 @@ def read_cut(count, first, second, step, flow, field, forest):
         excess[p] = 0
         one = side[p] < 0
         side[p] = 0
-        parent[p] = NONE
+        parent[p] = FREE
         if one if first < 0 else one != (label[p] == second):
             listed[changed] = p
             changed += 1

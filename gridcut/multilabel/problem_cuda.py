@@ -16,6 +16,7 @@ from gridcut.cuda.tile_layout import has_only_direct_neighbours, make_tile_layou
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
 from gridcut.device.launch import launch
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.multilabel.forbidden import CLAMP_RATIO
 from gridcut.multilabel.label_kernels_cuda import (
     BOX_SIZE,
@@ -49,7 +50,6 @@ from gridcut.multilabel.validation import (
 
 MAX_SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 RANGE_SIZE = 4  # entries of `found` in range_kernel
-MAX_INT64 = np.iinfo(np.int64).max
 MAX_EXPONENT = 1000  # keeps 2^exponent a normal float
 
 
@@ -119,7 +119,7 @@ class DeviceProblem:
             if real:
                 row[BOX_SIZE:-1].view(np.float64)[:] = (-math.inf, -math.inf, 0, -math.inf)
             else:
-                row[BOX_SIZE:-1] = (-MAX_INT64, -MAX_INT64, 0, -MAX_INT64)
+                row[BOX_SIZE:-1] = (-INT64_MAX, -INT64_MAX, 0, -INT64_MAX)
         memory = upload(rows)
         for i, (real, (array, _, lengths, items)) in enumerate(zip(reals, boxes, strict=True)):
             row = memory[i * rows.shape[1] : (i + 1) * rows.shape[1]]
@@ -309,6 +309,6 @@ def _run_count(lengths) -> int:
 
 
 def _scale_factor(power: int | None) -> np.float64:
-    """What floats are multiplied with; 0: integers."""
+    """Factor from float costs to integer units; 0 if the costs are integers."""
     # Beyond that, weights are all zero, or negligible compared with the unary costs.
     return np.float64(0 if power is None else math.ldexp(1.0, max(-MAX_EXPONENT, min(power, MAX_EXPONENT))))

@@ -13,8 +13,8 @@ edge in the cut, because it is known which of them is higher.
 On a CPU each cut is solved in windows, which overlap, and still exactly.  The highest minimum of a window can only rise
 if pixels outside rise.  So one cut with all undecided pixels outside at 0 bounds the bits from below, and one with them
 at 1 from above.  Where the two agree the bit is decided for the whole image.  Pixels near the edge of a window, where
-they may differ, are decided by a neighbouring window or, later, by larger ones around what is left; the last is the
-whole image and has no outside.  On photographs nearly all bits are decided by the first windows.
+they may differ, are decided by a neighbouring window or, later, by larger windows; the last is the whole image.  On
+photographs nearly all bits are decided by the first windows.
 
 Memory on a CPU: 9 bytes per pixel for 16-bit labels, the data term included, and one window per thread.  If only the
 whole image decides, that window has 87 bytes per pixel.
@@ -206,7 +206,7 @@ class _Windows:
         report(1)
 
     def _solve_window(self, which, window, half):
-        """Decide what the bounds of a window decide.  Threads that write the same pixel write the same bit."""
+        """Fix the pixels of a window whose lower and upper bound agree; threads write equal bits to a pixel."""
         top, bottom, left, right = self._box(window)
         height, width = bottom - top, right - left
         if height <= 0:

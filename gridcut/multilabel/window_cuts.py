@@ -1,6 +1,6 @@
 """Kernels of total variation by windows: load a window of one binary cut, and read what its bounds decide.
 
-The binary energy of one cut asks every pixel for a bit.  A window is a rectangle of pixels, some of them decided
+The binary energy of one cut decides one bit per pixel.  A window is a rectangle of pixels, some of them decided
 already.  A neighbour outside the window that is undecided is taken as 0 for the lower bound and as 1 for the upper one.
 
   state[p]      UNDECIDED, ZERO or ONE
@@ -15,7 +15,7 @@ Cells as in gridcut/core/grid.py; the pixel in row i, column j of a window is ce
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import NONE
+from gridcut.ibfs.forest import FREE
 
 UNDECIDED, ZERO, ONE = np.uint8(0), np.uint8(1), np.uint8(2)
 
@@ -61,7 +61,7 @@ def load_window(
     excess[:size] = 0
     residual[: size * arcs] = 0
     label[:size] = 0
-    parent[:size] = NONE
+    parent[:size] = FREE
     is_open = False
     for i in range(height):
         y = top + i

@@ -108,11 +108,11 @@ def strips(lines: int, halo_width: int, line_bytes: int, memory: int) -> list[in
         return [0, lines]
     height = min((room - 2 * halo_width) // 2, lines // 2)
     if height < min_height:
-        least = min(2 * min_height + 2 * halo_width, lines)
+        min_lines = min(2 * min_height + 2 * halo_width, lines)
         raise ValueError(
             f"memory={memory} bytes is too little: {BASE_BYTES} bytes are reserved for the interpreter and libraries, "
-            f"and {least} lines along the first axis need {least * line_bytes} bytes; pass "
-            f"memory={BASE_BYTES + least * line_bytes} or more"
+            f"and {min_lines} lines along the first axis need {min_lines * line_bytes} bytes; pass "
+            f"memory={BASE_BYTES + min_lines * line_bytes} or more"
         )
     count = min(-(-lines // height), lines // min_height)
     return [i * lines // count for i in range(count + 1)]

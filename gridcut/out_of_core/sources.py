@@ -12,7 +12,7 @@ import numpy as np
 from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities, reader
 from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape, is_stored
-from gridcut.device.arguments import plain_array, refuse_masked
+from gridcut.device.arguments import plain_array, reject_masked
 from gridcut.device.arrays import on_device
 
 READ_BYTES = 1 << 26  # capacities read at a time when they are scanned independently of blocks
@@ -23,7 +23,7 @@ class LineArray:
 
     def __init__(self, name: str, value):
         self.name = name
-        refuse_masked(name, value)
+        reject_masked(name, value)
         self._value = value if is_stored(value) or isinstance(value, np.ndarray) else as_capacity(name, value)
         self.shape = tuple(self._value.shape)
         self.ndim = len(self.shape)

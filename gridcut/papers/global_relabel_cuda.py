@@ -156,9 +156,9 @@ def global_relabel(excess, residual, heights: Heights) -> int:
     args = (excess, residual, heights.height, heights.queue, heights.tally, heights.steps, heights.ceiling)
     arcs = heights.steps.size
     threads = -(-arcs // WARP) * WARP if SIMULATED else THREADS
-    most = cooperative_blocks(global_relabel_kernel, args, threads)
+    max_blocks = cooperative_blocks(global_relabel_kernel, args, threads)
     wanted = max(blocks_of(excess.size, threads), blocks_of(arcs, threads))  # each arc k needs a thread
-    global_relabel_kernel[min(most, wanted), threads](*args)
+    global_relabel_kernel[min(max_blocks, wanted), threads](*args)
     return int(heights.tally[3:4].copy_to_host()[0])
 
 

@@ -21,7 +21,7 @@ LOCAL_SHARE = 16  # a relabeling may be local if at most one tile in LOCAL_SHARE
 
 
 class Rules(NamedTuple):
-    """What depends on the part of the grid that the kernels see: device functions, inlined when they are compiled.
+    """Device functions that differ between a whole grid and a slab; inlined when they are compiled.
 
     is_solved    (counts): whether a launch returns immediately
     resumes      (counts): whether a relabeling resumes the last one, with the tiles that are queued already

@@ -1,35 +1,101 @@
-"""Graphs of networkx as adjacency lists, read edge by edge; networkx itself is not imported.
+"""Graphs of networkx as adjacency lists; networkx itself is not imported.
 
 The rows of a bipartite graph are the nodes with the attribute ``bipartite=0``, networkx's convention, and the columns
 those with 1.  Without that attribute the nodes are coloured, and the first node of each component is a row.  Rows and
 columns are in the graph's order of nodes.
 """
 
-from itertools import chain
-
 import numpy as np
 
-from gridcut.device.networkx_graph import NetworkxGraph, adjacency_of
+from gridcut.device import kernel
+from gridcut.device.networkx_graph import AdjacencyLists, NetworkxGraph
 
 WEIGHT = "weight"  # networkx's name of the edge attribute
+ROW, COLUMN, NOT_REACHED = 0, 1, -1
+
+
+@kernel
+def colour(indptr, indices, side):
+    """Write ROW or COLUMN for each node, different at both ends of each edge, by searches from the first nodes.
+
+    Returns the number of components, and an entry whose ends are on one side, -1 if there is none.
+    """
+    side[:] = NOT_REACHED
+    queue = np.empty(side.size, np.int64)
+    components = 0
+    for root in range(side.size):
+        if side[root] != NOT_REACHED:
+            continue
+        components += 1
+        queue[0], side[root] = root, ROW
+        size, at = 1, 0
+        while at < size:
+            u = queue[at]
+            at += 1
+            for k in range(indptr[u], indptr[u + 1]):
+                v = indices[k]
+                if side[v] == NOT_REACHED:
+                    side[v] = ROW + COLUMN - side[u]
+                    queue[size] = v
+                    size += 1
+                elif side[v] == side[u]:
+                    return components, k
+    return components, -1
+
+
+@kernel
+def select_rows(indptr, indices, side):
+    """The pointers and column indices of the rows, whose ends must be columns, and an entry for which this fails or -1.
+
+    Rows and columns are numbered in the order of the nodes.
+    """
+    number = np.empty(side.size, np.int64)
+    rows = columns = count = 0
+    for v in range(side.size):
+        if side[v] == COLUMN:
+            number[v] = columns
+            columns += 1
+        else:
+            rows += 1
+            count += indptr[v + 1] - indptr[v]
+    row_ptr, row_adj = np.zeros(rows + 1, np.int64), np.empty(count, np.int64)
+    row = at = 0
+    for v in range(side.size):
+        if side[v] == COLUMN:
+            continue
+        for k in range(indptr[v], indptr[v + 1]):
+            if side[indices[k]] != COLUMN:
+                return row_ptr, row_adj, k
+            row_adj[at] = number[indices[k]]
+            at += 1
+        row += 1
+        row_ptr[row] = at
+    return row_ptr, row_adj, -1
 
 
 def bipartite_lists(graph: NetworkxGraph) -> tuple[tuple, list, list]:
     """The lists (indptr, indices, shape) of a bipartite graph, and its nodes that are the rows and the columns."""
-    adjacency = _adjacency(graph)
-    side = _given_sides(graph) or _coloured(adjacency)
-    rows = [node for node in adjacency if side[node] == 0]
-    cols = [node for node in adjacency if side[node] == 1]
-    index = dict(zip(cols, range(len(cols)), strict=True))
-    indptr = _pointers(len(adjacency[node]) for node in rows)
-    ends = chain.from_iterable(map(adjacency.__getitem__, rows))
-    try:
-        indices = np.fromiter(map(index.__getitem__, ends), np.int64, indptr[-1])
-    except KeyError:
-        raise _not_bipartite(*_edge_inside(adjacency, side)) from None
-    if sum(len(adjacency[node]) for node in cols) != len(indices):
-        raise _not_bipartite(*_edge_inside(adjacency, side))
-    return (indptr, indices, (len(rows), len(cols))), rows, cols
+    lists = _undirected(graph)
+    side = _given_sides(graph, lists.nodes)
+    if side is None:
+        side = np.empty(len(lists.nodes), np.int8)
+        _, wrong = colour(lists.indptr, lists.indices, side)
+        row_ptr, row_adj, _ = select_rows(lists.indptr, lists.indices, side)
+    else:
+        row_ptr, row_adj, wrong = select_rows(lists.indptr, lists.indices, side)
+        if wrong < 0 and 2 * len(row_adj) != len(lists.indices):  # an edge inside the columns
+            _, _, wrong = select_rows(lists.indptr, lists.indices, ROW + COLUMN - side)
+    if wrong >= 0:
+        tail = int(np.searchsorted(lists.indptr, wrong, side="right")) - 1
+        raise ValueError(
+            f"graph is not bipartite: the edge ({lists.nodes[tail]!r:.60}, {lists.nodes[lists.indices[wrong]]!r:.60}) "
+            "joins two nodes of one side; matching.greedy accepts general graphs"
+        )
+    sides: tuple[list, list] = [], []
+    for node, which in zip(lists.nodes, side.tolist(), strict=True):
+        sides[which].append(node)
+    rows, cols = sides
+    return (row_ptr, row_adj, (len(rows), len(cols))), rows, cols
 
 
 def general_lists(graph: NetworkxGraph, weight=None) -> tuple[tuple, np.ndarray | None]:
@@ -43,17 +109,10 @@ def general_lists(graph: NetworkxGraph, weight=None) -> tuple[tuple, np.ndarray 
         raise TypeError(
             f"weight of a networkx graph must be the name of an edge attribute, got {type(weight).__name__}"
         )
-    adjacency = _adjacency(graph)
-    index = dict(zip(adjacency, range(len(adjacency)), strict=True))
-    if graph.is_multigraph():  # one entry per parallel edge
-        lists = [[(end, data) for end, edges in ends.items() for data in edges.values()] for ends in adjacency.values()]
-    else:
-        lists = [list(ends.items()) for ends in adjacency.values()]
-    indptr = _pointers(map(len, lists))
-    indices = np.fromiter((index[end] for ends in lists for end, _ in ends), np.int64, indptr[-1])
+    lists = _undirected(graph, parallel=True)
     name = WEIGHT if weight is None else weight
-    values = [data.get(name) for ends in lists for _, data in ends]
-    lists_of_graph = indptr, indices, (len(index), len(index))
+    values = lists.attribute(name, None)
+    lists_of_graph = lists.indptr, lists.indices, (len(lists.nodes), len(lists.nodes))
     if all(value is None for value in values):
         if weight is not None and values:
             raise ValueError(f"no edge of graph has the attribute weight={weight!r}")
@@ -64,58 +123,21 @@ def general_lists(graph: NetworkxGraph, weight=None) -> tuple[tuple, np.ndarray 
     return lists_of_graph, weights
 
 
-def _adjacency(graph: NetworkxGraph):
-    """The dict of each node's neighbours; TypeError for directed graphs."""
+def _undirected(graph: NetworkxGraph, *, parallel: bool = False) -> AdjacencyLists:
     if graph.is_directed():
         raise TypeError("graph is directed, but a matching requires an undirected graph; pass graph.to_undirected()")
-    return adjacency_of(graph)
+    return AdjacencyLists(graph, parallel=parallel)
 
 
-def _pointers(lengths) -> np.ndarray:
-    return np.cumsum([0, *lengths], dtype=np.int64)
-
-
-def _given_sides(graph: NetworkxGraph) -> dict | None:
-    """0 or 1 for each node from the attribute "bipartite"; None if no node has it."""
-    side = dict(graph.nodes(data="bipartite"))
-    if all(value is None for value in side.values()):
+def _given_sides(graph: NetworkxGraph, nodes: list) -> np.ndarray | None:
+    """The side of each node from the attribute "bipartite"; None if no node has it."""
+    given = dict(graph.nodes(data="bipartite"))
+    if all(value is None for value in given.values()):
         return None
-    for node, value in side.items():
-        if value not in (0, 1):
+    for node, value in given.items():
+        if value not in (ROW, COLUMN):
             raise ValueError(
                 f"node {node!r:.60} of graph has bipartite={value!r:.60}; each node must have bipartite=0 (rows) or "
                 "bipartite=1 (columns), or no node may have the attribute"
             )
-    return side
-
-
-def _coloured(adjacency) -> dict:
-    """0 or 1 for each node, different at both ends of each edge; ValueError if that is impossible."""
-    side: dict = {}
-    for first in adjacency:
-        if first in side:
-            continue
-        side[first] = 0
-        stack = [first]
-        while stack:
-            node = stack.pop()
-            other = 1 - side[node]
-            for neighbour in adjacency[node]:
-                if neighbour not in side:
-                    side[neighbour] = other
-                    stack.append(neighbour)
-                elif side[neighbour] != other:
-                    raise _not_bipartite(node, neighbour)
-    return side
-
-
-def _edge_inside(adjacency, side: dict) -> tuple:
-    """An edge whose ends are on one side."""
-    return next((node, end) for node, ends in adjacency.items() for end in ends if side[node] == side[end])
-
-
-def _not_bipartite(node, neighbour) -> ValueError:
-    return ValueError(
-        f"graph is not bipartite: the edge ({node!r:.60}, {neighbour!r:.60}) joins two nodes of one side; "
-        "matching.greedy accepts general graphs"
-    )
+    return np.array([given[node] for node in nodes], np.int8)

@@ -9,8 +9,8 @@ from numbers import Integral
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive, check_real
+from gridcut.device.number_limits import INT32_MAX
 
-MAX_INT32 = 2**31 - 1
 MAX_SEED = 2**64 - 1
 
 
@@ -66,12 +66,12 @@ CHECKS = {
     "grafting": switch,
     "grid": lambda name, value: one_of(name, value, ("ct", "mt")),
     "lookahead": switch,
-    "block_levels": lambda name, value: check_count(name, value, 0, MAX_INT32),
+    "block_levels": lambda name, value: check_count(name, value, 0, INT32_MAX),
     "p": fraction,
-    "rounds": lambda name, value: check_count(name, value, 0, MAX_INT32),
+    "rounds": lambda name, value: check_count(name, value, 0, INT32_MAX),
     "search": lambda name, value: one_of(name, value, ("gpubfs", "gpubfs_wr")),
     "select": lambda name, value: one_of(name, value, ("first", "heaviest", "random", None)),
-    "shrink_from": lambda name, value: check_count(name, value, 1, MAX_INT32),
+    "shrink_from": lambda name, value: check_count(name, value, 1, INT32_MAX),
     "shuffled": switch,
     "side": lambda name, value: one_of(name, value, ("rows", "columns")),
     "wide": check_count,

@@ -13,10 +13,10 @@ import numpy as np
 from gridcut.device import kernel
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device
+from gridcut.device.number_limits import INT32_MAX
 from gridcut.device.sparse import check_matrix
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
-INT32_MAX = np.iinfo(np.int32).max
 # Conversions of other libraries' graphs to sparse arrays, by the package of their class.
 CONVERSIONS = {
     "networkx": "networkx.bipartite.biadjacency_matrix converts it",

@@ -19,14 +19,14 @@ O(n + m + edges).
 import numpy as np
 
 from gridcut.device import kernel
+from gridcut.device.number_limits import INT32_MAX
 
 HORIZONTAL, SQUARE, VERTICAL = range(3)
-MAX_INT32 = 2**31 - 1  # vertices of both sides up to which int32 suffices
 
 
 def index_type(vertices: int):
     """The dtype of indices of the vertices on both sides, as for blocks and for vertices in queues."""
-    return np.int32 if vertices <= MAX_INT32 else np.int64
+    return np.int32 if vertices <= INT32_MAX else np.int64
 
 
 @kernel

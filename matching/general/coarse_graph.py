@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
 from gridcut.device.arguments import check_count, plain_array
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
 from matching.general.coarse_certificate import Level, certify
 from matching.general.contraction import cluster, heaviest_merges
-from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GraphLike, check_graph
+from matching.general.general_graph import MAX_FLOAT, GraphLike, check_graph
 
 LOOKUP_BLOCK = 1 << 16  # indices
 

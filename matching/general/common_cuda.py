@@ -15,7 +15,7 @@ from matching.core.limits_cuda import check_sides
 from matching.general.device_general_graph import DeviceGeneralGraph
 
 THREADS = 32 if SIMULATED else 512
-BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save
+BLOCKS_PER_SM = 2  # at most: more blocks make barriers of the grid slower than the additional threads help
 WARP_DEGREE = 2 if SIMULATED else 32  # neighbours that a thread scans by itself; above this degree its warp helps
 LENGTHS = 0  # first of three slots of state: length of the list, one slot per round, see next_grid_slot
 EDGES, ROUNDS = range(2)  # in counts
@@ -62,7 +62,7 @@ def heaviest_of(best, weight, lanes):
     return best
 
 
-def on_gpu(graph, partner, weighted: bool, run) -> dict:
+def match_on_gpu(graph, partner, weighted: bool, run) -> dict:
     """Match by run(ptr, adj, weight, partner) -> stats with all arrays on the GPU.
 
     Accepts graph and partner on the GPU or on the host, and changes partner; "seconds" excludes the transfers.

@@ -12,6 +12,7 @@ import scipy.sparse
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.arguments import plain_array
 from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
+from gridcut.device.number_limits import INT64_MAX
 from matching.core.networkx_graphs import general_lists
 from matching.core.sparse import (
     INT32,
@@ -28,7 +29,6 @@ from matching.core.sparse import (
 from matching.general.order import MIX_1, ONE, S27, S30
 from matching.general.parts import parts_of, run_on_parts
 
-INT64_MAX = 2**63 - 1
 MAX_FLOAT = float(np.finfo(np.float64).max)
 # Results of `survey`; the largest takes precedence.
 CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)

@@ -29,6 +29,7 @@ from gridcut.device.arrays import (
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
+from gridcut.device.number_limits import INT64_MAX
 from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
 from matching.core.matching_cuda import as_library_array, clear, matched
@@ -138,7 +139,7 @@ def is_clean(ptr, adj, values) -> bool:
     found = upload(np.zeros(1, np.int64))
     weight = upload(np.zeros(1, np.int64)) if values is None else values
     if weight.dtype == np.int64:
-        max_weight = np.int64(np.iinfo(np.int64).max // adj.size)
+        max_weight = np.int64(INT64_MAX // adj.size)
     else:
         max_weight = np.float64(np.finfo(np.float64).max / adj.size)
     blocks = min(BLOCKS, -(-32 * (ptr.size - 1) // THREADS))

@@ -16,7 +16,7 @@ Arrays (n vertices, entries k as in graph.adj)
   partner[v]     partner, or -1
   taken[v]       1 if partner[v] >= 0: a quarter of the memory of partner, which is read at random
   weight[k]      as integers, see GeneralGraph.keys
-  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched; NONE: no such
+  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched, or NO_VERTEX
   second[v]      the same for the next heaviest of these edges; candidate[v]: unknown; not used by the walk
   searches[v]    number of searches of v; from HEAP_AFTER on it has a heap
   heap[ptr[v] : ptr[v] + size[v]]   v's entries that may be unmatched, relative to ptr[v], heaviest first
@@ -38,12 +38,11 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel, thread_count
 from gridcut.device.prefetch import prefetch
-from matching.general.order import CHUNK, ONE
+from matching.general.order import CHUNK, NO_VERTEX, ONE
 from matching.general.parts import packed, parts_of, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE
 from matching.general.weighted import heaviest_unmatched, prefetch_list
 
-NONE = np.int32(-1)
 BELOW_ALL = np.int64(-1)  # below all weights
 HEAP_AFTER = 8  # scans of all entries before a vertex gets a heap
 MAX_ROUNDS = 6  # fewer than HEAP_AFTER, since rounds do not use heaps
@@ -92,7 +91,7 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
         if size[v] > 0:
             heap[base] = heap[base + size[v]]
             sift_down(heap, base, size[v], 0, weight)
-    return NONE
+    return NO_VERTEX
 
 
 @kernel
@@ -111,7 +110,7 @@ def best_two(best, second, best_weight, second_weight, w, x):
 def first_kernel(ptr, adj, weight, candidate, second, first, last):
     """The two heaviest edges of each vertex, when all are unmatched; writes candidate and second."""
     for v in range(np.uint64(first), np.uint64(last)):
-        one, two, best_weight, second_weight = NONE, NONE, BELOW_ALL, BELOW_ALL
+        one, two, best_weight, second_weight = NO_VERTEX, NO_VERTEX, BELOW_ALL, BELOW_ALL
         for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
             one, two, best_weight, second_weight = best_two(one, two, best_weight, second_weight, adj[k], weight[k])
         candidate[v], second[v] = one, two
@@ -132,14 +131,14 @@ def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, 
             is_matched = taken[np.uint64(c)] != 0
             c = s if is_matched else c
             candidate[v] = c
-            second[v] = c if is_matched and s != NONE else s
+            second[v] = c if is_matched and s != NO_VERTEX else s
             to_search[count] = v
-            count += np.uint64(is_matched & (s != NONE) & (taken[np.uint64(max(s, 0))] != 0))
+            count += np.uint64(is_matched & (s != NO_VERTEX) & (taken[np.uint64(max(s, 0))] != 0))
         for i in range(count):
             if i + PREFETCH_DISTANCE < count:
                 prefetch_list(ptr, adj, weight, np.uint64(to_search[i + PREFETCH_DISTANCE]))
             v = np.uint64(to_search[i])
-            one, two, best_weight, second_weight = NONE, NONE, BELOW_ALL, BELOW_ALL
+            one, two, best_weight, second_weight = NO_VERTEX, NO_VERTEX, BELOW_ALL, BELOW_ALL
             for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
                 x = BELOW_ALL if taken[np.uint64(adj[k])] else weight[k]
                 one, two, best_weight, second_weight = best_two(one, two, best_weight, second_weight, adj[k], x)
@@ -162,11 +161,11 @@ def take_kernel(active, candidate, partner, taken, first, last):
             prefetch(candidate, candidate[np.uint64(active[i + PREFETCH_DISTANCE])])
         v = np.uint64(active[i])
         w = candidate[v]
-        is_mutual = candidate[np.uint64(w) if w != NONE else v] == active[i]
-        partner[v] = w if is_mutual else NONE
+        is_mutual = candidate[np.uint64(w) if w != NO_VERTEX else v] == active[i]
+        partner[v] = w if is_mutual else NO_VERTEX
         taken[v] = is_mutual
         active[kept] = v
-        kept += np.uint64((w != NONE) & (not is_mutual))
+        kept += np.uint64((w != NO_VERTEX) & (not is_mutual))
     return np.int64(kept) - first
 
 
@@ -187,17 +186,17 @@ def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path,
         while top >= 0:
             v = path[top]
             w = candidate[v]
-            if w != NONE and taken[w]:
+            if w != NO_VERTEX and taken[w]:
                 if searches[v] < HEAP_AFTER:
                     best = heaviest_unmatched(ptr, adj, weight, taken, np.uint64(v))
-                    w = adj[best] if best >= 0 else NONE
+                    w = adj[best] if best >= 0 else NO_VERTEX
                     edges += ptr[v + 1] - ptr[v]
                 else:
                     heaps += searches[v] == HEAP_AFTER
                     w = search_heap(ptr, adj, weight, taken, searches, heap, size, v)
                 candidate[v] = w
                 searches[v] = min(searches[v] + 1, HEAP_AFTER + 1)
-            if w == NONE:  # only the first vertex of a path: each other one can be matched to its predecessor
+            if w == NO_VERTEX:  # only the first vertex of a path: each other one can be matched to its predecessor
                 if top > 0:
                     return -1, heaps
                 top -= 1

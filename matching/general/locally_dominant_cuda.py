@@ -7,7 +7,7 @@ that both ends have as candidate are matched.
 
 Arrays (n vertices)
   partner[v]     partner, or -1
-  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched; NONE: no such
+  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched, or NO_VERTEX
   lists[source:source + n_active]   active vertices: unmatched, with a candidate; `source` and `target` alternate
   state[LENGTHS + s]   length of the list; s is the grid slot of the round, see `next_grid_slot`
 
@@ -56,12 +56,11 @@ from matching.general.common_cuda import (
     THREADS,
     WARP_DEGREE,
     heaviest_of,
-    on_gpu,
+    match_on_gpu,
     reserve,
 )
 from matching.general.locally_dominant import asymmetric
-
-NONE = -1
+from matching.general.order import NO_VERTEX
 
 
 @device_function
@@ -93,7 +92,7 @@ def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_activ
         if i < n_active:
             v = lists[source_list + i]
             present = candidate[v]
-            searching = present == NONE or partner[present] >= 0
+            searching = present == NO_VERTEX or partner[present] >= 0
             if searching:
                 k = ptr[v]
                 end = ptr[v + 1]
@@ -101,7 +100,7 @@ def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_activ
         is_hub = end - k > WARP_DEGREE
         if searching and not is_hub:
             best, _ = heaviest_unmatched(adj, weight, partner, k, end, int32(1))
-            candidate[v] = adj[best] if best >= 0 else int32(NONE)
+            candidate[v] = adj[best] if best >= 0 else int32(NO_VERTEX)
         hubs = ballot(is_hub)
         while hubs != 0:
             source = count_trailing_zeros(hubs)
@@ -110,7 +109,7 @@ def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_activ
             best, best_weight = heaviest_unmatched(adj, weight, partner, start + lane, stop, int32(32))
             best = heaviest_of(best, best_weight, int32(32))
             if lane == source:
-                candidate[v] = adj[best] if best >= 0 else int32(NONE)
+                candidate[v] = adj[best] if best >= 0 else int32(NO_VERTEX)
         first = int32(first + threads)
     return edges
 
@@ -125,7 +124,7 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
     i = thread
     while i < n:
         lists[i] = i
-        candidate[i] = int32(NONE)
+        candidate[i] = int32(NO_VERTEX)
         i = int32(i + threads)
     n_active = n
     grid_slot = int32(0)
@@ -140,7 +139,7 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
         while i < n_active:
             v = lists[source + i]
             w = candidate[v]
-            if w != NONE:
+            if w != NO_VERTEX:
                 if candidate[w] == v:
                     partner[v] = w
                 else:
@@ -150,7 +149,7 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
         i = thread
         while i < n_active:
             v = lists[source + i]
-            if candidate[v] != NONE and partner[v] < 0:
+            if candidate[v] != NO_VERTEX and partner[v] < 0:
                 lists[target + position] = v
                 position = int32(position + 1)
             i = int32(i + threads)
@@ -181,7 +180,7 @@ def solve(graph, partner):
             raise asymmetric()
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
-    return on_gpu(graph, partner, True, run)
+    return match_on_gpu(graph, partner, True, run)
 
 
 def kernels():

@@ -25,6 +25,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
+NO_VERTEX = np.int32(-1)  # as a partner, a candidate or a choice
 BLOCK = 1 << 14  # vertices per block
 CHUNK = 1 << 10  # positions tested before vertices are matched: few, so that most vertices found unmatched still are
 S27, S30, S31, S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))

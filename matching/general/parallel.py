@@ -17,8 +17,8 @@ A red vertex responds to its first, or heaviest, proposer; which one it is does 
 
 Arrays (n vertices)                                     paper [1]
   state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
-  choice[v]    the vertex that v chose in this round;   sigma(v); NONE also between rounds
-               NONE; NO_LIVE_NEIGHBOUR                  infinity; dead
+  choice[v]    the vertex that v chose in this round;   sigma(v); NO_VERTEX also between rounds
+               NO_VERTEX; NO_LIVE_NEIGHBOUR             infinity; dead
   partner[v]   partner, or -1                           pi(v), there min(v, partner of v)
   active[i]    the vertices that are blue or red        V in lines 7, 12, 21 and 28
 
@@ -39,12 +39,11 @@ from gridcut.device import kernel, thread_count
 from gridcut.device.prefetch import prefetch
 from matching.general import random
 from matching.general.colour import colour_sums
-from matching.general.order import CHUNK, GOLDEN, ONE, S32, mixed
+from matching.general.order import CHUNK, GOLDEN, NO_VERTEX, ONE, S32, mixed
 from matching.general.parts import packed, parts_of, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE
 
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))
-NONE = -1
 NO_LIVE_NEIGHBOUR = -2
 SELECT = {"first": 0, "heaviest": 1, "random": 2}
 FIRST, HEAVIEST, RANDOM = (np.int32(rule) for rule in SELECT.values())
@@ -118,7 +117,7 @@ def choose_kernel(ptr, adj, weight, rule, r, active, state, choice, proposing, f
                 k = start
                 while k < end and state[np.uint64(adj[k])] > RED:
                     k += ONE
-                choice[v] = NONE if k < end else NO_LIVE_NEIGHBOUR
+                choice[v] = NO_VERTEX if k < end else NO_LIVE_NEIGHBOUR
     return edges
 
 
@@ -140,9 +139,9 @@ def match_kernel(active, state, choice, partner, first, last):
         # Branch-free, as above.
         is_mutual = choice[np.uint64(w) if w >= 0 else v] == active[i]
         is_dead = w == NO_LIVE_NEIGHBOUR
-        partner[v] = w if is_mutual else NONE
+        partner[v] = w if is_mutual else NO_VERTEX
         state[v] = MATCHED if is_mutual else DEAD if is_dead else state[v]
-        choice[v] = w if is_mutual | is_dead else NONE
+        choice[v] = w if is_mutual | is_dead else NO_VERTEX
         active[kept] = v
         kept += np.uint64(not (is_mutual | is_dead))
         matched += is_mutual
@@ -179,7 +178,7 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
     ptr, adj = graph.ptr, graph.adj
     weight = graph.keys() if rule == HEAVIEST else np.empty(0, np.int64)
     state = np.zeros(graph.n, np.int8)
-    choice = np.full(graph.n, NONE, np.int32)
+    choice = np.full(graph.n, NO_VERTEX, np.int32)
     active = np.arange(graph.n, dtype=np.int32)
     seed = np.uint64(seed % 2**64)
     threshold = np.uint32(min(round(p * 2**32), 2**32 - 1))

@@ -19,8 +19,8 @@ One round, by the line numbers of algorithm 3 in [1]; its r is random_factor(see
 
 Arrays (n vertices)                                                            paper [1]
   colour[v]      BLUE, RED, DEAD or MATCHED                                    pi(v)
-  choice[v]      the vertex that v chose in this round; NONE; NO_LIVE_NEIGHBOUR   sigma(v); infinity; dead
-                 (no neighbour is blue or red); NO_PROPOSAL (red vertices)
+  choice[v]      the vertex that v chose in this round; NO_VERTEX;             sigma(v); infinity; dead
+                 NO_LIVE_NEIGHBOUR (none is blue or red); NO_PROPOSAL (red vertices)
   partner[v]     partner, or -1                                                pi(v), there min(v, partner of v)
   lists[source:source + n]   active vertices, the blue ones from the front     V in lines 7, 12, 21 and 28
                  and the red ones from the back; the halves of lists, `source` and `target`, alternate
@@ -101,7 +101,7 @@ from matching.general.common_cuda import (
     ROUNDS,
     THREADS,
     device_code,
-    on_gpu,
+    match_on_gpu,
     on_host,
 )
 from matching.general.parallel import HEAVIEST, random_factor
@@ -204,7 +204,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
-    stats = {"edges": 0, "rounds": 0} if rounds == 0 else on_gpu(graph, partner, rule == HEAVIEST, run)
+    stats = {"edges": 0, "rounds": 0} if rounds == 0 else match_on_gpu(graph, partner, rule == HEAVIEST, run)
     if stats["rounds"] == rounds and graph.edges:
         stats["edges"] += on_host(graph, partner, partial(parallel.solve, threads=1, rounds=0))["edges"]
     return stats

@@ -15,7 +15,8 @@ from numba import int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
 from matching.general.common_cuda import WARP_DEGREE, device_code, heaviest_of
-from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, NONE, RANDOM, RED, random_entry
+from matching.general.order import NO_VERTEX
+from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, RANDOM, RED, random_entry
 
 entry_of = device_code(random_entry)
 
@@ -37,7 +38,7 @@ def select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, k, end
     Position i is adj[start + middle + i], from i = wrap on adj[start + i - wrap]: the list from entry `middle` on, and
     `wrap` its number of entries from there to its end.
 
-    Each group of `lanes` lanes scans the list of one v, and all its lanes return the same value: a neighbour; NONE
+    Each group of `lanes` lanes scans the list of one v, and all its lanes return the same value: a neighbour; NO_VERTEX
     (sigma(v) = infinity) if none is eligible; NO_LIVE_NEIGHBOUR (dead) if no neighbour is blue or red. A lane loads
     UNROLL entries before it uses the first, since each entry costs two dependent memory accesses.
     """
@@ -73,7 +74,7 @@ def select(adj, weight, heaviest, colour, choice, v, start, wrap, middle, k, end
         best = heaviest_of(best, best_weight, lanes)
     winners = int64(ballot(best >= 0)) & group
     actives = int64(ballot(has_active)) & group
-    w = int32(NONE) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
+    w = int32(NO_VERTEX) if actives != 0 else int32(NO_LIVE_NEIGHBOUR)
     if best >= 0:
         w = adj[start + entry_at(best, wrap, middle)]
     return shuffle(w, count_trailing_zeros(uint32(winners)) if winners != 0 else lane)

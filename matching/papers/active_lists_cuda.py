@@ -7,7 +7,7 @@ the slot of the push that won.
 
 Arrays (in addition to those of labels_cuda.py)                      paper [1]
   lists[p * m + i]        the two lists, p = 0 and 1 alternately;     A_c, A_p
-                          NONE: nothing left to do in this slot
+                          NO_COLUMN: nothing left to do in this slot
   stamp[c]                the pass in which c is active               iA
 
 Races (in addition to those of labels_cuda.py)
@@ -44,15 +44,15 @@ from matching.papers.labels_cuda import (
     strategy_of,
 )
 
-NONE = -1
+NO_COLUMN = -1
 SHRINKS = 8  # in counts
 
 
 @device_function
 def active_column(row_match, col_match, lists, previous, current):
-    """Algorithm 8, lines 3 to 8: the active column of a slot, or NONE."""
+    """Algorithm 8, lines 3 to 8: the active column of a slot, or NO_COLUMN."""
     c = lists[previous]
-    if c != NONE and not is_unmatched(row_match, col_match, c):
+    if c != NO_COLUMN and not is_unmatched(row_match, col_match, c):
         c = lists[current]
     return c
 
@@ -93,7 +93,7 @@ def lists_kernel(
     search = (row_ptr, row_adj, row_match, col_match, row_label, col_label)
     c = thread
     while c < cols:
-        stamp[c] = int32(NONE)
+        stamp[c] = int32(NO_COLUMN)
         c = int32(c + threads)
     while True:
         grid_slot, next_relabel_pass, scanned = global_relabel(
@@ -141,13 +141,13 @@ def lists_kernel(
                 i = thread
                 while i < slots:
                     c = active_column(row_match, col_match, lists, int32(previous + i), int32(current + i))
-                    count = int32(count + (c != NONE))
+                    count = int32(count + (c != NO_COLUMN))
                     i = int32(i + threads)
                 position, total = exclusive_scan(count, block_sums)
                 i = thread
                 while i < slots:
                     c = active_column(row_match, col_match, lists, int32(previous + i), int32(current + i))
-                    if c != NONE:
+                    if c != NO_COLUMN:
                         lists[2 * cols + position] = c
                         stamp[c] = this_pass
                         position += 1
@@ -166,7 +166,7 @@ def lists_kernel(
                 while i < slots:
                     c = active_column(row_match, col_match, lists, int32(previous + i), int32(current + i))
                     lists[current + i] = c
-                    if c != NONE:
+                    if c != NO_COLUMN:
                         stamp[c] = this_pass
                         counts[ACTIVE + grid_slot] = 1
                     i = int32(i + threads)
@@ -179,8 +179,8 @@ def lists_kernel(
             i = thread
             while i < slots:
                 c = lists[current + i]
-                displaced = int32(NONE)
-                if c != NONE:
+                displaced = int32(NO_COLUMN)
+                if c != NO_COLUMN:
                     best, min_label, scanned = min_label_row(
                         col_ptr, col_adj, row_label, c, int32(col_label[c] - 1), unreachable
                     )
@@ -196,7 +196,7 @@ def lists_kernel(
                             pushes += 1
                     else:
                         col_match[c] = int32(ABANDONED)
-                        lists[current + i] = int32(NONE)
+                        lists[current + i] = int32(NO_COLUMN)
                 lists[previous + i] = displaced
                 i = int32(i + threads)
             grid_sync()

@@ -28,7 +28,7 @@ def certify(cost, col, u, v, limit=None):
         u,
         v,
         pair_cost=exact[row, col[row]],
-        least_slack=reduced.min(axis=1, initial=0),
+        min_slack=reduced.min(axis=1, initial=0),
         limit=limit,
         slack=0 if integers else tolerance(cost.shape, largest),
     )

@@ -37,7 +37,7 @@ def certified(cost, col_of, u, v, limit=None):
     slack = tolerance(cost.shape, np.abs(allowed).max(initial=0)) if cost.dtype.kind == "f" else 0
     least = (wide - u[:, None] - v).min(1)
     certify_prices(
-        cost.shape, row, col, u, v, pair_cost=wide[row, col], least_slack=least, limit=limit, slack=slack
+        cost.shape, row, col, u, v, pair_cost=wide[row, col], min_slack=least, limit=limit, slack=slack
     )  # fmt: skip
 
 

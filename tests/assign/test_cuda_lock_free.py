@@ -36,7 +36,7 @@ def solved(cost, *, limit=None, rows=None, **keywords):
         u,
         v,
         pair_cost=cost[row, col[row]],
-        least_slack=(cost - u[:, None] - v).min(axis=1) if n else u,
+        min_slack=(cost - u[:, None] - v).min(axis=1) if n else u,
         limit=limit,
         slack=tolerance((n, m), largest) if is_float else 0,
     )

@@ -93,7 +93,7 @@ def verified(cost, limit=None, **options):
         u,
         v,
         pair_cost=wide[row, col],
-        least_slack=(wide - u[:, None] - v).min(axis=1),
+        min_slack=(wide - u[:, None] - v).min(axis=1),
         limit=limit,
         slack=slack,
     )

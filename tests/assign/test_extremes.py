@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import assign
-from assign.core.problem import INT64_MAX
+from gridcut.device.number_limits import INT64_MAX
 
 SCALING = ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
 

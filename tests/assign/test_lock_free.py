@@ -9,7 +9,7 @@ from assign.papers import lock_free
 from assign.papers.scaling.load import load, rows_of_dense, unload
 from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
 from assign.papers.scaling.scale import new_stats, refinements
-from assign.papers.scaling.shared_queue import NONE, make_queue, put, put_active, take
+from assign.papers.scaling.shared_queue import EMPTY, make_queue, put, put_active, take
 from gridcut.device import kernel, run_threads, thread_count
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 
@@ -127,7 +127,7 @@ def test_the_queue_gives_every_node_to_one_thread():
     assert taken.sum() == threads * turns
     assert (taken[[1, 3]] == 0).all()
     assert sorted(take(ring, ends) for _ in range(3)) == [0, 2, 4]
-    assert take(ring, ends) == NONE
+    assert take(ring, ends) == EMPTY
 
 
 def test_solves_at_the_same_time(tools):

@@ -20,7 +20,7 @@ def certify(x, y, metric, result, limit=None):
     least = (far - u[:, None] - v).min(axis=1) if len(u) else u
     slack = tolerance(far.shape, max(far.max(initial=0.0), 0 if limit is None else limit.max()))
     certify_prices(
-        far.shape, row, col, u, v, pair_cost=far[row, col], least_slack=least, limit=limit, slack=slack
+        far.shape, row, col, u, v, pair_cost=far[row, col], min_slack=least, limit=limit, slack=slack
     )  # fmt: skip
     return far[row, col].sum() + (0 if limit is None else limit[col_of < 0].sum())
 

@@ -36,7 +36,7 @@ def certify(indptr, indices, cost, m, col_of, u, v, limit=None):
     least = np.zeros(n, u.dtype)
     np.minimum.at(least, rows, cost - u[rows] - v[indices])
     certify_prices(
-        (n, m), row, col, u, v, pair_cost=cost[arc], least_slack=least, limit=limit, slack=slack
+        (n, m), row, col, u, v, pair_cost=cost[arc], min_slack=least, limit=limit, slack=slack
     )  # fmt: skip
     return cost[arc].sum() + (0 if limit is None else limit[col_of < 0].sum())
 

@@ -357,7 +357,7 @@ def test_more_vertices_than_int32_numbers(monkeypatch):
     assert blocks.index_type(2**31 - 1) is np.int32
     assert blocks.index_type(2**31) is np.int64
     expected_blocks = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
-    monkeypatch.setattr(blocks, "MAX_INT32", 0)
+    monkeypatch.setattr(blocks, "INT32_MAX", 0)
     for matrix, expected in zip(matrices(20), expected_blocks, strict=True):
         form = dulmage_mendelsohn(matrix)
         form.check()

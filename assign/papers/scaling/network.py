@@ -30,6 +30,7 @@ import numpy as np
 from gridcut.device import kernel
 
 MAX_EDGES = 2**31 - 1  # edge indices are int32
+INFINITY = np.iinfo(np.int64).max  # more than any reduced cost or distance
 
 
 class Network(NamedTuple):

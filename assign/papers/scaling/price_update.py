@@ -23,9 +23,9 @@ O(n + m + the largest distance); memory 25 bytes per node.
 
 import numpy as np
 
+from assign.papers.scaling.network import INFINITY
 from gridcut.device import kernel
 
-INFINITY = np.iinfo(np.int64).max
 MAX_DECREASE = 2**60  # of a price; with larger decreases, prices are not updated, which is equally correct
 WAITING, LISTED, BEYOND, SCANNED = range(4)
 

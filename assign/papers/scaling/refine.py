@@ -13,11 +13,11 @@ Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation
 
 import numpy as np
 
+from assign.papers.scaling.network import INFINITY
 from assign.papers.scaling.price_update import update_prices
 from gridcut.device import kernel
 
 MIN_PRICE = -(2**61)
-INFINITY = np.iinfo(np.int64).max
 
 
 @kernel

@@ -20,23 +20,23 @@ import numpy as np
 from assign.core.ceiling import lower_ceiling
 from assign.papers.scaling.arc_fixing import fix_arcs
 from assign.papers.scaling.load import MAX_COST, Task, load, unload
+from assign.papers.scaling.network import INFINITY
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count
 
-NONE = -1
-INFINITY = np.iinfo(np.int64).max
+NO_COLUMN = -1
 
 
 @kernel
 def greedy_epsilon(network, taken):
-    """Largest excess over the cheapest edge if each node of X takes its cheapest free column, z all; or NONE."""
+    """Largest excess over the cheapest edge if each node of X takes its cheapest free column, z all; or NO_COLUMN."""
     first, head, c, p, x_nodes = network.first, network.head, network.c, network.p, network.x_nodes
     worst = 0
     for x in range(x_nodes):
         least = INFINITY
         cheapest = INFINITY
         highest = -INFINITY
-        y = NONE
+        y = NO_COLUMN
         for a in range(first[x], first[x + 1]):
             reduced = c[a] - p[head[a]]
             least = min(least, reduced)
@@ -45,8 +45,8 @@ def greedy_epsilon(network, taken):
                 if reduced < cheapest:
                     cheapest = reduced
                     y = head[a] - x_nodes
-        if y == NONE:
-            return NONE
+        if y == NO_COLUMN:
+            return NO_COLUMN
         taken[y] = True
         worst = max(worst, (highest if network.d[x] > 1 else cheapest) - least)
     return worst

@@ -21,7 +21,7 @@ import numpy as np
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel
 
 HEAD, TAIL = 0, 16  # in different cache lines
-NONE = -1
+EMPTY = -1
 
 
 @kernel
@@ -37,11 +37,11 @@ def put(ring, ends, node):
 
 @kernel
 def take(ring, ends):
-    """Remove and return the node at the head, or NONE."""
+    """Remove and return the node at the head, or EMPTY."""
     while True:
         head = atomic_load(ends, HEAD)
         if head >= atomic_load(ends, TAIL):
-            return NONE
+            return EMPTY
         if atomic_cas(ends, HEAD, head, head + 1) == head:
             slot = head % len(ring)
             empty = head // len(ring) * (len(ring) + 1)
