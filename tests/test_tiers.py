@@ -12,6 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 TESTS = """
 import pytest
+from tests.tiers import in_quick_tier
 
 ROWS = [("x", 0), ("y", 0), ("x", 1)]
 
@@ -30,6 +31,9 @@ class TestRows:
     @pytest.mark.parametrize("sign", "+-")
     def test_within(self, sign, bit, letter): pass
 
+@pytest.mark.parametrize("kind", in_quick_tier("abc", "b".__eq__))
+def test_kinds(kind): pass
+
 def test_single(): pass
 
 @pytest.mark.slow
@@ -41,13 +45,14 @@ EVERYTHING = {
     *(f"test_product[{place}-{number}-{row}]" for place, number, row in product("pq", (7, 8, 9, 10), ROWS)),
     *(f"test_table[{row}]" for row in ROWS),
     *(f"test_within[{sign}-{row}]" for sign, row in product("+-", ROWS)),
-    *("test_single", "test_slow[1]", "test_slow[2]"),
+    *("test_kinds[a]", "test_kinds[b]", "test_kinds[c]", "test_single", "test_slow[1]", "test_slow[2]"),
 }
+SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
     *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
     *("test_within[+-x-0]", "test_within[--y-0]", "test_within[+-x-1]"),
-    "test_single",
+    *("test_kinds[b]", "test_single"),
 }
 
 
@@ -87,7 +92,7 @@ def pytest_in(folder, *options, **environment):
         (("tests/test_some.py",), {}, EVERYTHING),
         (("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}),
         (("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}),
-        pytest.param(("-m", "not slow"), {}, {n for n in EVERYTHING if "slow" not in n}, marks=pytest.mark.slow),
+        pytest.param(("-m", "not slow"), {}, EVERYTHING - SLOW, marks=pytest.mark.slow),
         pytest.param((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING, marks=pytest.mark.slow),
         pytest.param((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING, marks=pytest.mark.slow),
     ],

@@ -6,7 +6,15 @@ files, -k or -m runs all combinations of what it names.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import pytest
+
+
+def in_quick_tier(values: Iterable, is_quick: Callable) -> list:
+    """The values of a parameter, for parametrize; those that `is_quick` is false for are left to the full tier."""
+    return [value if is_quick(value) else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def is_whole_run(config) -> bool:

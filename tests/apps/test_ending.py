@@ -17,6 +17,7 @@ from apps.common.errors import OutputError, finish, is_defect, reason_of
 from apps.common.ledgers import ledger_of, locked
 from apps.denoise import denoise_command as denoise
 from gridcut.device import CertificateError
+from tests.tiers import in_quick_tier
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -144,7 +145,12 @@ def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
             del sys.modules["failing"]
 
 
-@pytest.mark.parametrize("line", ["cutmatch denoise p 2>&-", "cutmatch denoise p --workers 1 2>&- >&- <&-"])
+@pytest.mark.parametrize(
+    "line",
+    in_quick_tier(
+        ["cutmatch denoise p 2>&-", "cutmatch denoise p --workers 1 2>&- >&- <&-"], lambda line: ">&- <" not in line
+    ),
+)
 def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
     done = shell(line)
     assert done.returncode == 1, "one of the images is broken"
@@ -153,7 +159,7 @@ def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
         assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", in_quick_tier(["", "1"], "".__eq__))
 def test_json_to_a_closed_or_full_standard_output(photos, unbuffered):
     done = shell("cutmatch info --json >&-", PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 2
@@ -171,12 +177,12 @@ def test_json_to_a_closed_or_full_standard_output(photos, unbuffered):
     ("line", "status"),
     [
         ("cutmatch info | true", 0),
-        ("cutmatch --help | true", 0),
-        ("cutmatch denoise --help | true", 0),
-        ("cutmatch denoise p/a.png --quiet | true", 0),
+        pytest.param("cutmatch --help | true", 0, marks=pytest.mark.slow),
+        pytest.param("cutmatch denoise --help | true", 0, marks=pytest.mark.slow),
+        pytest.param("cutmatch denoise p/a.png --quiet | true", 0, marks=pytest.mark.slow),
         ("cutmatch denoise p --json r.json | true", 1),
         ("cutmatch nothing 2>&1 | true", 2),
-        ("cutmatch denoise --nothing 2>&1 | true", 2),
+        pytest.param("cutmatch denoise --nothing 2>&1 | true", 2, marks=pytest.mark.slow),
         ("cutmatch denoise nothing.png 2>&1 | true", 2),
     ],
 )

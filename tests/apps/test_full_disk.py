@@ -11,6 +11,7 @@ from PIL import Image
 from apps import cli
 from tests.apps.hostile_files import is_readable
 from tests.apps.volumes import conftest as volumes
+from tests.tiers import in_quick_tier
 
 VOLUMES = (
     "v.nii",
@@ -41,6 +42,18 @@ LINES = (
     *(f"track d.csv --search-range 2 --quiet --table table.{kind}" for kind in ("csv", "json", "npz")),
     *(f"track d.csv --search-range 2 --quiet --video t.{kind}" for kind in ("mp4", "avi", "gif")),
     "matching m.mtx --dulmage-mendelsohn",
+    "matching m.mtx --table t.npy",
+)
+
+QUICK = (  # one of every command, and one video
+    *LINES[:1],
+    "segment v.zarr --labels seeds.npy",
+    "denoise p.png --format png",
+    "superpixels p.png --regions 9,4 --csv t.csv --report r.html",
+    "stereo p.png q.png --max-disparity 2 --truth true.npy --format npy",
+    "flow s.tif --video t.gif",
+    "match f.png g.png --model homography --table t.json",
+    "track d.csv --search-range 2 --quiet --table table.csv",
     "matching m.mtx --table t.npy",
 )
 
@@ -97,7 +110,7 @@ def check_complete(folder, before, whole):
                 assert content == whole.get(name, content), name
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", in_quick_tier(LINES, QUICK.__contains__))
 def test_results_are_complete_or_absent(here, capsys, line):
     assert cli.main([*line.split(), "--device", "cpu"]) == 0
     whole = contents(here)

@@ -9,9 +9,17 @@ if sys.platform != "linux":
     pytest.skip("memory is measured as on Linux", allow_module_level=True)
 
 from tests.apps.one_byte_changes import KINDS, battery, damaged, number_of_cases, sound_files
+from tests.tiers import in_quick_tier
+
+QUICK = (
+    "png",
+    "volumes",
+    "texts",
+    "ledgers",
+)  # an image, a volume, a table, and what the commands write beside results
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", in_quick_tier(KINDS, QUICK.__contains__))
 def test_some_prefixes_and_changes(kind, tmp_path):
     count = number_of_cases(sound_files(kind, tmp_path / "sound"))
     numbers = np.random.default_rng(len(kind)).choice(count, min(count, 120), replace=False)

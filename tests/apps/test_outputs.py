@@ -351,10 +351,15 @@ def folders(here):
     return here
 
 
+RARE = ("segment labels", "superpixels", "stereo", "flow", "flow second")  # others write in the same way
+
+
 @pytest.mark.parametrize(("case", "how"), [
-    *((case, []) for case in SAME_NAMES),
-    *(("denoise", [how]) for how in ("--no-record", "--resume", "--workers=99999999999999999999")),
-    *((case, ["--resume"]) for case in ("segment clip", "stereo right", "flow stack", "track")),
+    *(pytest.param(case, [], marks=[pytest.mark.slow] * (case in RARE)) for case in SAME_NAMES),
+    *(("denoise", [how]) for how in ("--no-record", "--resume")),
+    pytest.param("denoise", ["--workers=99999999999999999999"], marks=pytest.mark.slow),
+    *(pytest.param(case, ["--resume"], marks=pytest.mark.slow) for case in ("segment clip", "flow stack", "track")),
+    ("stereo right", ["--resume"]),
 ])  # fmt: skip
 def test_inputs_of_one_name_in_two_folders(folders, capsys, case, how):
     line, result = SAME_NAMES[case]

@@ -80,16 +80,23 @@ def test_public_names_survive_importing_everything(name):
     assert [public for public in package.__all__ if inspect.ismodule(getattr(package, public))] == []
 
 
+@cache
+def docstring_and_prints(path):
+    """The docstring of a file, and the lines that call print."""
+    tree = ast.parse(path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return ast.get_docstring(tree), [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"]
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_only_the_apps_print(path):
-    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
-    printing = [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+    printing = docstring_and_prints(path)[1]
     assert path.is_relative_to(ROOT / "apps") or not printing, f"print() on lines {printing}"
 
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if p.stat().st_size], ids=name_of)
 def test_every_file_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module needs a docstring"
+    assert docstring_and_prints(path)[0], "a module needs a docstring"
 
 
 # The files of the methods, which have folders of their own.
@@ -105,7 +112,7 @@ SOLVERS = [
 
 @pytest.mark.parametrize("path", SOLVERS, ids=name_of)
 def test_every_solver_cites_its_source(path):
-    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    docstring = docstring_and_prints(path)[0]
     assert re.search(r"\[1\]|Alg\.|Algorithm", docstring), "no reference in the module's docstring"
     assert re.search(r"\b(19|20)\d\d\b", docstring), "the reference has no year"
 

@@ -14,6 +14,7 @@ pytest.importorskip("websockets", reason="needs the extra 'app'")
 
 from apps.app import ending
 from tests.apps.app.app_process import AppProcess
+from tests.tiers import in_quick_tier
 
 SECONDS = 2.0
 SLACK = 1.5  # machines with two cores that run other tests
@@ -112,11 +113,11 @@ def in_an_upload(server, tmp_path):
     time.sleep(0.2)
 
 
-@pytest.mark.parametrize(
-    "state",
-    [idle, just_drawn, in_a_long_stroke, in_mid_stroke, beside_clients_that_stall, in_an_upload],
-    ids=lambda state: state.__name__,
-)
+STATES = [idle, just_drawn, in_a_long_stroke, in_mid_stroke, beside_clients_that_stall, in_an_upload]
+QUICK = (in_a_long_stroke, beside_clients_that_stall)
+
+
+@pytest.mark.parametrize("state", in_quick_tier(STATES, QUICK.__contains__), ids=lambda state: state.__name__)
 @pytest.mark.parametrize("signals", [1, 2])
 def test_the_server_ends(start, tmp_path, state, signals):
     server = start()
@@ -189,7 +190,7 @@ def test_the_server_waits_for_strokes_that_a_full_disk_did_not_take(start, tmp_p
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("number", in_quick_tier(["SIGINT", "SIGTERM", "SIGHUP"], "SIGTERM".__eq__))
 def test_the_page_that_leads_to_the_server_is_removed(start, tmp_path, number):
     slow = tmp_path / "slow"
     slow.write_text("#!/bin/sh\nsleep 30\n")

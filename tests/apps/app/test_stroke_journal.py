@@ -155,20 +155,21 @@ def test_lines_that_count_ever_more_records(again, tmp_path):
     assert journal.missing <= stroke_journal.MAX_RECORDS
 
 
-def test_every_damage_of_a_byte_and_every_prefix(again, tmp_path):
-    """What is before the damage is kept, and what is after it, too."""
+@pytest.mark.parametrize("period", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_damage_of_bytes_and_prefixes(again, tmp_path, period):
+    """What is before the damage is kept, and what is after it, too; one place in `period` is tried."""
     records, path = [*strokes(4), Box((3, 3, 9, 9))], tmp_path / "photo.journal"
     journal = again()
     for count in range(1, 6):
         journal.extend(records[:count])
     data = path.read_bytes()
     ends = [k for k, byte in enumerate(data) if byte == ord("\n")]
-    for cut in range(len(data)):
+    for cut in range(0, len(data), period):
         path.write_bytes(data[:cut])
         sound = sum(end - 2 <= cut for end in ends[1:])  # a complete checksum is enough
         assert again().replay([], SHAPE) == records[:sound], cut
     rng = np.random.default_rng(0)
-    for place in range(len(data)):
+    for place in range(0, len(data), period):
         for new in {0, 10, 48, 57, data[place] ^ 1, data[place] ^ 128, int(rng.integers(256))} - {data[place]}:
             path.write_bytes(data[:place] + bytes([new]) + data[place + 1 :])
             line = sum(end < place for end in ends) - 1  # the record in the damaged line; -1 for the first line

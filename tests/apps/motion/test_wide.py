@@ -102,6 +102,7 @@ def test_tilted_views_are_simulated_for_steep_slants():
     assert right.sum() > 50
 
 
+@pytest.mark.slow
 def test_stereo_pair_needs_a_fundamental_matrix():
     left, right, disparity = skimage.data.stereo_motorcycle()
     found = match_wide(left, right)

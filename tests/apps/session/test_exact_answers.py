@@ -12,6 +12,7 @@ import pytest
 from apps.session import Session
 from apps.session.image_models import ImageView
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
+from tests.tiers import in_quick_tier
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 STEPS = 12
@@ -129,12 +130,12 @@ def fresh_labels(session, image, **options):
         return other.labels
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", in_quick_tier(range(24), lambda seed: seed < 6))
 def test_random_sequences(seed):
     run_sequence(seed)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1006))
+@pytest.mark.parametrize("seed", in_quick_tier(range(1000, 1006), lambda seed: seed < 1002))
 def test_random_sequences_on_a_reduced_grid(tiny_grids, seed):
     run_sequence(seed, tiny=True)
 

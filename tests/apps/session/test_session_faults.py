@@ -118,15 +118,16 @@ def try_faults(kind, edit, chosen):
     return counts
 
 
-def few(lines):
-    """A line in ten of the session's own, others for another seed."""
-    own = [k for k in places(lines) if f"{os.sep}session{os.sep}" in lines[k][0]]
-    return own[int(np.random.default_rng(len(lines)).integers(10)) :: 10]
-
-
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("kind", SESSIONS)
-def test_a_fault_at_some_lines(kind, edit):
+@pytest.mark.parametrize("period", [40, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_fault_at_some_lines(kind, edit, period):
+    """A line in `period` of the session's own."""
+
+    def few(lines):
+        own = [k for k in places(lines) if f"{os.sep}session{os.sep}" in lines[k][0]]
+        return own[int(np.random.default_rng(len(lines)).integers(period)) :: period]
+
     try_faults(kind, edit, few)
 
 
