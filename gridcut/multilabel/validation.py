@@ -100,7 +100,9 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
         array = merged.setdefault(key, np.zeros(shape, units.number))
         p, q = ends(shape, (offset,))
         array[p if key == offset else q] += weight[p].astype(units.number)
-    return LabelProblem(np.ascontiguousarray(unary, units.number), merged, units.cost, units.unit)
+    # Rows first, so that no kernel is compiled once more for a table in another order.
+    cost = np.ascontiguousarray(units.cost)
+    return LabelProblem(np.ascontiguousarray(unary, units.number), merged, cost, units.unit)
 
 
 def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:

@@ -296,6 +296,18 @@ MALFORMED = [
 GOOD = {"source": np.ones((3, 4), int), "sink": np.full((3, 4), 2), "edges": {(0, 1): 1, (1, 0): 1}}
 
 
+def is_rare(instance: Instance) -> bool:
+    """Whether an instance needs kernels for another number of arcs than lines and grids of 4 neighbours do.
+
+    Kernels are compiled once for each number; the quick tier tries rare ones with the default method only.
+    """
+    return 2 * len({max(key, tuple(-o for o in key)) for key in map(_key, instance.edges)}) > 4
+
+
+def _key(offset) -> tuple[int, ...]:
+    return tuple(np.atleast_1d(offset).tolist())
+
+
 def random_instance(seed: int) -> Instance:
     """An instance of the thorough battery."""
     rng = np.random.default_rng(seed)

@@ -28,6 +28,18 @@ class Energy(NamedTuple):
         return any(np.asarray(array).dtype.kind == "f" for array in arrays)
 
 
+def is_rare(energy) -> bool:
+    """Whether an energy needs kernels for another number of neighbours, or another type of lines, than most do.
+
+    Kernels are compiled once for each; the quick tier leaves these out.  `energy`: also a BinaryEnergy.
+    """
+    is_binary = not hasattr(energy, "weights")
+    offsets = set(energy.pairwise).union(*energy.triple) if is_binary else energy.weights
+    arrays = [energy.unary] if is_binary else [energy.unary, *energy.weights.values()]
+    is_float = any(np.asarray(array).dtype.kind == "f" for array in arrays)
+    return len(offsets) > 2 or (is_float and len(offsets) == 1)
+
+
 def places(shape, offset):
     """Pairs (p, q) of pixels as index tuples with q = p + offset inside the grid."""
     for p in np.ndindex(shape):

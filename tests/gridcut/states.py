@@ -13,7 +13,7 @@ import gridcut
 from tests.gridcut.battery import drawn, solve_by_oracle, wrong
 
 SHAPE = (14, 15)
-OFFSETS = [(0, 1), (1, 0), (1, -1)]
+OFFSETS = [(0, 1), (1, -1)]
 MUCH = 2**16
 STAGES = ("before", "between", "after")  # any solve; a change and its solve; a solve
 
@@ -287,7 +287,7 @@ def large():
     """Subjects whose calls take long enough to be interrupted."""
     rng = np.random.default_rng(44)
     shape = (90, 100)
-    start = drawn(rng, shape, OFFSETS[:2], directed=True, high=60)
+    start = drawn(rng, shape, [(0, 1), (1, 0)], directed=True, high=60)
     few = tuple(rng.integers(0, side, 300) for side in shape)
     first = (0, 1)
     yield Grids(

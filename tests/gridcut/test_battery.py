@@ -21,6 +21,12 @@ ANSWERS = {}
 ENERGIES = list(label_battery.table())
 SEVERAL = 3  # strips of a solve in blocks
 
+rare_too = pytest.mark.parametrize("rare", [False, pytest.param(True, marks=pytest.mark.slow)])
+
+
+def instances(rare: bool):
+    return [instance for instance in INSTANCES.values() if battery.is_rare(instance) == rare]
+
 
 @pytest.fixture(scope="module")
 def counts(request):
@@ -55,9 +61,11 @@ def strips(lines, reach, line_bytes, memory):
     return [i * lines // count for i in range(count + 1)]
 
 
-def test_max_flow(method, tools, counts):
+@rare_too
+def test_max_flow(method, rare, tools, counts):
+    """All instances by the default method, and the others by every method."""
     name, parameters = tools.METHODS[method]
-    for instance in INSTANCES.values():
+    for instance in INSTANCES.values() if name == "auto" else instances(rare):
         if name == "tiles" and instance.name == "offset longer than the grid":
             continue
         answer = answer_of(instance)
@@ -66,10 +74,11 @@ def test_max_flow(method, tools, counts):
         counts[f"max_flow {method}", answer.oracle] += 1
 
 
-def test_arguments_are_never_written(tools, method):
+@rare_too
+def test_arguments_are_never_written(tools, method, rare):
     """Every array of every instance is as it was after a solve, a proof and a flow."""
     name, parameters = tools.METHODS[method]
-    for instance in list(INSTANCES.values())[::3]:
+    for instance in instances(rare)[::3]:
         arrays = [instance.source, instance.sink, *instance.edges.values(), instance.mask]
         before = [np.array(array) if array is not None else None for array in arrays]
         cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method=name, **parameters)
@@ -80,9 +89,10 @@ def test_arguments_are_never_written(tools, method):
             assert array is None or np.array_equal(np.array(array), kept), instance.name
 
 
-def test_blocks(counts, monkeypatch):
+@rare_too
+def test_blocks(rare, counts, monkeypatch):
     monkeypatch.setattr(plan, "strips", strips)
-    for instance in INSTANCES.values():
+    for instance in instances(rare):
         answer = answer_of(instance)
         cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method="out_of_core")
         judge(cut, instance, answer, flow=False)
@@ -148,9 +158,10 @@ def solve_with_updates(instance: Instance, rng, counts, device, rounds=3):
         instance = updated(solver, instance, rng)
 
 
-def test_solvers_with_updates(device, counts):
+@rare_too
+def test_solvers_with_updates(device, rare, counts):
     rng = np.random.default_rng(7)
-    for instance in INSTANCES.values():
+    for instance in instances(rare):
         if str(battery.INT64_MAX) not in instance.name:  # any larger capacity is refused there
             solve_with_updates(instance, rng, counts, device)
 
@@ -236,9 +247,11 @@ def judge_energy(energy, counts, device):
     judge_labels(gridcut.alpha_beta_swap(*arguments, device=device), energy, energies, moves, counts, "alpha_beta_swap")
 
 
-def test_labels(device, counts):
+@rare_too
+def test_labels(device, rare, counts):
     for energy in ENERGIES:
-        judge_energy(energy, counts, device)
+        if label_battery.is_rare(energy) == rare:
+            judge_energy(energy, counts, device)
 
 
 def judge_convex(energy, counts, device):
@@ -249,17 +262,26 @@ def judge_convex(energy, counts, device):
     assert np.array_equal(result.labels.reshape(-1), least.max(0)), energy.name
 
 
-def test_convex_labels(device, counts):
+@rare_too
+def test_convex_labels(device, rare, counts):
     for seed in range(60):
-        judge_convex(label_battery.random_energy(seed, convex=True), counts, device)
+        energy = label_battery.random_energy(seed, convex=True)
+        if label_battery.is_rare(energy) == rare:
+            judge_convex(energy, counts, device)
 
 
-def judge_binary(seed, counts, device):
+def binary_energy(seed):
+    """A random energy, and whether it was drawn to be submodular."""
     rng = np.random.default_rng(seed)
     submodular, triples, is_float = rng.random(3) < (0.5, 0.5, 0.3)
     energy = gridcut.BinaryEnergy(
         **label_battery.random_binary(rng, submodular, submodular and triples, is_float, int(rng.choice([3, 9])))
     )
+    return energy, submodular
+
+
+def judge_binary(seed, counts, device):
+    energy, submodular = binary_energy(seed)
     energies = label_battery.binary_energies(energy)
     least = min(energies.values())
     minima = np.array([labels for labels, value in energies.items() if value == least])
@@ -283,9 +305,11 @@ def judge_binary(seed, counts, device):
         counts["roof_duality", "exhaustive"] += 1
 
 
-def test_binary_energies(device, counts):
+@rare_too
+def test_binary_energies(device, rare, counts):
     for seed in range(120):
-        judge_binary(seed, counts, device)
+        if label_battery.is_rare(binary_energy(seed)[0]) == rare:
+            judge_binary(seed, counts, device)
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1), (3,), (2, 2), (2, 1, 2)])

@@ -134,7 +134,9 @@ def test_edited_sources_are_compiled_again(box):
     assert counts_of(box) == {"compiled": 4}
 
 
-@pytest.mark.parametrize("name", ["python", "numba", "llvmlite", "numpy"])
+@pytest.mark.parametrize(
+    "name", ["python", *(pytest.param(n, marks=pytest.mark.slow) for n in ("numba", "llvmlite", "numpy"))]
+)
 def test_other_versions(box, name):
     edit_about(box, lambda content: content["versions"].update({name: "0.1"}))
     counts, obstacle = run(box)
@@ -151,7 +153,13 @@ def test_another_machine(box):
     )
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"system": "Linux"}', '{"versions": 3, "system": 1, "machine": 2}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"versions": 3, "system": 1, "machine": 2}',
+        *(pytest.param(text, marks=pytest.mark.slow) for text in ("", "{", "[]", '{"system": "Linux"}')),
+    ],
+)
 def test_a_damaged_description(box, text):
     (box / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(text)
     counts, obstacle = run(box)

@@ -7,6 +7,7 @@ import pytest
 
 import gridcut
 from gridcut.ibfs import ibfs, prepass
+from tests.tiers import in_quick_tier
 
 THIN = {"STRIP_CELLS": 20, "MIN_STRIP_LINES": 1}
 LIMITS = {
@@ -51,7 +52,12 @@ def reference(source, sink, edges):
     return gridcut.max_flow(source, sink, edges, method="push_relabel")
 
 
-@pytest.mark.parametrize("seed", range(12))
+def has_few_arcs(seed):
+    """2, 4, 6 or 8 arcs per pixel: other tests compile the kernels for these numbers, too."""
+    return len({max(o, tuple(-i for i in o)) for o in random_problem(np.random.default_rng(seed))[2]}) <= 4
+
+
+@pytest.mark.parametrize("seed", in_quick_tier(range(12), has_few_arcs))
 def test_every_path_gives_the_same_cut(seed, limits, tools):
     rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
@@ -61,9 +67,9 @@ def test_every_path_gives_the_same_cut(seed, limits, tools):
     tools.assert_equal_cuts(cut, expected)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", in_quick_tier(range(100, 112), has_few_arcs))
 def test_every_warm_path_gives_the_same_cut(seed, limits, tools):
-    rng = np.random.default_rng(100 + seed)
+    rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
     solver = gridcut.Solver(source, sink, edges, method="ibfs")
     for _ in range(4):
@@ -176,10 +182,18 @@ def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem(
     assert grid.residual.sum() == 2 * 1000 * (16 * 23 + 15 * 24)
 
 
+@pytest.mark.slow
+def test_many_offsets_are_solved_by_another_method():
+    edges = {(0, i): 1 for i in range(1, 34)}
+    ones = np.ones((2, 40), int)
+    cut = gridcut.max_flow(ones, ones, edges, device="cpu")
+    cut.check()
+    assert cut.method == "push_relabel"
+
+
 def test_error_for_too_many_offsets_names_another_method():
     edges = {(0, i): 1 for i in range(1, 34)}
     ones = np.ones((2, 40), int)
-    assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"
     with pytest.raises(ValueError, match="'ibfs' accepts at most 32, use method='push_relabel'"):
         gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")
 

@@ -53,7 +53,9 @@ def test_no_move_helps_after_convergence(solve):
             assert move_minimum(result.labels, first, second, result._history.problem) == result.energy
 
 
-@pytest.mark.parametrize(("shape", "neighbours"), [((7,), 2), ((6, 7), 8), ((4, 5, 6), 6)])
+@pytest.mark.parametrize(
+    ("shape", "neighbours"), [pytest.param((7,), 2, marks=pytest.mark.slow), ((6, 7), 8), ((4, 5, 6), 6)]
+)
 def test_grids(shape, neighbours):
     rng = np.random.default_rng(len(shape))
     unary = rng.integers(-20, 20, (3, *shape))

@@ -13,12 +13,13 @@ OFFSETS = {
     "4": gridcut.neighbourhood(4),
     "8": gridcut.neighbourhood(8),
     "6": gridcut.neighbourhood(6),
+    "directed": gridcut.neighbourhood(4, both=True),
     "18": gridcut.neighbourhood(18),
     "26": gridcut.neighbourhood(26),
     "odd": [(0, 2), (1, 2), (-2, 1)],
     "asymmetric": [(0, 1), (0, -1), (1, 0), (-1, 3)],
-    "directed": gridcut.neighbourhood(4, both=True),
 }
+# The quick tier takes one after the other with the next method, and those after the last method with the first.
 QUICK_OFFSETS = [name for name in OFFSETS if name != "18"]  # 26 neighbours are a volume with diagonals, too
 SHAPES = {
     1: [(37,), (1,), (2,)],
@@ -78,11 +79,12 @@ def test_random_grids(method, offsets, tools):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("masked", [None, "random"])
-def test_capacity_types(dtype, masked, device, tools):
+@pytest.mark.parametrize("offsets", ["4", pytest.param("8", marks=pytest.mark.slow)])
+def test_capacity_types(dtype, masked, offsets, device, tools):
     rng = np.random.default_rng(5)
     for shape in [(7, 9), (1, 12)]:
         source, sink, edges, mask = tools.random_problem(
-            rng, shape, OFFSETS["8"], dtype, high=200, density=0.7, mask=masked
+            rng, shape, OFFSETS[offsets], dtype, high=200, density=0.7, mask=masked
         )
         cut = tools.solve(source, sink, edges, mask=mask, device=device)
         assert cut.value == tools.oracle(source, sink, edges, mask)
@@ -92,19 +94,27 @@ def test_capacity_types(dtype, masked, device, tools):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
 @pytest.mark.parametrize("masked", [None, "random"])
-def test_lines_loaded_by_several_threads(dtype, masked, tools, monkeypatch):
+@pytest.mark.parametrize(
+    ("shape", "offsets"),
+    [
+        ((9, 13), "4"),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (((9, 13), "8"), ((4, 5, 6), "26"), ((37,), "2"))),
+    ],
+)
+def test_lines_loaded_by_several_threads(dtype, masked, shape, offsets, tools, monkeypatch):
     """More threads than bands of lines too; every cell is loaded once, whatever the number of threads."""
     monkeypatch.setattr(small, "MAX_PIXELS", 0)  # no fast path
     monkeypatch.setattr(load, "BAND_PIXELS", 20)
     monkeypatch.setattr(load, "SHARED_CELLS", 1)
     rng = np.random.default_rng(15)
-    for shape, offsets in [((9, 13), OFFSETS["8"]), ((4, 5, 6), OFFSETS["26"]), ((37,), OFFSETS["2"])]:
-        source, sink, edges, mask = tools.random_problem(rng, shape, offsets, dtype, high=200, density=0.7, mask=masked)
-        for threads in (1, 3, 40):
-            monkeypatch.setattr(load, "thread_count", lambda threads=threads: threads)
-            cut = tools.solve(source, sink, edges, mask=mask, device="cpu")
-            assert cut.value == tools.oracle(source, sink, edges, mask)
-            tools.check_flow(cut, source, sink, edges, mask)
+    source, sink, edges, mask = tools.random_problem(
+        rng, shape, OFFSETS[offsets], dtype, high=200, density=0.7, mask=masked
+    )
+    for threads in (1, 3, 40):
+        monkeypatch.setattr(load, "thread_count", lambda threads=threads: threads)
+        cut = tools.solve(source, sink, edges, mask=mask, device="cpu")
+        assert cut.value == tools.oracle(source, sink, edges, mask)
+        tools.check_flow(cut, source, sink, edges, mask)
 
 
 def test_types_may_be_mixed(device, tools):

@@ -157,9 +157,13 @@ SOME = [
 ]
 
 
+each_step = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
+
+
+@each_step
 @pytest.mark.parametrize(("name", "change"), SOME)
-def test_errors_at_every_line(name, change, counts):
-    line_faults(SUBJECTS[name], change, "after", counts)
+def test_errors_at_lines(name, change, step, counts):
+    line_faults(SUBJECTS[name], change, "after", counts, step)
 
 
 @pytest.mark.thorough
@@ -207,8 +211,9 @@ def strips(monkeypatch):
 
 @pytest.mark.parametrize("stage", ["before", pytest.param("between", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("change", ["one terminal", pytest.param("all edges", marks=pytest.mark.thorough)])
-def test_errors_in_strips(change, stage, strips, counts):
-    line_faults(SUBJECTS["small"], change, stage, counts)
+@each_step
+def test_errors_in_strips(change, stage, step, strips, counts):
+    line_faults(SUBJECTS["small"], change, stage, counts, step)
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

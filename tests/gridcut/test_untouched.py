@@ -83,7 +83,7 @@ def drawer(layout, dtype, high=20):
 @each_type
 def test_grids(layout, locked, dtype):
     drawn = drawer(layout, dtype)
-    source, sink, edges = drawn(*SHAPE), drawn(*SHAPE), {(0, 1): drawn(*SHAPE), (1, 0): drawn(*SHAPE), (1, 1): 3}
+    source, sink, edges = drawn(*SHAPE), drawn(*SHAPE), {(0, 1): drawn(*SHAPE), (1, 1): 3}
     mask = LAYOUTS[layout](drawn(*SHAPE) > 3)
     for method in ("auto", "push_relabel", "lock_free", "async_global", "out_of_core"):
         for given in ({}, {"mask": mask}):
@@ -156,7 +156,7 @@ def test_graphs(name, locked):
     source, sink = np.random.default_rng(53).integers(0, 9, (2, n))
     locked = locked and name not in ("lil", "dok")
     before = graph.toarray()
-    for method in ("auto", "push_relabel", "lock_free"):
+    for method in ("auto", "ibfs"):
         cut = untouched(gridcut.graph_max_flow, graph, source, sink, method=method, device="cpu", locked=locked)
         untouched(cut.residual)
     solver = untouched(gridcut.GraphSolver, graph, source, sink, locked=locked)

@@ -33,6 +33,7 @@ from benchmarks.papers.sections import text_of
 from benchmarks.papers.tree_grafting import Rules, grow_and_augment
 from gridcut import graph_max_flow
 from matching import bipartite_graph
+from tests.tiers import in_quick_tier
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/papers.md"
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told", "not run")
@@ -63,7 +64,7 @@ def commands():
     return sorted(set(found))
 
 
-@pytest.mark.parametrize("name", papers.NAMES)
+@pytest.mark.parametrize("name", in_quick_tier(papers.NAMES, ("azad", "fagginger_auer").__contains__))
 def test_quick_setting(name, capsys, tmp_path, monkeypatch):
     """Tables and figures, and what needs a GPU is listed as not run."""
     (tmp_path / "docs/images").mkdir(parents=True)

@@ -230,6 +230,7 @@ def test_instances_are_the_recorded_ones(name):
     assert grid_benchmark.solve(problem, "auto", 1).value == instances.VALUES[name]
 
 
+@pytest.mark.slow
 def test_volume_table(capsys):
     assert main(["volume", "--size", "12"]) == 0
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "12x12x12" in line and "|" in line]

@@ -148,6 +148,7 @@ def test_a_volume_that_is_being_opened(start, tmp_path):
     check_kept(start, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_reader_that_hangs(start, tmp_path):
     """Two pages of a TIFF that follow each other endlessly, or an error that says so."""
     data = io.BytesIO()
@@ -215,8 +216,10 @@ def test_a_signal_that_nohup_ignores_is_ignored(start):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("state", [idle, in_a_long_stroke], ids=lambda state: state.__name__)
+@pytest.mark.parametrize("number", in_quick_tier(["SIGTERM", "SIGHUP"], "SIGHUP".__eq__))
+@pytest.mark.parametrize(
+    "state", [in_a_long_stroke, pytest.param(idle, marks=pytest.mark.slow)], ids=["stroke", "idle"]
+)
 def test_other_signals(start, tmp_path, number, state):
     server = start()
     state(server, tmp_path)

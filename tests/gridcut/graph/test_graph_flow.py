@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 import gridcut
+from tests.tiers import in_quick_tier
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
@@ -52,9 +53,17 @@ def test_every_type(dtype, graphs):
     assert cut.value == value
     assert isinstance(cut.value, float if "float" in dtype else int)
     np.testing.assert_array_equal(cut.labels, labels)
-    mixed = gridcut.graph_max_flow(given, source.astype(np.float64), sink)
+
+
+@pytest.mark.parametrize("dtype", in_quick_tier(TYPES, ("uint8", "float32").__contains__))
+def test_types_may_be_mixed(dtype, graphs):
+    graph, source, sink = graphs.random_problem(21)
+    dense = np.minimum(graph.toarray(), 1 if dtype == "bool" else 100)
+    source, sink = np.minimum(source, dense.max()), np.minimum(sink, dense.max())
+    indptr, heads, capacity, shape = graphs.as_tuple(scipy.sparse.coo_array(dense))
+    mixed = gridcut.graph_max_flow((indptr, heads, capacity.astype(dtype), shape), source.astype(np.float64), sink)
     mixed.check()
-    assert mixed.value == value
+    assert mixed.value == graphs.oracle(scipy.sparse.csr_array(dense), source, sink)[0]
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])

@@ -5,6 +5,7 @@ import pytest
 
 import gridcut
 from gridcut.out_of_core import sweeps
+from tests.tiers import in_quick_tier
 
 NEIGHBOURHOODS = {
     "4": ((40, 30), gridcut.neighbourhood(4)),
@@ -20,7 +21,10 @@ NEIGHBOURHOODS = {
 }
 
 
-@pytest.mark.parametrize("name", NEIGHBOURHOODS)
+QUICK = ("4", "6", "line", "one-way", "rows alone", "longer than the grid")  # no diagonals; arcs of both directions
+
+
+@pytest.mark.parametrize("name", in_quick_tier(NEIGHBOURHOODS, QUICK.__contains__))
 @pytest.mark.parametrize("density", [0.02, 0.2])
 def test_same_cut_as_in_memory(name, density, cut_in, tools, assert_same):
     shape, offsets = NEIGHBOURHOODS[name]
@@ -34,9 +38,11 @@ def test_same_cut_as_in_memory(name, density, cut_in, tools, assert_same):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64])
-def test_capacity_types(dtype, cut_in, tools, assert_same):
+@pytest.mark.parametrize("neighbours", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_capacity_types(dtype, neighbours, cut_in, tools, assert_same):
     rng = np.random.default_rng(3)
-    source, sink, edges, mask = tools.random_problem(rng, (30, 20), gridcut.neighbourhood(8), dtype, 200, 0.7, "random")
+    offsets = gridcut.neighbourhood(neighbours)
+    source, sink, edges, mask = tools.random_problem(rng, (30, 20), offsets, dtype, 200, 0.7, "random")
     assert_same(cut_in(5)(source, sink, edges, mask=mask), tools.solve(source, sink, edges, mask=mask))
 
 

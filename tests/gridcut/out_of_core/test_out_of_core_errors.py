@@ -12,8 +12,10 @@ from tests.faults import fails_at, first_and_last, lines_of
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files that Python closes
 @pytest.mark.parametrize("kind", [np.uint8, pytest.param(np.float64, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.thorough)])
-def test_errors_at_every_line(kind, step, cut_in, tools, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "step", [25, pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.thorough)]
+)
+def test_errors_at_lines(kind, step, cut_in, tools, tmp_path, monkeypatch):
     rng = np.random.default_rng(7)
     source, sink = rng.integers(0, 30, (2, 24, 7)).astype(kind)
     edges = {offset: rng.integers(0, 30, (24, 7)).astype(kind) for offset in ((0, 1), (1, 0))}
