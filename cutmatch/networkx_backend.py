@@ -16,10 +16,9 @@ If the backend was to be chosen automatically, networkx's own function runs.
 
 import time
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from itertools import chain
-from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 class ConvertedGraph:
     """A graph of networkx as arrays; node i is `nodes[i]`, its neighbours are indices[indptr[i] : indptr[i + 1]].
 
+    lists    the `AdjacencyLists` that hold them
     read     what has been read of the edge attributes, by name
     """
 
@@ -45,29 +45,18 @@ class ConvertedGraph:
     __networkx_cache__ = None
 
     def __init__(self, graph):
-        adjacency = _adjacency_of(graph)
+        _own("gridcut")
+        from gridcut.device.networkx_graph import AdjacencyLists
+
         self.graph = graph
-        self.nodes = list(adjacency)
-        self.indptr = np.cumsum([0, *map(len, adjacency.values())], dtype=np.int64)
-        ends = chain.from_iterable(adjacency.values())
-        self.indices = self._positions(ends, int(self.indptr[-1]))
+        self.lists = lists = AdjacencyLists(graph)
+        self.nodes, self.indptr, self.indices = lists.nodes, lists.indptr, lists.indices
         self.read: dict = {}
 
-    @cached_property
+    @property
     def index(self) -> dict:
         """The index of each node."""
-        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
-
-    def _positions(self, ends: Iterable, count: int) -> np.ndarray:
-        """The index of each of `count` nodes, int64."""
-        nodes = self.nodes
-        if nodes and set(map(type, nodes)) == {int}:
-            low, high = min(nodes), max(nodes)
-            if high - low < 4 * len(nodes) and -(2**62) < low <= high < 2**62:  # a table is faster than a dictionary
-                table = np.empty(high - low + 1, np.int64)
-                table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
-                return table[np.fromiter(ends, np.int64, count) - low]
-        return np.fromiter(map(self.index.__getitem__, ends), np.int64, count)
+        return self.lists.index
 
     def is_directed(self) -> bool:
         return self.graph.is_directed()
@@ -237,16 +226,18 @@ def _sides(G: ConvertedGraph, top_nodes) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the nodes of both sides; networkx's exceptions."""
     import networkx
 
-    from gridcut.graph.two_colours import two_colours
+    from gridcut.device.two_colours import COLUMN, ROW, two_colours
 
-    n = len(G.nodes)
-    is_row = np.zeros(n, np.int8)
-    if top_nodes is not None:
-        is_row[[G.index[node] for node in top_nodes]] = 1
-    elif n == 0 or G.is_directed() or two_colours(G.indptr, G.indices, is_row) != 1:
-        top, _ = networkx.bipartite.sets(G.graph)  # raises, or knows directed graphs
-        is_row[[G.index[node] for node in top]] = 1
-    return np.flatnonzero(is_row), np.flatnonzero(is_row == 0)
+    side = np.full(len(G.nodes), COLUMN, np.int8)
+    if top_nodes is None and not G.is_directed():
+        components, wrong = two_colours(G.indptr, G.indices, side)
+        if components == 1 and wrong < 0:
+            return np.flatnonzero(side == ROW), np.flatnonzero(side == COLUMN)
+        side[:] = COLUMN
+    if top_nodes is None:
+        top_nodes, _ = networkx.bipartite.sets(G.graph)  # raises, or knows directed graphs
+    side[[G.index[node] for node in top_nodes]] = ROW
+    return np.flatnonzero(side == ROW), np.flatnonzero(side == COLUMN)
 
 
 def _row_lists(G: ConvertedGraph, rows, cols) -> tuple[tuple, np.ndarray]:
@@ -266,15 +257,10 @@ def _row_lists(G: ConvertedGraph, rows, cols) -> tuple[tuple, np.ndarray]:
 
 def _numbers(G: ConvertedGraph, name: Any, default) -> tuple[np.ndarray, np.ndarray]:
     """An edge attribute of each entry, and which are +inf, as `numbers_of` returns them."""
-    from gridcut.graph.networkx_problem import numbers_of
+    from gridcut.device.networkx_graph import numbers_of
 
     if (name, default) not in G.read:
-        adjacency = _adjacency_of(G.graph)
-        data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
-        try:
-            values = list(map(itemgetter(name), data))
-        except KeyError:
-            values = [data.get(name, default) for ends in adjacency.values() for data in ends.values()]
+        values = G.lists.attribute(name, default)
         if len(values) != len(G.indices):
             raise RuntimeError("the graph was changed after its conversion; call graph.__networkx_cache__.clear()")
         G.read[name, default] = numbers_of(values)

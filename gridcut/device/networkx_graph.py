@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from math import inf
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -77,12 +77,8 @@ class AdjacencyLists:
 
     def _data(self) -> Iterator[dict]:
         """The attributes of every entry."""
-        for ends in self._adjacency.values():
-            if self._is_split:
-                for edges in ends.values():
-                    yield from edges.values()
-            else:
-                yield from ends.values()
+        data = _values_of(self._adjacency.values())
+        return _values_of(data) if self._is_split else data
 
     def _positions(self, ends: Iterable, count: int) -> np.ndarray:
         """The index of each of `count` nodes, int64."""
@@ -94,6 +90,11 @@ class AdjacencyLists:
                 table[np.fromiter(nodes, np.int64, len(nodes)) - low] = np.arange(len(nodes))
                 return table[np.fromiter(ends, np.int64, count) - low]
         return np.fromiter(map(self.index.__getitem__, ends), np.int64, count)
+
+
+def _values_of(dicts: Iterable) -> Iterator:
+    """The values of all dicts, one dict after the other."""
+    return chain.from_iterable(map(methodcaller("values"), dicts))
 
 
 def numbers_of(given: list) -> tuple[np.ndarray, np.ndarray] | None:

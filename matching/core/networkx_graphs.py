@@ -9,38 +9,9 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.device.networkx_graph import AdjacencyLists, NetworkxGraph
+from gridcut.device.two_colours import COLUMN, ROW, two_colours
 
 WEIGHT = "weight"  # networkx's name of the edge attribute
-ROW, COLUMN, NOT_REACHED = 0, 1, -1
-
-
-@kernel
-def colour(indptr, indices, side):
-    """Write ROW or COLUMN for each node, different at both ends of each edge, by searches from the first nodes.
-
-    Returns the number of components, and an entry whose ends are on one side, -1 if there is none.
-    """
-    side[:] = NOT_REACHED
-    queue = np.empty(side.size, np.int64)
-    components = 0
-    for root in range(side.size):
-        if side[root] != NOT_REACHED:
-            continue
-        components += 1
-        queue[0], side[root] = root, ROW
-        size, at = 1, 0
-        while at < size:
-            u = queue[at]
-            at += 1
-            for k in range(indptr[u], indptr[u + 1]):
-                v = indices[k]
-                if side[v] == NOT_REACHED:
-                    side[v] = ROW + COLUMN - side[u]
-                    queue[size] = v
-                    size += 1
-                elif side[v] == side[u]:
-                    return components, k
-    return components, -1
 
 
 @kernel
@@ -79,7 +50,7 @@ def bipartite_lists(graph: NetworkxGraph) -> tuple[tuple, list, list]:
     side = _given_sides(graph, lists.nodes)
     if side is None:
         side = np.empty(len(lists.nodes), np.int8)
-        _, wrong = colour(lists.indptr, lists.indices, side)
+        _, wrong = two_colours(lists.indptr, lists.indices, side)
         row_ptr, row_adj, _ = select_rows(lists.indptr, lists.indices, side)
     else:
         row_ptr, row_adj, wrong = select_rows(lists.indptr, lists.indices, side)
