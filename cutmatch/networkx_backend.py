@@ -319,8 +319,8 @@ def _cut(G: ConvertedGraph, s: Any, t: Any, name: Any, flow_func: Any, others: d
             source, sink = np.zeros((2, n), network.capacity.dtype)
             source[G.index[s]] = sink[G.index[t]] = limit
             problem = check_graph_problem((G.indptr, G.indices, network.capacity, (n, n)), source, sink)
-        method = graph_methods.choose("cpu", "auto", {}, problem)
-        cut = cut_of_graph(problem, G.nodes, *method, {}, start)
+        method = graph_methods.choose("cpu", "auto", problem)
+        cut = cut_of_graph(problem, G.nodes, *method, start)
         if limit is not None and cut.value > 0.75 * limit:  # the limit with an infinite path, else at most half of it
             raise UnboundedFlowError
     except UnboundedFlowError:

@@ -21,7 +21,6 @@ def graph_max_flow(
     *,
     method: str = "auto",
     device: DeviceName = "auto",
-    **parameters,
 ) -> GraphCut:
     """Compute the minimum cut and maximum flow between a source and a sink over the nodes of a sparse graph.
 
@@ -44,8 +43,6 @@ def graph_max_flow(
         "auto" uses an NVIDIA GPU, if there is one, for graphs of integers with a million entries or more, and for
         methods that run on nothing else; otherwise the CPU.  "cuda" uses a GPU, or raises RuntimeError if that is
         impossible.  The method "auto" is "ibfs" on the CPU and "waves" on a GPU.
-    **parameters
-        Parameters of the named method; no method has any.
 
     Returns
     -------
@@ -55,7 +52,7 @@ def graph_max_flow(
     Raises
     ------
     TypeError
-        If an argument has the wrong type, or the method does not accept a parameter.
+        If an argument has the wrong type.
     RuntimeError
         If `device` is not available, or the method does not run on it.
     ValueError
@@ -101,17 +98,12 @@ def graph_max_flow(
         problem, nodes = networkx_problem(graph, source, sink)
     else:
         problem = check_graph_problem(graph, source, sink)
-    ran_on, name = graph_methods.choose(device, method, parameters, problem)
-    return cut_of_graph(problem, nodes, ran_on, name, parameters, start)
+    ran_on, name = graph_methods.choose(device, method, problem)
+    return cut_of_graph(problem, nodes, ran_on, name, start)
 
 
 def cut_of_graph(
-    problem: GraphProblem,
-    nodes: list | None,
-    device: Literal["cpu", "cuda"],
-    name: str,
-    parameters: dict,
-    start: float,
+    problem: GraphProblem, nodes: list | None, device: Literal["cpu", "cuda"], name: str, start: float
 ) -> GraphCut:
     """The cut of a checked problem by the method `name`.
 
@@ -130,7 +122,7 @@ def cut_of_graph(
         return load_graph(problem._replace(bound=bound), lists)
 
     def solve(state: LoadedProblem):
-        return solver(state.graph, **parameters)
+        return solver(state.graph)
 
     def value(state: LoadedProblem, sink_side):
         labels = ~sink_side

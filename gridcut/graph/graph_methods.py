@@ -53,12 +53,10 @@ METHODS = {
 }
 
 
-def choose(
-    device: DeviceName, method: str, parameters: dict, problem: GraphProblem
-) -> tuple[Literal["cpu", "cuda"], str]:
+def choose(device: DeviceName, method: str, problem: GraphProblem) -> tuple[Literal["cpu", "cuda"], str]:
     """The device and the name of the method that will run.
 
-    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable, and TypeError for parameters.
+    Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable.
     """
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
@@ -76,8 +74,6 @@ def choose(
     if getattr(entry, ran_on) is None:
         other = "cpu" if ran_on == "cuda" else "cuda"
         raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device={other!r}")
-    for parameter in parameters:
-        raise TypeError(f"method {name!r} got an unexpected parameter {parameter!r}; it accepts no parameters")
     return ran_on, name
 
 

@@ -83,7 +83,7 @@ def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
     indptr, indices, capacity = edge_lists(len(source), *arcs)
     total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
     problem = GraphProblem(len(source), indptr, indices, capacity, source, sink, capacity.dtype.kind == "f")
-    cut = cut_of_graph(problem, None, "cpu", "ibfs", {}, start)
+    cut = cut_of_graph(problem, None, "cpu", "ibfs", start)
     return Solution(_checked(cut.value, total), ~cut.labels)
 
 

@@ -67,7 +67,7 @@ def test_bad_methods():
         gridcut.graph_max_flow(GOOD, 1, 1, method="best")
     with pytest.raises(TypeError, match="method must be a name, got int"):
         gridcut.graph_max_flow(GOOD, 1, 1, method=3)
-    with pytest.raises(TypeError, match="method 'ibfs' got an unexpected parameter 'order'; it accepts no parameters"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'order'"):
         gridcut.graph_max_flow(GOOD, 1, 1, method="ibfs", order="fifo")
 
 
