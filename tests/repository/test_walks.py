@@ -168,12 +168,14 @@ def test_walk_to_the_main_loop(name, prepare, file):
     with stopping_in(file), pytest.raises(Stop) as stopped:
         call()
     codes = [frame.f_code for frame, _ in traceback.walk_tb(stopped.value.__traceback__)]
+    codes = [code for code in codes if not code.co_name.endswith("comp>")]  # comprehensions, frames until Python 3.11
     walked = [code for code in codes if is_ours(code.co_filename) and Path(code.co_filename).name != "launch.py"]
     files = {Path(code.co_filename).relative_to(ROOT).as_posix() for code in walked} | {file}
     functions = [f"{Path(code.co_filename).stem}.{code.co_qualname}" for code in walked]
     ((frames, count, documented),) = re.findall(rf"^\| {re.escape(name)} \| (\d+) / (\d+) \| `(.*)` \|$", TABLE, re.M)
     assert (int(frames), int(count), documented) == (len(walked) + 1, len(files), file), functions
-    assert len(files) <= MAX_FILES.get(name[1:].split(".")[0], count and len(files))
+    limit = MAX_FILES.get(name[1:].split(".")[0])
+    assert limit is None or len(files) <= limit
 
 
 def is_ours(file):
