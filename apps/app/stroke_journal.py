@@ -41,7 +41,7 @@ class Journal(Uncopied):
 
     def __init__(self, path: Path, session: Path, pixels: np.ndarray):
         self._path, self._session = path, session
-        self._image = hashlib.sha256(np.ascontiguousarray(pixels).view(np.uint8)).hexdigest()
+        self._image = hashlib.sha256(np.ascontiguousarray(pixels).view(np.uint8).data).hexdigest()
         self._records: Sequence[Record] | None = ()  # that the two files hold; None if lines of the journal are damaged
         self._head = self._first_line()
         self.missing = 0  # records that `replay` could not read

@@ -67,8 +67,8 @@ def _deflated(pixels: np.ndarray, is_last: bool):
     np.subtract(lines[0, size:], lines[0, :-size], out=filtered[0, 1 + size :])
     np.subtract(lines[1:], lines[:-1], out=filtered[1:, 1:])
     deflater = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_RLE)
-    data = deflater.compress(filtered) + deflater.flush(zlib.Z_FINISH if is_last else zlib.Z_FULL_FLUSH)
-    return data, zlib.adler32(filtered), filtered.size, channels, 8 * pixels.dtype.itemsize
+    data = deflater.compress(filtered.data) + deflater.flush(zlib.Z_FINISH if is_last else zlib.Z_FULL_FLUSH)
+    return data, zlib.adler32(filtered.data), filtered.size, channels, 8 * pixels.dtype.itemsize
 
 
 def _file(figure: Figure, parts: list) -> bytes:

@@ -265,7 +265,7 @@ def _range(arrays, path, name: str) -> tuple[float, float]:
 
 def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
     # Values of 4 and 8 bytes may need more precision, and their range a larger exponent, than float32 has.
-    exact = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
+    exact: type[np.floating] = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
 

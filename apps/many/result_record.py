@@ -123,7 +123,7 @@ def inputs_of(job, source=None) -> dict:
             except OSError:  # reading it will report the error
                 inputs[role] = {"name": value.name}
         elif isinstance(value, np.ndarray):
-            digest = hashlib.sha256(np.ascontiguousarray(value)).hexdigest()
+            digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
             name = None if source is None else Path(source).name
             inputs[role] = {"name": name, "shape": value.shape, "dtype": str(value.dtype), "sha256": digest}
         elif isinstance(value, tuple | list):

@@ -72,7 +72,7 @@ class DenseCosts:
             part = np.arange(self.shape[0])[:, None], part[0].T
         values = self._matrix[part]
         allowed = np.isfinite(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
-        return (allowed if self._mask is None else allowed & self._mask[part]).any(axis=axis)
+        return np.any(allowed if self._mask is None else allowed & self._mask[part], axis=axis)
 
     def _parts(self):
         n, m = self.shape
