@@ -14,6 +14,7 @@ If rounding cost more than MAX_LOSS of the cut, its capacity is the bound of ano
 
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +90,14 @@ def solve_exactly(
             break
         coarser, bound = state.unit, min(measured.reduced * BOUND_MARGIN, MAX_FLOAT)
         state = sink_side = labels = None  # frees their memory for the next state
-    stats = {**stats, "seconds": clock.seconds, "dtype": np.dtype(state.dtype).name, "unit": state.unit}
+    stats = {**stats, "seconds": clock.seconds, "dtype": name_of(state.dtype), "unit": state.unit}
     return Solution(state, labels, capacity, stats)
+
+
+@cache
+def name_of(dtype) -> str:
+    """Name of a dtype; NumPy puts it together anew each time, which takes longer than to check a small grid."""
+    return np.dtype(dtype).name
 
 
 def is_accurate(cut: Measured) -> bool:

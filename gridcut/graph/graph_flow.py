@@ -119,7 +119,7 @@ def cut_of_graph(
     solver = graph_methods.solver(device, name)
 
     def load(bound):
-        return load_graph(problem._replace(bound=bound), lists)
+        return load_graph(problem if bound is None else problem._replace(bound=bound), lists)
 
     def solve(state: LoadedProblem):
         return solver(state.graph)

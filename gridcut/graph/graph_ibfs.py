@@ -11,7 +11,7 @@ import numpy as np
 
 from gridcut.graph.graph_forest import make_graph_forest, make_graph_work
 from gridcut.graph.graph_reduction import reduce_graph, restore_graph
-from gridcut.graph.graph_search import BOTH, SINK, search_nodes
+from gridcut.graph.graph_search import UNTIL_BOTH, UNTIL_SINK, search_nodes
 from gridcut.graph.graph_warm import grow_active_nodes, reroot_nodes
 from gridcut.graph.residual_graph import ResidualGraph
 
@@ -25,7 +25,7 @@ def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
     if graph.nodes and graph.excess.min() < 0:
         forest = make_graph_forest(graph)
         arrays = graph.first, graph.arcs, graph.excess, forest, make_graph_work(graph)
-        _, augmentations, repaired = search_nodes(SINK, *arrays)
+        _, augmentations, repaired = search_nodes(UNTIL_SINK, *arrays)
         is_sink = forest.label < 0
     else:  # trees, and graphs without sinks
         is_sink = np.zeros(graph.nodes, bool)
@@ -60,7 +60,7 @@ class GraphMemory:
         else:
             is_complete = False
         if not is_complete:
-            self._deepest, found, more = search_nodes(BOTH, *arrays)
+            self._deepest, found, more = search_nodes(UNTIL_BOTH, *arrays)
             augmentations += found
             repaired += more
         return self._forest.label < 0, {"augmentations": augmentations, "repaired": repaired}

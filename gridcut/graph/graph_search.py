@@ -43,7 +43,7 @@ from gridcut.graph.graph_forest import (
 AHEAD = 12  # the arcs of a node are prefetched this number of nodes before it is scanned
 LINE = np.uint64(16)  # arcs of 32 bits: a cache line has 16 integers
 PREFERENCE = 2  # share of the repairs at which the forest with more roots is left for the other one
-SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
+UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 
 
 @inlined_kernel
@@ -122,7 +122,7 @@ def search_nodes(until, first, arcs, excess, forest, work):
     length = 0
     root = np.uint64(0)
     while True:
-        if sinks == 0 and (until != BOTH or sources == 0):
+        if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
         if max(source_depth, sink_depth) + 3 > head.size:
             head = np.full(2 * head.size, -1, detached.dtype)

@@ -1,4 +1,4 @@
-"""Two forests of shortest residual paths, and the two operations on them: augment and repair.
+"""Two forests of residual paths, shortest ones during a search (search.py), and their operations: augment and repair.
 
 A source tree grows from pixels with excess along arcs with residual capacity; a sink tree grows against such arcs
 from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink forest.

@@ -33,7 +33,7 @@ from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
-from gridcut.ibfs.search import BOTH, SINK, search
+from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
@@ -46,7 +46,7 @@ MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests in one level of
 def solve(grid: Grid, *, callback=None):
     """Change the grid to one without a path from excess to a deficit; the mask of the sink side, and stats."""
     run = Run(grid.excess, grid.residual, grid.layout, callback)
-    run.solve(SINK)
+    run.solve(UNTIL_SINK)
     return run.forest.label < 0, run.stats
 
 
@@ -59,7 +59,7 @@ def solve_warm(grid: Grid, memory, touched, *, callback=None):
     if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * grid.layout.size:
         # With new forests: an old parent beyond a seam would be taken for one inside the strip.
         run = Run(*state, callback)
-        run.solve(BOTH)
+        run.solve(UNTIL_BOTH)
     else:
         run = Run(*state, callback, *memory)
         run.resolve(touched)
@@ -108,7 +108,7 @@ class Run:
         )
 
     def solve(self, until):
-        """Run all steps; `until`: the forests that must be complete at the end, SINK or BOTH."""
+        """Run all steps; `until`: the forests that must be complete at the end, UNTIL_SINK or UNTIL_BOTH."""
         max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
         height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
@@ -117,7 +117,7 @@ class Run:
         for line in self.seams.lines:
             self.seams.cut(line)
         is_split = len(bounds) > 2
-        strip_until = BOTH if is_split else until
+        strip_until = UNTIL_BOTH if is_split else until
         strips = [(begin, end, strip_until) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
         try:
             self._run_tasks("strips", strips, height, self._solve_strip)
@@ -141,7 +141,7 @@ class Run:
         self.stats["repaired"] += repaired + more
         if more > budget:
             self.seams = Seams(self.residual, self.layout, [])
-            self._search_all(BOTH)
+            self._search_all(UNTIL_BOTH)
 
     def _run_tasks(self, phase, tasks, lines, run):
         """Call run(task, work) for all tasks, in order, each on the first thread that is free.
@@ -237,7 +237,7 @@ class Run:
                 self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
-            shares = [(begin, end, BOTH) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+            shares = [(begin, end, UNTIL_BOTH) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
             self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
             if self._merge_all(bounds):
                 return

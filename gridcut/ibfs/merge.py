@@ -4,6 +4,9 @@ Cells that may grow or meet the other forest wait in a ring and are scanned in t
 in [1].  Depths stay consistent (a child's is its parent's plus one) but are no longer shortest.  So this is efficient
 for small changes only, and `budget` limits the repairs, above which a search from scratch is cheaper.
 
+It ends: `budget` bounds the repairs, an augmentation pushes at least one unit, and otherwise a cell becomes active only
+when it joins a forest.
+
 [1] Boykov, Kolmogorov. "An experimental comparison of min-cut/max-flow algorithms for energy minimization in
 vision." PAMI 26(9), 2004.
 """

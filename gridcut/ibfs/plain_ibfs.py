@@ -1,6 +1,6 @@
 """The CPU default without its tricks: incremental breadth-first search on a grid, in plain Python.
 
-Read this first.  `search.py` and `forest.py` take the same steps by the same names, and tests compare the labels:
+Read this first.  `search.py` and `forest.py` take the same steps under the same names, and tests compare the labels:
 
     make_roots   pixels with excess are the roots of the source forest, those with a deficit those of the sink forest
     grow_level   one forest grows by a level: the pixels of its last level attach the free ends of their arcs with
@@ -14,10 +14,11 @@ none of them has excess.  This set is the same for every maximum flow, so the la
 
 Invariants between two augmentations, for a pixel at depth d of its forest (roots have depth 1):
   - its parent is at depth d - 1, and the arc from the parent (in the sink forest: to it) has residual capacity;
-  - d is the length of a shortest path of such arcs from any root; `repair` restores this, and no depth ever decreases;
-  - unless the pixel waits to be scanned, no such arc joins it to a free pixel or to the other forest.
+  - d is the length of a shortest path of such arcs from the nearest root; `repair` restores this, and no depth
+    ever decreases;
+  - (I) unless the pixel waits to be scanned, no such arc joins it to a free pixel or to the other forest.
 
-An augmentation saturates an arc or exhausts a root, so the search ends, in O(n^2 m) time as in [1].
+Every augmentation pushes at least one unit, so the search ends; in O(n^2 m) time as in [1], since no depth decreases.
 docs/algorithms/max-flow.md leads from here to the fast version.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
@@ -55,7 +56,7 @@ def residual_arcs(edges):
 class Search:
     """A pseudoflow (excess, residual) and its two forests; the other attributes have an entry per side.
 
-    parent      of the pixels in a forest; None: a root
+    parent      of the pixels in a forest; None: a root, or an orphan that became free
     depth       the last level of the forest;  waiting: pixels of this level that have not been scanned
     repaired    number of pixels that were detached from the forest so far
     """
@@ -128,6 +129,7 @@ class Search:
 
     def adopter(self, side, v, depth):
         """A neighbour that can be the parent of v at this depth, or None."""
+        # Depth 1 has nothing above: label 0 there would be that of free pixels.
         above = [q for q in self.residual[v] if depth > 1 and self.label[q] == side * (depth - 1)]
         return next((q for q in above if self.can_adopt(side, v, q)), None)
 

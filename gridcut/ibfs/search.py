@@ -19,7 +19,7 @@ import numpy as np
 from gridcut.device import inner_kernel, kernel, lowest_bit
 from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
 
-SINK, BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
+UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 
 
 @inner_kernel
@@ -151,7 +151,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     sink_work = 0
     augmentations = 0
     while True:
-        if sinks == 0 and (until != BOTH or sources == 0):
+        if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
         if max(source_depth, sink_depth) + 3 > head.size:
             head = np.full(2 * head.size, -1, detached.dtype)

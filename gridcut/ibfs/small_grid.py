@@ -18,7 +18,7 @@ from gridcut.core.units import units
 from gridcut.device import kernel
 from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
 from gridcut.ibfs.prepass import push_up_to_two_hops
-from gridcut.ibfs.search import SINK, search
+from gridcut.ibfs.search import UNTIL_SINK, search
 
 EXTENT, STRIDE, HEAD, ARCS = 0, 3, 6, 7  # positions in `geometry`
 PER_ARC = 5  # numbers per arc
@@ -140,7 +140,7 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
         np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
     )  # fmt: skip
     forest = Forest(label, parent, link, queued)
-    _, augmentations, repaired = search(first, last, SINK, excess, residual, step, jump, forest, work)
+    _, augmentations, repaired = search(first, last, UNTIL_SINK, excess, residual, step, jump, forest, work)
     read_cut(planes, geometry, label, labels, totals)
     return augmentations, repaired
 

@@ -16,7 +16,7 @@ from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.prepass import push_one_hop
-from gridcut.ibfs.search import SINK
+from gridcut.ibfs.search import UNTIL_SINK
 from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves import (
@@ -147,7 +147,7 @@ class State:
             listed = count, load(0, count, -1, second, self.steps, flow, field)
         count, deficits = listed
         if is_first and not is_restricted and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
-            Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
+            Run(field.excess, field.residual, self.layout, None, self.forest).solve(UNTIL_SINK)
         elif deficits > 0:
             if whole:
                 cells = np.uint64(field.listed[0]), np.uint64(field.listed[count - 1] + 1)

@@ -29,7 +29,7 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.ibfs import Run
-from gridcut.ibfs.search import SINK
+from gridcut.ibfs.search import UNTIL_SINK
 from gridcut.multilabel.descent import Descent
 from gridcut.multilabel.move_rules import has_choice
 from gridcut.multilabel.moves import apply, energy_change, list_all, read_cut, route_to_deficits
@@ -281,7 +281,7 @@ class SwapDescent(Descent):
             first, second = pairs[i]
             self._reserve(count * (state.layout.arcs + 1))
             load_swap(count, first, second, steps, field)
-            Run(field.excess, field.residual, state.layout, None, forest).solve(SINK)
+            Run(field.excess, field.residual, state.layout, None, forest).solve(UNTIL_SINK)
             count, delta, self._end = finish_swap(
                 i, count, first, second, steps, flow, field, forest, self._log, changes, self._end
             )

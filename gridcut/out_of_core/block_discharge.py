@@ -23,7 +23,7 @@ from gridcut.core.grid import Grid
 from gridcut.device import kernel
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.seams import Seams
-from gridcut.ibfs.search import BOTH, SINK
+from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK
 from gridcut.out_of_core.region_distance import INFINITY
 
 
@@ -100,7 +100,7 @@ def solve_inside(grid: Grid, low: int, high: int) -> dict:
     for line in lines:
         seams.cut(line)
     run = Run(grid.excess, grid.residual, layout, None)
-    run.solve(SINK)
+    run.solve(UNTIL_SINK)
     for line in lines:
         seams.restore(line)
     return run.stats
@@ -131,7 +131,7 @@ def discharge(grid: Grid, boundary: Boundary, distance) -> dict:
         incoming_capacity(residual, layout.step, cells[part], room[part])
         excess[cells[part]] = -room[part]
         if i == 0:
-            run.solve(BOTH)
+            run.solve(UNTIL_BOTH)
         elif end > begin:
             run.resolve(cells[part])
     excess[cells] += room

@@ -2,8 +2,8 @@
 
 Read this first.  Tests compare the labels with those of `tiles.py`, which runs the same steps on a GPU without locks:
 
-    relabel      heights become exact distances to the sink (number of arcs, found by a breadth-first search)
-    stop         if no pixel with excess can reach the sink
+    relabel      `distances`: heights become the exact number of arcs to the sink, found by a breadth-first search
+    stop         in `minimum_cut`: if no pixel with excess can reach the sink
     discharge    the tiles with excess, one colour after another; the heights outside a tile do not change meanwhile
 
 Tiles that touch, also at a corner, have different colours, so no arc joins tiles of one colour: on the GPU one block of
@@ -11,12 +11,12 @@ threads discharges each of them, all blocks in parallel.  Within a tile every pi
 to the lowest neighbour if that is lower, else be relabeled to one above it (Łupińska [1], algorithm 4.5, after Hong).
 
 Termination of this sequential program, after [1, section 4.1].  A push from p to a lower q adds the arc q -> p, which
-leads up, and a relabel raises p to one above its lowest neighbour.  So heights never exceed distances, and distances
-never fall.  Every round makes a step, because only the steps of an active pixel change its height or reduce its excess.
-A step raises a height, or pushes at least one unit down.  If a height of p rises in a round, so does the distance of p
-by the next search.  A finite distance is at most the number of pixels, so this happens in finitely many rounds.  In any
-other round heights are constant, and the sum of excess times height, which is bounded below, falls by at least 1.
-Hence the loop ends.
+leads up, and a relabel raises p to one above its lowest neighbour.  Heights start at the distances and only rise, but
+never exceed the distances, so these never fall.  Every round makes a step, because only the steps of an active pixel
+change its height or reduce its excess.  A step raises a height, or pushes at least one unit down.  If a height of p
+rises in a round, so does the distance of p by the next search.  A finite distance is at most the number of pixels, so
+this happens in finitely many rounds.  In any other round heights are constant, and the sum of excess times height,
+which is bounded below, falls by at least 1.  Hence the loop ends.
 
 This proof does not carry over to the GPU.  Lock-free steps read heights that are out of date, so a height may exceed
 the distance, and distances may fall.  tiles.py therefore has a fallback, with a proof of its own.

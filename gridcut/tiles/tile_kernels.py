@@ -1,8 +1,9 @@
 """The two kernels of `tiles`, compiled for one neighbourhood: global relabeling and discharging.
 
-plain_tiles.py has the same steps in plain Python, for one thread; read it first.  tile_state.py has the tables of the
-arrays and of the slots of `counts` and `times`.  Both kernels are cooperative launches: all blocks are resident on the
-GPU until the kernel ends, so they can synchronise.  A round of `gridcut/tiles/tiles.py` is one launch of each.
+plain_tiles.py has the same steps in plain Python, for one thread; docs/algorithms/gpu.md leads from there to these
+kernels.  tile_state.py has the tables of the arrays and of the slots of `counts` and `times`.  Both kernels are
+cooperative launches: all blocks are resident on the GPU until the kernel ends, so they can synchronise.  A round of
+`gridcut/tiles/tiles.py` is one launch of each.
 
 relabel_kernel   sets heights to distances to the sink.  First each warp searches its own tiles, then tiles from a queue
                  (tile_queue.py, tile_relabel.py, tile_search.py).

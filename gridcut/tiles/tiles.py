@@ -1,5 +1,7 @@
 """Default max-flow solver on a GPU: push-relabel on tiles of 1024 pixels in shared memory.
 
+plain_tiles.py has the same steps in plain Python; read it first.
+
     relabel      set heights to exact distances to the sink: one warp searches one tile, and searches it again whenever
                  heights around it have decreased (tile_relabel.py, tile_search.py)
     discharge    discharge the tiles with excess, one colour after the other, with lock-free steps in shared memory
@@ -7,9 +9,9 @@
     ...          repeat until, after a relabeling, no pixel with excess can reach the sink
 
 Each of the two is one cooperative launch (tile_kernels.py).  Rounds are enqueued before the host knows whether they are
-needed, so the GPU never waits for the host.  Global and gap relabeling are those of Łupińska [1], section 4.2; the step
-of a pixel is her algorithm 4.5 (Hong's lock-free push-relabel).  Discharging a region independently while the heights
-around it are fixed is due to Delong and Boykov [2].
+needed, so the GPU never waits for the host.  Global relabeling is that of Łupińska [1], section 4.2; the step of a
+pixel is her algorithm 4.5 (Hong's lock-free push-relabel).  Discharging a region independently while the heights around
+it are fixed is due to Delong and Boykov [2].
 
 Why a fallback is needed: every lock-free step keeps all capacities, but it may read a neighbour's height that is out of
 date.  A residual arc p -> q with height[p] > height[q] + 1 (a steep arc) may then arise, so heights are no lower bounds

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gridcut
+from gridcut.ibfs import ibfs
 from gridcut.ibfs.plain_ibfs import SINK, SOURCE, Search, minimum_cut, residual_arcs
 
 AXES = [(0, 1), (1, 0)]
@@ -29,6 +30,19 @@ def test_labels_are_those_of_max_flow(shape, offsets):
         problem = draw(np.random.default_rng([608, seed]), shape, offsets)
         cut = gridcut.max_flow(*problem, device="cpu", method="ibfs")
         cut.check()
+        assert (minimum_cut(*problem) == cut.labels).all()
+
+
+@pytest.mark.parametrize(("shape", "offsets"), [((13, 17), AXES), ((13, 17), DIAGONALS), ((6, 4, 5), VOLUME)])
+def test_labels_are_those_of_merged_strips(shape, offsets, monkeypatch):
+    """A callback keeps these small grids from the solver of small grids, which has one strip."""
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 20)
+    monkeypatch.setattr(ibfs, "MIN_STRIP_LINES", 1)
+    for seed in range(3):
+        problem = draw(np.random.default_rng([611, seed]), shape, offsets)
+        cut = gridcut.max_flow(*problem, device="cpu", method="ibfs", callback=lambda _: None)
+        cut.check()
+        assert cut.stats["strips"] > 1
         assert (minimum_cut(*problem) == cut.labels).all()
 
 
