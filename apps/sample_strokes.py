@@ -55,10 +55,10 @@ def strokes_of(example: Example, shape) -> np.ndarray:
     """Marks (H, W) of an example's polylines."""
     import cv2
 
-    from apps.segment.strokes import BACKGROUND, OBJECT
+    from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 
-    marks = np.zeros(shape, np.uint8)
+    marks = np.full(shape, OPEN, np.int8)
     for lines, mark in ((example.on_background, BACKGROUND), (example.on_object, OBJECT)):
         for line in lines:
             cv2.polylines(marks, [np.array(line, np.int32)], False, int(mark), STROKE_WIDTH)
-    return marks.astype(np.int8)
+    return marks

@@ -81,7 +81,7 @@ def write_samples(folder: Path) -> None:
 
     from apps.motion.samples import stereo_pair, warped_pair
     from apps.sample_strokes import EXAMPLES, strokes_of
-    from apps.segment.strokes import BACKGROUND, OBJECT
+    from apps.segment.marks import BACKGROUND, OBJECT
 
     pair, stereo = warped_pair(), stereo_pair()
     marks = strokes_of(EXAMPLES[0], (512, 512))

@@ -23,8 +23,9 @@ import numpy as np
 from apps.common.images import InputError, read_image, to_bytes
 from apps.many.inputs import find_by_stem
 from apps.segment import segment_marked
+from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.mask_scores import read_truth, score
-from apps.segment.strokes import BACKGROUND, OBJECT, marks_of_box, read_scribbles
+from apps.segment.strokes import marks_of_box, read_scribbles
 from benchmarks import command
 from benchmarks.table import header, markdown
 

@@ -19,16 +19,16 @@ ELLIPSOIDS = (((30, 32, 22), (17, 13, 11)), ((28, 30, 48), (12, 17, 10)), ((33, 
 
 
 def ellipsoids(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Isotropic ground truth (bool), noisy values, and strokes: 1 inside each ellipsoid, 2 at two sides."""
+    """Isotropic ground truth (bool), noisy values, and marks: 1 inside each ellipsoid, 0 at two sides."""
     rng = np.random.default_rng(seed)
     grid = np.stack(np.mgrid[: SHAPE[0], : SHAPE[1], : SHAPE[2]], axis=-1).astype(float)
-    truth, strokes = np.zeros(SHAPE, bool), np.zeros(SHAPE, np.uint8)
+    truth, strokes = np.zeros(SHAPE, bool), np.full(SHAPE, -1, np.int8)
     for centre, radii in ELLIPSOIDS:
         turned = np.linalg.qr(rng.normal(0, 1, (3, 3)) + 3 * np.eye(3))[0]
         distance = (((grid - centre) @ turned / radii) ** 2).sum(-1)
         truth |= distance < 1
         strokes[distance < 0.1] = 1
-    strokes[:, :3] = strokes[:, -3:] = 2
+    strokes[:, :3] = strokes[:, -3:] = 0
     return truth, np.where(truth, BRIGHT, DARK) + rng.normal(0, NOISE, SHAPE), strokes
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import read_truth
-from apps.segment.strokes import BACKGROUND, OBJECT, read_scribbles
+from apps.segment.strokes import read_scribbles
 from apps.segment.video import segment_marked_video
 from benchmarks import command
 from benchmarks.table import header, markdown
@@ -63,13 +64,13 @@ def load(data, names=None, limit=None):
         truth = read_truth(find_by_stem(folder / "gt", path.stem, "truth")) >= 128
         strokes = read_scribbles(find_by_stem(folder / "scribbles2", path.stem, "scribbles"))
         small, mask = resized(rgb, truth.view(np.uint8))
-        yield path.stem, small, mask > 0, resized(rgb, strokes.view(np.uint8))[1].view(np.int8)
+        yield path.stem, small, mask > 0, resized(rgb, (strokes + 1).view(np.uint8))[1].view(np.int8) - 1
 
 
 def trimap(truth):
     """Marks on all pixels farther than TRIMAP_BAND from the outline."""
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * TRIMAP_BAND + 1, 2 * TRIMAP_BAND + 1))
-    marks = np.zeros(truth.shape, np.int8)
+    marks = np.full(truth.shape, OPEN, np.int8)
     marks[cv2.erode(truth.view(np.uint8), disc) > 0] = OBJECT
     marks[cv2.dilate(truth.view(np.uint8), disc) == 0] = BACKGROUND
     return marks

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN
 
 __all__ = [
     "GC_BGD",

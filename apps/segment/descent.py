@@ -6,7 +6,7 @@ import numpy as np
 
 import gridcut
 from apps.segment.colour_models import log_densities
-from apps.segment.shapes import keep_parts
+from apps.segment.connected_parts import keep_parts
 
 MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 
@@ -39,7 +39,7 @@ def fit_and_cut(terms, solvers, keep, rounds, clock, object_count, background_co
             solvers.append(gridcut.Solver(as_background, as_object, terms.edges, device=terms.device))
         tried = solvers[0].solve()
         clock.charge("cuts")
-        labels = keep_parts(tried.labels, keep, terms.is_object)
+        labels = keep_parts(tried.labels.astype(np.int8), terms.marks, keep).view(bool)
         energy = terms.energy(labels, *costs)
         clock.charge("parts")
         if energies and energy > energies[-1]:

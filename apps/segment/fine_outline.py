@@ -21,7 +21,7 @@ from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import in_parallel
 from apps.segment.colour_models import lab_image
-from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
 
 MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
@@ -39,7 +39,7 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
     rgb : ndarray, shape (H, W, 3)
         Image, float32 in [0, 1] or uint8.
     marks : ndarray of int8, shape (H, W)
-        Marks of apps.segment.strokes.
+        Marks of apps.segment.marks.
     guess : ndarray of bool, shape (H, W)
         Labelling of the reduced image, enlarged.
     preference : ndarray of int32, shape (h, w)

@@ -11,10 +11,11 @@ import gridcut
 from apps.common.figures import outline
 from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segment.colour_models import log_densities
+from apps.segment.connected_parts import keep_parts
 from apps.segment.descent import Found
 from apps.segment.fine_outline import placed_outline
-from apps.segment.shapes import keep_parts
-from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.image_sizes import at_centres
+from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS, UNIT, EnergyTerms
 
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
@@ -22,9 +23,7 @@ BAND = 3  # reduced pixels on either side of the outline that the cut of the ful
 
 def enlarged(small, marks):
     """Labelling of the reduced image enlarged to full size, corrected by the marks."""
-    import cv2
-
-    mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+    mask = at_centres(small, marks.shape)
     return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
 
 
@@ -34,7 +33,7 @@ def placed(rgb, marks, start, guess, small, keep, soft, clock):
     smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
     labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
     clock.charge("outline")
-    labels = keep_parts(labels, keep, marks == OBJECT)
+    labels = keep_parts(labels.view(np.int8), marks, keep).view(bool)
     clock.charge("parts")
     return small._replace(mask=labels)
 
@@ -50,7 +49,7 @@ def refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
     clock.charge("models")
     labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
     clock.charge("cuts")
-    labels = keep_parts(labels, keep, terms.is_object)
+    labels = keep_parts(labels.view(np.int8), marks, keep).view(bool)
     energy = terms.energy(labels, *costs)
     clock.charge("parts")
     return Found(labels, [energy], cut.device, cut.method, costs)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.images import InputError, check_same_size
+from apps.segment.marks import OPEN
 from apps.segment.start_mask import box_of_rectangle
-from apps.segment.strokes import OPEN, check_box, check_marks, marks_of_box
+from apps.segment.strokes import check_box, check_marks, marks_of_box
 
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 

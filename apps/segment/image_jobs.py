@@ -64,6 +64,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     from apps.segment.hints import remarks_on
     from apps.segment.label_figures import colour_of
     from apps.segment.location import read_location
+    from apps.segment.marks import OPEN
     from apps.segment.mask_scores import read_truth, score
     from apps.segment.segmentation import segment_marked
 
@@ -111,7 +112,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         "width": shape[1],
         "height": shape[0],
         "object_pixels": int(result.mask.sum()),
-        "open_pixels": int((marks == 0).sum()),
+        "open_pixels": int((marks == OPEN).sum()),
         "energies": [round(energy, 3) for energy in result.energies],
         "rounds": len(result.energies),
         "seconds": {phase: round(seconds, 4) for phase, seconds in result.seconds.items()},

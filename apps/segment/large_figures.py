@@ -22,7 +22,7 @@ def figure_files(kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray, me
     """Contents of the files of some kinds: "mask", "overlay", "cutout" and "strokes".
 
     rgb     (H, W, 3), float32 in [0, 1] or uint8
-    mask    bool (H, W);  marks: int8 (H, W) of apps.segment.strokes
+    mask    bool (H, W);  marks: int8 (H, W) of apps.segment.marks
     """
     cut = large_cut_out(rgb, mask) if "cutout" in kinds else None
     rows = {

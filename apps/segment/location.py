@@ -66,9 +66,10 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
 
     from apps.common.images import check_same_size, to_bytes
     from apps.segment.hints import combine
+    from apps.segment.marks import OPEN
     from apps.segment.session_files import load_session, with_strokes
     from apps.segment.start_mask import read_start
-    from apps.segment.strokes import OPEN, codes_and_colours, read_scribbles, read_trimap
+    from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
 
     shape = rgb.shape[:2]
     strokes, name, box, labelling = None, "--scribbles", job.box, None

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.common.images import InputError, check_same_size, read_codes
-from apps.segment.strokes import OPEN, grey_levels
+from apps.segment.marks import OPEN
+from apps.segment.strokes import grey_levels
 
 BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
 

@@ -31,8 +31,10 @@ from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.segment import CONNECTIVITIES, SPACING
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
+from apps.segment.connected_parts import keep_parts
 from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
+from apps.segment.marks import OPEN, marks_of_seeds
 from apps.segment.surface_measure import direction_factors
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.device import DeviceName
@@ -95,7 +97,8 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     """
     clock = Clock()
     rgb, seeds = to_rgb(rgb, "rgb"), np.asarray(seeds)
-    values, marks = check_seeds(seeds, rgb.shape[:2], keep)
+    check_keep(keep)
+    values, marks = marks_of_seeds(seeds, rgb.shape[:2])
     lab = lab_image(rgb)
     palette = make_palette(rgb, lab)
     whole = whole_density(palette)
@@ -121,7 +124,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
         energies.append(energy / UNIT)
         if has_converged:
             break
-        lost = parts_without_seed(labels, marks, len(values)) if keep == "touching" else np.zeros(labels.shape, bool)
+        lost = parts_without_seed(labels, marks) if keep == "touching" else np.zeros(labels.shape, bool)
         counts = []
         for label, stroke in enumerate(strokes):
             labelled = palette.counts((labels == label) & ~lost)
@@ -180,7 +183,8 @@ def segment_volume(
     if connectivity not in CONNECTIVITIES:
         raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
     size = relative_spacing(spacing)
-    values, marks = check_seeds(seeds, volume.shape, keep)
+    check_keep(keep)
+    values, marks = marks_of_seeds(seeds, volume.shape)
     grey = levels_of(volume)
     edges = gridcut.contrast_edges(grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=size, dtype=np.int32)
     if connectivity != 6:  # the factors of 6 neighbours are 1
@@ -198,26 +202,10 @@ def segment_volume(
     return Objects(np.array(values, seeds.dtype)[labels], values, (energy / UNIT,), clock.total(), solved)
 
 
-def check_seeds(seeds: np.ndarray, shape, keep: str) -> tuple[tuple, np.ndarray]:
-    """The seed values, and their index at each pixel (int16, -1 without a seed); InputError for invalid seeds."""
+def check_keep(keep: str) -> None:
+    """Raise InputError unless the parts to keep are a choice for several labels."""
     if keep not in ("touching", "all"):
         raise InputError(f"--keep must be touching or all with --labels, got {keep!r}")
-    if seeds.dtype.kind not in "iu":
-        raise InputError(f"seeds must be integers, got {seeds.dtype}; round them")
-    if seeds.shape != tuple(shape):
-        raise InputError(f"--labels is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
-    values = tuple(int(value) for value in np.unique(seeds) if value)
-    if len(values) < 2:
-        held = f"only {values[0]}" if values else "no seed"
-        raise InputError(f"--labels holds {held}; mark at least two objects; the background counts as one")
-    if len(values) > 255:
-        raise InputError(f"--labels holds {len(values)} different values, one label each; at most 255 are possible")
-    if seeds.all():
-        raise InputError("--labels marks every pixel, so there is nothing to segment; mark fewer pixels")
-    place = np.full(seeds.shape, -1, np.int16)
-    for label, value in enumerate(values):
-        place[seeds == value] = label
-    return values, place
 
 
 def reassign_parts_without_seed(labels, solved, unary, edges, marks, device):
@@ -226,7 +214,7 @@ def reassign_parts_without_seed(labels, solved, unary, edges, marks, device):
     A part may switch to another label that it does not touch either, so there are up to L passes.
     """
     for _ in range(len(unary)):
-        lost = parts_without_seed(labels, marks, len(unary))
+        lost = parts_without_seed(labels, marks)
         if not lost.any():
             break
         for label in range(len(unary)):
@@ -252,19 +240,11 @@ def _minimise(unary, edges, device, start):
     return result.labels, int(result.energy), result
 
 
-def parts_without_seed(labels, marks, count):
+def parts_without_seed(labels, marks):
     """Mask of the connected parts that touch no seed of their label."""
-    from scipy import ndimage
-
-    lost = np.zeros(labels.shape, bool)
-    for label in range(count):
-        part, parts = ndimage.label(labels == label)
-        touched = np.zeros(parts + 1, bool)
-        touched[part[marks == label]] = True
-        touched[0] = True
-        if not touched.all():
-            lost |= ~touched[part]
-    return lost
+    objects = labels.astype(np.int16) + np.int16(1)  # none is the background
+    kept = keep_parts(objects, np.where(marks == OPEN, marks, marks + np.int16(1)), "touching")
+    return kept == 0
 
 
 def geodesic_excess(lab, marks, count) -> np.ndarray:
@@ -310,10 +290,6 @@ def histogram_cost(count: np.ndarray) -> np.ndarray:
 
     smooth = gaussian_filter1d(count.astype(float), BLUR, mode="nearest")
     return -np.log((1 - OUTLIERS) * smooth / smooth.sum() + OUTLIERS / BINS + TINY)
-
-
-def _size(shape) -> str:
-    return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
 
 
 def relative_spacing(spacing: Sequence[float]) -> np.ndarray:

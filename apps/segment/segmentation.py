@@ -54,17 +54,18 @@ from numpy.typing import ArrayLike, NDArray
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, as_floats, to_bytes, to_rgb
-from apps.segment import KEEP
+from apps.segment import KEEP, connected_parts
 from apps.segment.colour_separation import colour_cost
 from apps.segment.descent import fit_and_cut
 from apps.segment.full_size import enlarged, placed, refined
 from apps.segment.geodesic import depth_in_box
 from apps.segment.hints import combine, remarks_on
+from apps.segment.image_sizes import reduced
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.plausible_objects import is_plausible
-from apps.segment.shapes import drop_small, fill_holes_of
 from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of
-from apps.segment.terms import REDUCED_PIXELS, UNIT, EnergyTerms, reduced
+from apps.segment.strokes import marks_of
+from apps.segment.terms import REDUCED_PIXELS, UNIT, EnergyTerms
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
@@ -86,7 +87,7 @@ class Segmentation(GridResult):
     mask : ndarray of bool, (H, W)
         True on the object.
     marks : ndarray of int8, (H, W)
-        The user's marks, in the codes of `apps.segment.strokes`.
+        The user's marks: -1 none, 0 background, 1 object (see `apps.segment.marks`).
     energies : tuple of float
         Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
         the energy of the image reduced to that size.
@@ -218,7 +219,7 @@ def segment_marked(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and int8 marks (H, W) of apps.segment.strokes.
+    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and int8 marks (H, W) of apps.segment.marks.
 
     start       mask (H, W) that is a hint, as in `segment`
     boxed       whether the background marks contain the outside of a box; it matters if there are object strokes too
@@ -239,9 +240,9 @@ def segment_marked(
     found = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
     mask = found.mask
     if fill_holes:
-        mask = fill_holes_of(mask, marks == BACKGROUND)
+        mask = connected_parts.fill_holes(mask, marks)
     if min_area > 1:
-        mask = drop_small(mask, min_area, marks == OBJECT, marks == BACKGROUND)
+        mask = connected_parts.drop_small(mask, marks, min_area)
     clock.charge("parts")
     return Segmentation(mask, marks, tuple(found.energies), clock.total(), found.device, found.method)
 

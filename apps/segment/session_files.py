@@ -29,10 +29,13 @@ from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
-from apps.segment.strokes import BACKGROUND, OPEN, check_box
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
+from apps.segment.strokes import check_box
 
 FORMAT, VERSION = "cutmatch-session", 1
 OPTIONS = {"keep": None, "fill_holes": False, "min_area": 0, "soft_strokes": False}  # and their defaults
+MARKS = np.array([OPEN, OBJECT, BACKGROUND], np.int8)  # of the codes in a file
+CODES = np.array([2, 1, 0], np.uint8)  # of BACKGROUND, OBJECT and, as the last entry, OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def save_session(path, rgb: np.ndarray, name: str, session: Session, option: str
         "image": {"name": name, "width": width, "height": height, "digest": digest_of(rgb)},
         "box": None if session.box is None else list(session.box),
         "options": session.options,
-        "marks": packed(session.marks.astype(np.uint8)),
+        "marks": packed(CODES[session.marks]),
         "start": None if session.start is None else packed(session.start.astype(np.uint8) * 255),
         "mask": packed(session.mask.astype(np.uint8) * 255),
     }
@@ -86,11 +89,11 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Session:
         raise InputError(f"{name} is the session of another image, {image.get('name')!r}; pass that image")
     shape = (height, width)
     marks = unpacked(content, "marks", shape, name)
-    if marks.max() > BACKGROUND:
+    if marks.max() >= len(CODES):
         raise damaged(name, "marks")
     start = None if content.get("start") is None else unpacked(content, "start", shape, name) > 0
     mask = unpacked(content, "mask", shape, name) > 0
-    return Session(marks.astype(np.int8), _box(content, name), start, mask, options_in(content, name))
+    return Session(MARKS[marks], _box(content, name), start, mask, options_in(content, name))
 
 
 def with_strokes(marks: np.ndarray, strokes: np.ndarray) -> np.ndarray:

@@ -17,7 +17,8 @@ grows from 0 at the stroke to 1 at a distance of DISTRUST * band.
 import numpy as np
 
 from apps.common.images import InputError, as_integers, read_pixels
-from apps.segment.strokes import BACKGROUND, OBJECT, grey_levels
+from apps.segment.marks import BACKGROUND, OBJECT
+from apps.segment.strokes import grey_levels
 
 BAND_SHARE = 0.1  # of the square root of the mask's area
 MIN_BAND = 3.0  # pixels

@@ -1,6 +1,6 @@
 """User input for an image (strokes, a trimap or a box), converted to an array of marks.
 
-Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke images have one of four encodings, which are
+Marks are int8, shape (H, W), as in apps.segment.marks.  Stroke images have one of five encodings, which are
 distinguished by their values:
 
   encoding   no stroke    object         background    also
@@ -8,6 +8,7 @@ distinguished by their values:
   index      0            1              2             grey value, or palette index if the palette is not red and blue
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
+  marks      -1           1              0             arrays only (apps.segment.marks); recognised by a -1
 
 apps/segment/painted.py finds strokes in colours; other colours than red and blue are refused.  Grey values of 16 bits
 are divided by 257: 65535 is 255.
@@ -22,9 +23,9 @@ import numpy as np
 
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.painted import REMEDY, Painting, hex_code, lost_paint, painted_strokes
 
-OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
 GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
 FRAME = 0.01  # width of the background frame, as a share of the shorter side
@@ -100,7 +101,12 @@ def marks_of(
         raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
     if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
         raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
-    if codes.ndim == 2:
+    if codes.dtype.kind == "i" and codes.min() < 0:
+        low, high = int(codes.min()), int(codes.max())
+        if low < OPEN or high > OBJECT:
+            raise InputError(f"{name} holds values from {low} to {high}; marks are -1 none, 0 background, 1 object")
+        marks = codes.astype(np.int8)
+    elif codes.ndim == 2:
         marks = _from_palette(codes, colours, encoding, name, image)
     elif encoding in ("auto", "colour") and not is_grey(codes):
         marks = _marks_of_painting(painted_strokes(codes, image, name), codes.shape[:2], name)

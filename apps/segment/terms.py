@@ -12,8 +12,8 @@ from apps.common.row_blocks import BLOCK_PIXELS, ONE_BLOCK_PIXELS, concurrently,
 from apps.segment.colour_models import lab_image, make_palette, whole_density
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.mark_prior import mark_prior, side_lengths
+from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.start_mask import SEEDS, cores_of, costs_of, trusted_depth
-from apps.segment.strokes import BACKGROUND, OBJECT
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
 BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
@@ -140,35 +140,6 @@ def blend(labelled, strokes):
     """Counts of a labelling plus those of strokes, whose total weight is STROKE_SHARE of the labelling's."""
     total = strokes.sum()
     return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
-
-
-def reduced(rgb, marks, *masks, pixels=REDUCED_PIXELS):
-    """Image, marks and masks (None remains None) at about that number of pixels; the image becomes float32.
-
-    A mark is kept unless the other kind covers more of its cell.
-    """
-    import cv2
-
-    scale = (pixels / marks.size) ** 0.5
-    size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
-
-    def smaller(mask):
-        return None if mask is None else cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA)
-
-    def colours():
-        if rgb.dtype != np.uint8:
-            return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
-        # One channel at a time as float32, which is a third of the memory.
-        return cv2.merge([smaller(rgb[..., c]) / np.float32(255) for c in range(3)])
-
-    tasks = (colours, *(lambda mark=mark: smaller(marks == mark) for mark in (OBJECT, BACKGROUND)))
-    fewer, *shares = in_parallel(tasks)
-    small = np.zeros(size[::-1], np.int8)
-    boxed = not (marks == OBJECT).any()
-    # An object may touch the edge of the box, so only cells completely outside a box are background.
-    small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
-    small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
-    return fewer, small, *(None if mask is None else smaller(mask) >= 0.5 for mask in masks)
 
 
 def with_wide_steps(lab, blur):

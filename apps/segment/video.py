@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of
+from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
 from apps.segment.video_carry import Carrier, as_floats, core_marks
 from gridcut.device import DeviceName

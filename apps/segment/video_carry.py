@@ -29,7 +29,7 @@ import numpy as np
 
 import gridcut
 from apps.segment.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
-from apps.segment.strokes import BACKGROUND, OBJECT
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
@@ -184,7 +184,7 @@ def core_marks(mask: np.ndarray, marks: np.ndarray, reach: float) -> np.ndarray:
         near = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5) <= reach
     completed = marks.copy()
     for mark, sure in ((OBJECT, distance > 2 * BAND), (BACKGROUND, distance < -2 * BAND)):
-        completed[sure & ~near & (marks == 0)] = mark
+        completed[sure & ~near & (marks == OPEN)] = mark
     return completed
 
 

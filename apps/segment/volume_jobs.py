@@ -132,7 +132,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         counted, places = {value: int((written == value).sum()) for value in result.values}, None
     else:
         result = _object(job, volume, chosen, options)
-        seeds, written = result.marks, result.mask.astype(np.uint8)
+        seeds, written = result.marks + 1, result.mask.astype(np.uint8)
         shown = np.where(result.mask, np.uint8(1), np.uint8(2))
         counted, places = {1: int(written.sum())}, _largest_sections(result.mask)
     sheet = middle_slices(values, written, spacing, places)

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.errors import InputError
-from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING
+from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.multilabel import relative_spacing, segment_volume
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks
+from apps.segment.strokes import check_marks
 from gridcut.device import DeviceName
 
+SEEDS = np.array([2, 1, 0], np.uint8)  # of BACKGROUND, OBJECT and, as the last entry, OPEN
 CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
 
 
@@ -28,7 +30,7 @@ class VolumeObject:
     mask : ndarray of bool, (D, H, W)
         True on the object.
     marks : ndarray of int8, (D, H, W)
-        What was fixed, in the codes of `apps.segment.strokes`.
+        What was fixed: -1 nothing, 0 background, 1 object (see `apps.segment.marks`).
     energies : tuple of float
         Energy of the cut in nats.
     seconds : dict
@@ -62,7 +64,7 @@ def segment_object(
     volume : array_like, shape (D, H, W)
         Finite numbers of any scale.
     marks : array_like of int, shape (D, H, W)
-        0 without a stroke, 1 on the object, 2 on the background.
+        -1 without a stroke, 0 on the background, 1 on the object.
     connectivity, spacing
         As in `apps.segment.segment_volume`.
     keep : {"touching", "all", "largest"}, default "touching"
@@ -90,14 +92,13 @@ def segment_object(
     if volume.shape != marks.shape:
         raise InputError(f"marks have shape {marks.shape}, but the volume has {volume.shape}; make them the same size")
     check_marks(marks, marks.shape, "--scribbles")
-    found = segment_volume(
-        volume, marks.astype(np.uint8), connectivity=connectivity, spacing=spacing, keep="all", device=device
-    )
-    mask = _kept(found.labels == OBJECT, keep, marks == OBJECT)
-    if fill_holes or min_volume > 1:
-        limit = mask.size if fill_holes else min_volume
-        mask = ~_large(~mask, limit, marks == BACKGROUND, with_border=True)
-        mask = _large(mask, min_volume, marks == OBJECT, with_border=False)
+    found = segment_volume(volume, SEEDS[marks], connectivity=connectivity, spacing=spacing, keep="all", device=device)
+    marks = marks.astype(np.int8)
+    mask = connected_parts.keep_parts((found.labels == SEEDS[OBJECT]).view(np.int8), marks, keep).view(bool)
+    if fill_holes:
+        mask = connected_parts.fill_holes(mask, marks)
+    if min_volume > 1:
+        mask = connected_parts.drop_small(mask, marks, min_volume)
     return VolumeObject(mask, marks, found.energies, found.seconds, found.solved)
 
 
@@ -124,7 +125,7 @@ def refine_mask(
         How far the surface may move, in units of the shortest side of a voxel.  Voxels further from it stay as they
         are, except that half the depth of a thin object stays open.
     marks : array_like of int, shape (D, H, W), optional
-        Strokes that correct the mask: 1 on the object, 2 on the background.
+        Strokes that correct the mask: 0 on the background, 1 on the object, else -1.
     connectivity, spacing, keep, device
         As in `segment_object`.
 
@@ -164,32 +165,3 @@ def refine_mask(
     mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
     mask[box], all_marks[box] = found.mask, fixed
     return VolumeObject(mask, all_marks, found.energies, found.seconds, found.solved)
-
-
-def _kept(mask, keep, strokes):
-    from scipy import ndimage
-
-    if keep == "all" or not mask.any():
-        return mask
-    part, _ = ndimage.label(mask)
-    sizes = np.bincount(part.ravel())
-    sizes[0] = 0
-    if keep == "largest":
-        return part == sizes.argmax()
-    kept = np.zeros(len(sizes), bool)
-    kept[part[strokes & mask]] = True
-    return kept[part] & mask
-
-
-def _large(mask, limit, strokes, with_border):
-    """Parts of a mask with at least `limit` voxels, those that touch a stroke and, `with_border`, the border."""
-    from scipy import ndimage
-
-    part, _ = ndimage.label(mask)
-    kept = np.bincount(part.ravel()) >= limit
-    kept[part[strokes & mask]] = True
-    if with_border:
-        for axis in range(mask.ndim):
-            for end in (0, -1):
-                kept[np.take(part, end, axis=axis)] = True
-    return kept[part] & mask

@@ -13,6 +13,7 @@ import numpy as np
 
 from apps.common.images import InputError, read_pixels
 from apps.segment.label_values import label_values
+from apps.segment.marks import OPEN
 from apps.segment.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_scribbles
 from apps.volumes.volume_files import kind_of, read_volume, slice_files
 from apps.volumes.voxel_geometry import Volume, is_same_grid
@@ -25,19 +26,20 @@ def read_seeds(path, name: str = "--labels", volume: Volume | None = None, image
     """
     path = Path(path)
     if _is_slices(path):
-        return _in_slices(path, name, volume, image, read_labels)
+        seeds = _in_slices(path, name, volume, image, read_labels, np.uint16(0))
+        return label_values(seeds, f"{name}: {str(path)!r}")
     return label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
 
 
 def read_volume_marks(path, encoding: str, volume: Volume, image: Path, both: bool = True) -> np.ndarray:
-    """Read the strokes in a volume as marks of `apps.segment.strokes`, int8.
+    """Read the strokes in a volume as marks of `apps.segment.marks`, int8.
 
     Raises InputError as `read_seeds` does, without strokes, and if `both` without strokes of both kinds.
     """
     name = "--scribbles"
     path = Path(path)
     if _is_slices(path):
-        marks = _in_slices(path, name, volume, image, lambda one: read_scribbles(one, encoding))
+        marks = _in_slices(path, name, volume, image, lambda one: read_scribbles(one, encoding), np.int8(OPEN))
     else:
         values = label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
         marks = marks_of_values(values, encoding, f"{name}: {str(path)!r}")
@@ -86,8 +88,8 @@ def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
     return given.values
 
 
-def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read) -> np.ndarray:
-    """Marks of the slices in a folder, read by the function `read`, in a volume of zeros."""
+def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read, without) -> np.ndarray:
+    """Marks of the slices in a folder, read by the function `read`, in a volume that holds `without` elsewhere."""
     files = slice_files(folder)
     if not files:
         raise InputError(f"{name}: folder {str(folder)!r} holds no image; pass marked slices, or a volume")
@@ -95,7 +97,7 @@ def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read) -> np
     if len(files) > depth:
         raise InputError(f"{name}: folder {str(folder)!r} holds {len(files)} slices, but the image has {depth}")
     places = range(depth) if len(files) == depth else _places(files, name, volume, image)
-    marks = np.zeros(volume.values.shape, np.uint16)
+    marks = np.full(volume.values.shape, without)
     for file, place in zip(files, places, strict=True):
         stored = read_pixels(file, name)
         if stored.shape[:2] != tuple(size):
@@ -105,7 +107,7 @@ def _in_slices(folder: Path, name: str, volume: Volume, image: Path, read) -> np
             )
         if stored.min() != stored.max():
             marks[place] = read(file)
-    return marks if marks.max() > 255 else marks.astype(np.uint8)
+    return marks
 
 
 def _places(files, name: str, volume: Volume, image: Path) -> list[int]:

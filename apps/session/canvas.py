@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.segment.image_sizes import reduced_marks
+from apps.segment.marks import BACKGROUND, OPEN
 from apps.session.stroke_records import Box, Clear, Marks, Record, Stroke, common_length, effective
 from gridcut.device import inlined_kernel, kernel
 
-OPEN, BACKGROUND = -1, 0
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
 KEPT_EVERY = 32  # records after which the layer is kept, so that an undo paints fewer than these again
 MAX_KEPT_PIXELS = 4_000_000  # of a layer that is kept, as compression takes time
@@ -182,7 +183,7 @@ class Canvas:
         if any(part.start >= part.stop for part in region):
             return
         if isinstance(record, Marks):
-            marks = marks_at(record.marks, self.shape)[region]
+            marks = reduced_marks(record.marks, self.shape)[region]
             np.copyto(self._layer[region], marks, where=marks != OPEN)
         elif isinstance(record, Stroke):
             _, _, x, y, radius, aspect = self._plane(record)
@@ -305,28 +306,6 @@ def _is_near(dx, dy, run, fall, square, radius):
     dx -= along * run
     dy -= along * fall
     return dx * dx + dy * dy <= radius * radius
-
-
-def marks_at(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Marks at a smaller size: the mark at the centre of each pixel, or else one inside it, so thin lines remain."""
-    if marks.shape == tuple(shape):
-        return marks
-    out = np.full(shape, OPEN, marks.dtype)
-    where = np.nonzero(marks != OPEN)
-    out[tuple(index * n // m for index, n, m in zip(where, shape, marks.shape, strict=True))] = marks[where]
-    centres = resized(marks, shape)
-    np.copyto(out, centres, where=centres != OPEN)
-    return out
-
-
-def resized(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """An image's small integers at another size, each pixel the value at its centre."""
-    if values.shape == tuple(shape):
-        return values
-    places = [(np.arange(n) * 2 + 1) * m // (2 * n) for n, m in zip(shape, values.shape, strict=True)]
-    for axis in reversed(range(len(places))):  # the rows, which are copied whole, last
-        values = np.take(values, places[axis], axis)
-    return values
 
 
 def _range(low: float, high: float, count: int) -> slice:

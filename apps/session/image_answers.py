@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.segment.connected_parts import keep_parts
+from apps.segment.image_sizes import at_centres, centres, means, reduced_shape
+from apps.segment.marks import labels_in
 from apps.segment.segmentation import LARGE_PIXELS, segment_marked
 from apps.segment.strokes import marks_of_box
 from apps.segment.terms import REDUCED_PIXELS
-from apps.session.canvas import Canvas, resized
+from apps.session.canvas import Canvas
 from apps.session.grid_cut import GridCut
-from apps.session.image_models import ImageView, Models, first_models, fit_models, labels_in, values_of
-from apps.session.object_parts import touching
+from apps.session.image_models import ImageView, Models, first_models, fit_models, values_of
 from apps.session.stroke_records import Box, PackedMask, Record, Start, source_of
 from gridcut.device import DeviceName
 
@@ -47,11 +49,11 @@ class FullGrid:
         if models is loaded and self.cut.is_loaded:
             self.cut.mark(change.where, change.marks)
         else:
-            start = resized(preview, self._view.shape) if len(models.values) > 2 else None
+            start = at_centres(preview, self._view.shape) if len(models.values) > 2 else None
             self.cut.load(self._view.costs(models), self._canvas.all_marks(), start)
         self._models = models
         labels = self.cut.solve(check)
-        return touching(labels, self._canvas.all_marks()) if keep == "touching" else labels
+        return keep_parts(labels, self._canvas.all_marks(), keep)
 
 
 class Shown(NamedTuple):
@@ -72,7 +74,7 @@ class ImageAnswers:
         rgb = to_rgb()
         self.shape = rgb.shape[:2]
         self.is_reduced = rgb.shape[0] * rgb.shape[1] > LARGE_PIXELS
-        small = _reduced(rgb) if self.is_reduced else rgb
+        small = means(rgb, reduced_shape(self.shape, REDUCED_PIXELS)) if self.is_reduced else rgb
         self._to_rgb, self._rgb = to_rgb, small
         self._keep, self._device, self._lock = keep, device, lock
         self._view = ImageView(lambda: small, keep_lab=True)
@@ -117,12 +119,12 @@ class ImageAnswers:
         if not self.is_reduced:
             return self._labels
         if self._shown is None:
-            return resized(self._labels, self.shape)
+            return at_centres(self._labels, self.shape)
         changed = self._labels != self._shown.preview
         if not changed.any():
             return self._shown.labels
         labels = self._shown.labels.copy()
-        places = [(np.arange(n) * 2 + 1) * m // (2 * n) for n, m in zip(self.shape, changed.shape, strict=True)]
+        places = [centres(n, m) for n, m in zip(self.shape, changed.shape, strict=True)]
         touched = [np.flatnonzero(changed.any(axis=1 - k)[place]) for k, place in enumerate(places)]
         part = tuple(slice(lines[0], lines[-1] + 1) for lines in touched)
         rows, columns = (place[lines] for place, lines in zip(places, part, strict=True))
@@ -223,10 +225,7 @@ class ImageAnswers:
         publish()
 
     def _solve(self) -> None:
-        labels = self._cut.solve()
-        if self._keep_parts() == "touching":
-            labels = touching(labels, self._canvas.all_marks())
-        self._labels = labels
+        self._labels = keep_parts(self._cut.solve(), self._canvas.all_marks(), self._keep_parts())
 
     def _keep_parts(self) -> str:
         return self._keep if self._start is None else "all"
@@ -248,7 +247,7 @@ class ImageAnswers:
         if source is None:
             return None
         if isinstance(source, Start):
-            mask = resized(source.mask.values() > 0, self._view.shape)
+            mask = at_centres(source.mask.values() > 0, self._view.shape)
         else:
             if source not in self._found:
                 rows, columns = self._canvas.region_of_box(source.box)
@@ -258,11 +257,3 @@ class ImageAnswers:
                 self._found[source] = PackedMask.of(found.mask)
             mask = self._found[source].values() > 0
         return mask if mask.any() and not mask.all() else None
-
-
-def _reduced(rgb: np.ndarray) -> np.ndarray:
-    import cv2
-
-    scale = (REDUCED_PIXELS / (rgb.shape[0] * rgb.shape[1])) ** 0.5
-    size = max(1, round(rgb.shape[1] * scale)), max(1, round(rgb.shape[0] * scale))
-    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)

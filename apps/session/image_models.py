@@ -26,18 +26,17 @@ from apps.segment.colour_models import (
     mixed_cost,
     whole_density,
 )
+from apps.segment.connected_parts import keep_parts
 from apps.segment.descent import MAX_CHANGED_SHARE
 from apps.segment.geodesic import geodesic_preference
+from apps.segment.image_sizes import interpolated
 from apps.segment.mark_prior import FEW, mark_prior
+from apps.segment.marks import OBJECT, OPEN, labels_in
 from apps.segment.multilabel import geodesic_excess
 from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
-from apps.segment.strokes import BACKGROUND, OBJECT
-from apps.segment.strokes import OPEN as NO_MARK
 from apps.segment.terms import CONTRAST, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, blend, mean_squared_step
-from apps.session.canvas import OPEN
 from apps.session.grid_cut import GridCut
 from apps.session.label_costs import LabelCosts
-from apps.session.object_parts import touching
 
 ROUNDS = 6  # of fits and cuts, at most
 FIRM = 4.0  # factor of the costs of a start mask of which no pixel would be left
@@ -98,14 +97,8 @@ class ImageView:
         table = np.rint((nats - common) * UNIT).astype(np.int32)
         location = models.location
         if location is not None and location.shape[1:] != self.shape:
-            location = _enlarged(location, self.shape)
+            location = interpolated(location, self.shape)
         return LabelCosts(models.values, table, self.palette.index, location, float(self.palette.count @ common))
-
-
-def labels_in(marks: np.ndarray) -> tuple[int, ...]:
-    """The labels that the marks contain, ascending."""
-    counts = np.bincount((marks.ravel() + 1).astype(np.intp))
-    return tuple(int(value) - 1 for value in np.flatnonzero(counts) if value > 0)
 
 
 def values_of(marked: Sequence[int], has_start: bool) -> tuple[int, ...]:
@@ -188,7 +181,7 @@ def _descend(view, marks, fit, counts, keep, cut, check) -> tuple[float, Models]
         if best is not None and cut.energy > best[0]:
             break
         best = cut.energy, models
-        labels = touching(labels, marks) if keep == "touching" else labels
+        labels = keep_parts(labels, marks, keep)
         converged = earlier is not None and np.count_nonzero(labels != earlier) <= MAX_CHANGED_SHARE * labels.size
         present = [view.palette.counts(labels == value) for value in fit.values]
         if converged or not all(count.any() for count in present):
@@ -246,14 +239,14 @@ def _location(view, marks, values, start) -> np.ndarray:
             places[marks == value] = place
         location = (_weight_of_location(marks) * UNIT) * geodesic_excess(view.lab, places, len(values))
         if start is not None:
-            costs = UNIT * costs_of(trusted_depth(start, _binary(marks)))
+            costs = UNIT * costs_of(trusted_depth(start, np.minimum(marks, OBJECT)))
             location[0] += np.maximum(-costs, 0)
             location[1:] += np.maximum(costs, 0)
         return location.astype(np.int16)
     near, far = marks == values[1], marks == values[0]
     costs = np.zeros((), np.float32)
     if start is not None:
-        depth = trusted_depth(start, _binary(marks))
+        depth = trusted_depth(start, np.minimum(marks, OBJECT))
         inside, outside = cores_of(depth, SEEDS)
         near, far = near | (inside & ~far), far | (outside & ~near)
         costs = UNIT * costs_of(depth)
@@ -265,18 +258,3 @@ def _weight_of_location(marks: np.ndarray) -> float:
     """Nats of the geodesic distances: the fewer pixels the colour models rest on, the more the location counts."""
     share = np.count_nonzero(marks != OPEN) / marks.size
     return GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
-
-
-def _binary(marks: np.ndarray) -> np.ndarray:
-    """Marks in the codes of apps.segment.strokes; all objects are one."""
-    codes = np.where(marks == OPEN, np.int8(NO_MARK), np.int8(OBJECT))
-    codes[marks == 0] = BACKGROUND
-    return codes
-
-
-def _enlarged(location: np.ndarray, shape) -> np.ndarray:
-    """Costs by location at another size."""
-    import cv2
-
-    size = shape[::-1]
-    return np.stack([cv2.resize(plane, size, interpolation=cv2.INTER_LINEAR) for plane in location])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.row_blocks import for_blocks
+from apps.segment.marks import OPEN
 from apps.segment.terms import FORBIDDEN
-from apps.session.canvas import OPEN
 from gridcut.device import kernel
 
 NO_LOCATION = np.zeros((0, 0), np.int16)

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError
+from apps.segment.marks import OBJECT, OPEN
 from apps.segment.session_files import (
     OPTIONS,
     Session,
@@ -33,9 +34,7 @@ from apps.segment.session_files import (
     unpacked,
     write_content,
 )
-from apps.segment.strokes import BACKGROUND, OBJECT
-from apps.segment.strokes import OPEN as NO_MARK
-from apps.session.canvas import OPEN, Canvas
+from apps.session.canvas import Canvas
 from apps.session.stroke_records import Box, Marks, PackedMask, Record, Start, as_json, from_json
 
 
@@ -51,11 +50,10 @@ def save(
         return
     canvas = Canvas(labels.shape, labels.shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
-    marks = canvas.all_marks()
-    codes = np.where(marks == OPEN, NO_MARK, np.where(marks == 0, BACKGROUND, OBJECT))
+    marks = np.minimum(canvas.all_marks(), OBJECT)
     boxes = [record.box for record in records if isinstance(record, Box)]
     starts = [record.mask.values() > 0 for record in records if isinstance(record, Start)]
-    session = Session(codes, boxes[-1] if boxes else None, starts[-1] if starts else None, labels > 0, options)
+    session = Session(marks, boxes[-1] if boxes else None, starts[-1] if starts else None, labels > 0, options)
     save_session(path, pixels, name, session, "path", records=stored)
 
 
@@ -96,11 +94,8 @@ def _records_of_command(session: Session) -> list[Record]:
         records.append(Start(PackedMask.of(session.mask)))
     elif session.start is not None:
         records.append(Start(PackedMask.of(session.start)))
-    if (session.marks != NO_MARK).any():
-        codes = np.zeros(session.marks.shape, np.uint8)
-        codes[session.marks == BACKGROUND] = 1
-        codes[session.marks == OBJECT] = 2
-        records.append(Marks(PackedMask.of(codes)))
+    if (session.marks != OPEN).any():
+        records.append(Marks(PackedMask.of((session.marks + 1).astype(np.uint8))))
     return records
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from apps.common.images import InputError
 from apps.segment import SPACING
+from apps.segment.connected_parts import keep_parts
+from apps.segment.marks import OPEN
 from apps.segment.multilabel import BINS, levels_of, relative_spacing
 from apps.segment.terms import blend
-from apps.session.canvas import OPEN, Canvas, Change
+from apps.session.canvas import Canvas, Change
 from apps.session.grid_cut import GridCut
-from apps.session.object_parts import touching
 from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, source_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
@@ -167,8 +168,7 @@ class VolumeAnswers:
         if models.location is not None and not labels.any():  # an empty object must not win where there is one
             models = models._replace(location=np.int16(FIRM) * models.location)
             labels = self._cut_volume(models, marks, check)
-        if self._keep == "touching" and hints is None:
-            labels = touching(labels, marks)
+        labels = keep_parts(labels, marks, self._keep if hints is None else "all")
         with self._lock:
             check()
             if self.answered is None:

@@ -13,7 +13,7 @@ from apps import segment
 from apps.sample_strokes import EXAMPLES, strokes_of
 
 photo = skimage.data.astronaut()
-strokes = strokes_of(EXAMPLES[0], photo.shape[:2])  # 1 on the object, 2 on the background, 0 elsewhere
+strokes = strokes_of(EXAMPLES[0], photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere
 found = segment(photo, scribbles=strokes, fill_holes=True)
 print(found)
 
@@ -21,7 +21,7 @@ print(found)
 # ``found.mask`` is True on the object.  The energy of every round is a certified minimum for its colour models.
 
 painted = photo.copy()
-painted[strokes == 1], painted[strokes == 2] = (230, 30, 30), (60, 110, 255)
+painted[strokes == 1], painted[strokes == 0] = (230, 30, 30), (60, 110, 255)
 cut_out = np.where(found.mask[..., None], photo, 255)
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axis, image, title in zip(axes, (painted, cut_out), ("strokes", "object"), strict=True):

@@ -18,7 +18,7 @@ from apps.flow.flow_files import read_flow
 from apps.segment import segment as cut
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import middle_slices
-from apps.segment.strokes import BACKGROUND, OPEN
+from apps.segment.marks import BACKGROUND, OPEN
 from apps.stereo import stereo_command as stereo
 from apps.stereo.disparity_files import read_disparity
 from apps.superpixels import superpixels_command as superpixels

@@ -16,8 +16,9 @@ from apps.denoise import denoise_command as denoise
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import colour_of, encoded_labels, labels_overlay
 from apps.segment.label_values import label_values
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import read_truth
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
+from apps.segment.strokes import marks_of, read_labels, read_scribbles, read_trimap
 from apps.segment.volumes import read_seeds
 
 

@@ -19,8 +19,8 @@ from apps.common.writing import encoded_image
 from apps.segment import segmentation
 from apps.segment.fine_outline import placed_outline
 from apps.segment.large_figures import figure_files, large_cut_out
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.matte import cut_out
-from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.terms import UNIT
 
 
@@ -37,7 +37,7 @@ def scene(height=120, width=160):
     mask = np.zeros((height, width), np.uint8)
     cv2.ellipse(mask, (width // 2, height // 2), (width // 4, height // 3), 25, 0, 360, 1, -1)
     base = np.where(mask[..., None] > 0, (180, 90, 40), (50, 110, 150)) + random.normal(0, 6, (height, width, 1))
-    marks = np.zeros((height, width), np.int8)
+    marks = np.full((height, width), OPEN, np.int8)
     marks[height // 2 - 2 : height // 2 + 2, width // 2 - width // 8 : width // 2 + width // 8] = OBJECT
     marks[: height // 20 + 1] = BACKGROUND
     return np.uint8(base.clip(0, 255)), mask > 0, marks
@@ -187,9 +187,9 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     start = None
     if hint == "box":
         marks = np.full(mask.shape, BACKGROUND, np.int8)
-        marks[40:440, 100:540] = 0
+        marks[40:440, 100:540] = OPEN
     elif hint == "start":
-        marks, start = np.zeros_like(marks), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        marks, start = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
     monkeypatch.setattr(segmentation, "LARGE_PIXELS", 10_000)
     monkeypatch.setattr(segmentation, "REDUCED_PIXELS", 5_000)
     monkeypatch.setattr(segmentation, "WORKING_PIXELS", 40_000)

@@ -7,9 +7,10 @@ from apps.segment import mark_prior as prior
 from apps.segment import segmentation
 from apps.segment.colour_models import lab_image, make_palette, whole_density
 from apps.segment.geodesic import geodesic_preference
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.plausible_objects import is_plausible
 from apps.segment.segmentation import segment_marked
-from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of_box
+from apps.segment.strokes import marks_of_box
 
 
 @pytest.fixture

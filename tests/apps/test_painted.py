@@ -11,10 +11,9 @@ from PIL import Image, ImageDraw, ImageFilter
 from apps import cli
 from apps.common.images import InputError
 from apps.segment.label_figures import colour_of
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.painted import hue_name
 from apps.segment.strokes import (
-    BACKGROUND,
-    OBJECT,
     check_marks,
     codes_and_colours,
     read_labels,
@@ -61,7 +60,7 @@ def line_layers(size, colours):
     """Strokes with smooth rims on transparency, and their marks without a rim."""
     width, height = size
     fine = Image.new("RGBA", (4 * width, 4 * height), (0, 0, 0, 0))
-    marks = Image.new("L", size, 0)
+    marks = Image.new("I", size, OPEN)
     lines = {OBJECT: ((10, 12), (40, 20), (60, 50)), BACKGROUND: ((70, 60), (115, 70), (105, 88))}
     for (mark, points), colour in zip(lines.items(), colours, strict=True):
         ImageDraw.Draw(fine).line([(4 * x, 4 * y) for x, y in points], colour, 4 * WIDTH, "curve")
@@ -88,10 +87,11 @@ def is_right(found, marks):
     """Whether the strokes are found: most of each, nothing in the other's place, and nothing away from both."""
     import cv2
 
-    inner = cv2.erode((marks > 0).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-    near = cv2.dilate((marks > 0).astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
-    confused = np.count_nonzero((found > 0) & (marks > 0) & (found != marks))
-    return (found[inner] > 0).mean() > 0.8 and confused <= 4 and np.count_nonzero((found > 0) & ~near) == 0
+    inner = cv2.erode((marks != OPEN).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    near = cv2.dilate((marks != OPEN).astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+    confused = np.count_nonzero((found != OPEN) & (marks != OPEN) & (found != marks))
+    away = np.count_nonzero((found != OPEN) & ~near)
+    return (found[inner] != OPEN).mean() > 0.8 and confused <= 4 and away == 0
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
@@ -114,8 +114,8 @@ def test_red_and_blue_objects_are_no_strokes(tmp_path):
     scene = photographs()["scene"]
     path, marks = save(tmp_path, scene, "photograph", "png", PALETTES["pure"])
     found = read_scribbles(path, image=scene)
-    assert not found[6:24, 81:114].any(), "the red object"
-    assert not found[72:88, 12:38].any(), "the blue object"
+    assert (found[6:24, 81:114] == OPEN).all(), "the red object"
+    assert (found[72:88, 12:38] == OPEN).all(), "the blue object"
     assert is_right(found, marks)
 
 
@@ -179,7 +179,7 @@ def test_palette_indices_0_1_2_are_values(tmp_path, colours):
     image = Image.fromarray(codes, "P")
     image.putpalette([value for colour in colours for value in colour])
     image.save(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), codes)
+    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), np.array([OPEN, OBJECT, BACKGROUND])[codes])
     np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), codes)
 
 
@@ -190,7 +190,7 @@ def test_palette_of_red_and_blue_is_read_by_colour(tmp_path):
     image.putpalette([255, 0, 0, 0, 0, 255, 0, 0, 0])
     image.save(tmp_path / "a.png")
     found = read_scribbles(tmp_path / "a.png")
-    np.testing.assert_array_equal(found, np.array([OBJECT, BACKGROUND, 0])[codes])
+    np.testing.assert_array_equal(found, np.array([OBJECT, BACKGROUND, OPEN])[codes])
 
 
 def test_grey_with_alpha_is_read_by_value(tmp_path):
@@ -199,7 +199,7 @@ def test_grey_with_alpha_is_read_by_value(tmp_path):
     pixels = np.dstack([grey, grey, grey, np.full_like(grey, 255)])
     Image.fromarray(pixels).save(tmp_path / "a.png")
     found = read_scribbles(tmp_path / "a.png")
-    np.testing.assert_array_equal(found, np.select([grey == 255, grey == 0], [OBJECT, BACKGROUND], 0))
+    np.testing.assert_array_equal(found, np.select([grey == 255, grey == 0], [OBJECT, BACKGROUND], OPEN))
     np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), found)
 
 
@@ -226,7 +226,7 @@ def test_strokes_are_drawn_as_they_were_read(tmp_path, painted):
     found = read_scribbles(path, image=photographs()["scene"])
     assert is_right(found, marks)
     grey = (shown == shown[..., :1]).all(axis=2)
-    np.testing.assert_array_equal(grey, found == 0)
+    np.testing.assert_array_equal(grey, found == OPEN)
     assert shown[grey].mean() < photographs()["scene"].mean()
     assert {tuple(c) for c in shown[found == OBJECT]} == {(255, 26, 26)}
     assert {tuple(c) for c in shown[found == BACKGROUND]} == {(51, 102, 255)}
@@ -234,7 +234,7 @@ def test_strokes_are_drawn_as_they_were_read(tmp_path, painted):
 
 def test_trimaps_and_labels_are_drawn_too(tmp_path, painted):
     path, marks = painted
-    trimap = np.array([128, 255, 0], np.uint8)[marks]
+    trimap = np.array([0, 255, 128], np.uint8)[marks]
     Image.fromarray(trimap).save(tmp_path / "trimap.png")
     drawn = tmp_path / "out" / "scene-strokes.png"
     assert segment(tmp_path, tmp_path / "scene.png", "--trimap", tmp_path / "trimap.png") == 0
@@ -280,11 +280,11 @@ def test_a_small_stroke_beside_a_filled_background(tmp_path, palette, ground, ki
     pixels = base.copy()
     pixels[:, : width // 3] = blue
     pixels[140:150, 250:285] = red
-    marks = np.zeros((height, width), np.uint8)
+    marks = np.full((height, width), OPEN, np.int8)
     marks[:, : width // 3], marks[140:150, 250:285] = BACKGROUND, OBJECT
     path = tmp_path / f"strokes.{kind}"
     if ground == "transparency":
-        pixels = np.dstack([pixels, np.uint8(255) * (marks > 0)])
+        pixels = np.dstack([pixels, np.uint8(255) * (marks != OPEN)])
     Image.fromarray(pixels).save(path, quality=92)
     found = read_scribbles(path, image=photograph)
     assert ((found == OBJECT) <= (marks == OBJECT)).all()

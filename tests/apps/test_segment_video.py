@@ -10,10 +10,12 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError
+from apps.segment import marks as encoding
 from apps.segment import segment_video
-from apps.segment.strokes import BACKGROUND, OBJECT
 from apps.segment.video_carry import core_marks, signed_distance
 from benchmarks import video, video_clips
+
+OBJECT, BACKGROUND = 1, 2  # codes of a stroke image
 
 FRAMES = 8
 SHAPE = (60, 81)  # odd, so that codecs lose a column
@@ -35,7 +37,7 @@ def clip(frames=FRAMES, step=2, shape=SHAPE, seed=0):
 
 
 def strokes_on(mask, kinds=(OBJECT, BACKGROUND)):
-    """Marks far from the outline of a mask."""
+    """A stroke image, far from the outline of a mask."""
     distance = signed_distance(mask)
     marks = np.zeros(mask.shape, np.uint8)
     marks[(distance > 8) & (OBJECT in kinds)] = OBJECT
@@ -94,16 +96,16 @@ def test_strokes_of_one_kind_correct_the_carried_mask():
 def test_core_marks_leave_pixels_around_a_contradicting_stroke_open():
     mask = np.zeros((90, 90), bool)
     mask[:, 45:] = True
-    marks = np.zeros(mask.shape, np.int8)
-    marks[40, 80] = BACKGROUND
-    marks[70, 80] = OBJECT  # agrees with the mask
+    marks = np.full(mask.shape, encoding.OPEN, np.int8)
+    marks[40, 80] = encoding.BACKGROUND
+    marks[70, 80] = encoding.OBJECT  # agrees with the mask
     completed = core_marks(mask, marks, 9)
-    assert completed[40, 80] == BACKGROUND
-    assert completed[40, 75] == 0
-    assert completed[70, 75] == OBJECT
-    assert completed[40, 60] == OBJECT
-    assert completed[40, 20] == BACKGROUND
-    assert (completed[:, 40:50] == 0).all()
+    assert completed[40, 80] == encoding.BACKGROUND
+    assert completed[40, 75] == encoding.OPEN
+    assert completed[70, 75] == encoding.OBJECT
+    assert completed[40, 60] == encoding.OBJECT
+    assert completed[40, 20] == encoding.BACKGROUND
+    assert (completed[:, 40:50] == encoding.OPEN).all()
 
 
 def test_an_object_that_leaves_the_frame_does_not_end_the_clip():

@@ -6,7 +6,6 @@ import pytest
 from apps.common.images import InputError
 from apps.segment import segment
 from apps.segment.mask_scores import score
-from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 
 
 @pytest.mark.parametrize("given", ["scribbles", "trimap", "box"])
@@ -98,39 +97,6 @@ def test_soft_strokes_can_be_overridden(scene):
     assert soft[16, 15]
 
 
-def test_parts_and_holes():
-    mask = np.zeros((9, 12), bool)
-    mask[1:8, 1:8] = True
-    mask[3:5, 3:5] = False
-    mask[6, 6] = False
-    mask[4, 10] = True
-    strokes = np.zeros_like(mask)
-    strokes[4, 10] = True
-    none = np.zeros_like(mask)
-    assert keep_parts(mask, "touching", strokes).sum() == 1
-    assert keep_parts(mask, "largest", strokes).sum() == 49 - 5
-    assert keep_parts(mask, "all", strokes).sum() == 45
-    assert fill_holes_of(mask, none).sum() == 50
-    hole = np.zeros_like(mask)
-    hole[3, 3] = True
-    assert fill_holes_of(mask, hole).sum() == 46
-    assert drop_small(mask, 2, none, none).sum() == 45
-    assert drop_small(mask, 2, strokes, none).sum() == 46
-
-
-def test_a_diagonal_line_is_one_part_and_separates_the_background():
-    line = np.eye(6, dtype=bool)
-    start = np.zeros_like(line)
-    start[0, 0] = True
-    none = np.zeros_like(line)
-    np.testing.assert_array_equal(keep_parts(line, "touching", start), line)
-    np.testing.assert_array_equal(keep_parts(line, "largest", none), line)
-    np.testing.assert_array_equal(drop_small(line, 6, none, none), line)
-    ring = np.zeros((5, 5), bool)
-    ring[(1, 2, 2, 3), (2, 1, 3, 2)] = True
-    assert fill_holes_of(ring, none[:5, :5])[2, 2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -150,7 +116,7 @@ def test_invalid_arguments_are_rejected(scene, arguments, message):
 
 def test_scores():
     truth = np.array([[255, 255, 128, 0, 0]], np.uint8)
-    marks = np.array([[1, 0, 0, 0, 0]], np.int8)
+    marks = np.array([[1, -1, -1, -1, -1]], np.int8)
     result = score(np.array([[True, False, True, True, False]]), truth, marks)
     assert result.iou == pytest.approx(100 / 3)
     assert result.error == pytest.approx(200 / 3)

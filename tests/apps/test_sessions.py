@@ -9,12 +9,14 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError, read_image
+from apps.segment.marks import BACKGROUND, OPEN
 from apps.segment.session_files import Session, load_session, save_session
+from apps.segment.strokes import marks_of
 
 
 @pytest.fixture
 def session(scene):
-    marks = scene.strokes.astype(np.int8)
+    marks = marks_of(scene.strokes)
     options = {"keep": "largest", "fill_holes": True, "min_area": 3, "soft_strokes": False}
     return Session(marks, scene.box, scene.truth, ~scene.truth, options)
 
@@ -129,7 +131,7 @@ def test_strokes_are_added_to_a_session(files, scene):
     outside[5:28, 4:27] = False
     assert not second[outside].any(), "the box is still in force"
     stored = load_session(files / "s.json", read_image(files / "photo.png"))
-    np.testing.assert_array_equal(stored.marks, strokes)
+    np.testing.assert_array_equal(stored.marks, np.where(strokes == 2, BACKGROUND, OPEN))
     assert stored.box == scene.box
     assert stored.options["min_area"] == 2
     np.testing.assert_array_equal(stored.mask, second)
@@ -178,7 +180,7 @@ def test_options_of_the_command_replace_those_of_the_session(files):
 )
 def test_bad_lines(files, scene, session, arguments, message, rejects):
     save_session(files / "other.json", np.zeros((32, 32, 3), np.float32), "other.png", session)
-    small = Session(np.zeros((8, 9), np.int8), None, None, np.zeros((8, 9), bool), session.options)
+    small = Session(np.full((8, 9), OPEN, np.int8), None, None, np.zeros((8, 9), bool), session.options)
     save_session(files / "small.json", np.zeros((8, 9, 3), np.float32), "small.png", small)
     (files / "mine.json").write_text("{}")
     words = [files / word if word.endswith((".json", ".png", ".txt")) else word for word in arguments]

@@ -10,6 +10,7 @@ from scipy import ndimage
 from apps import cli
 from apps.common.images import InputError
 from apps.segment import segment, segment_marked
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import score
 from apps.segment.start_mask import (
     box_of_rectangle,
@@ -82,14 +83,14 @@ def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
 
 def test_the_mask_has_no_weight_at_a_stroke_that_contradicts_it(photo):
     _, truth = photo
-    marks = np.zeros(truth.shape, np.int8)
+    marks = np.full(truth.shape, OPEN, np.int8)
     free = trusted_depth(truth, marks)
     assert (free[ndimage.binary_erosion(truth, iterations=3)] > 0).all()
     assert (free[~ndimage.binary_dilation(truth, iterations=3)] < 0).all()
-    marks[40:44, 50:60] = 2
-    marks[44:48, 50:60] = 1  # agrees
+    marks[40:44, 50:60] = BACKGROUND
+    marks[44:48, 50:60] = OBJECT  # agrees
     depth = trusted_depth(truth, marks)
-    assert (costs_of(depth)[marks == 2] == 0).all()
+    assert (costs_of(depth)[marks == BACKGROUND] == 0).all()
     assert abs(depth[46, 50]) < abs(free[46, 50])
     assert (abs(depth) <= abs(free) + 1e-6).all()
     np.testing.assert_array_equal(depth[:, 110:], free[:, 110:])
@@ -144,8 +145,8 @@ def test_tiny_and_thin_masks_have_cores(shape):
 def test_a_labelling_starts_the_colour_models_only(photo):
     image, truth = photo
     rgb = image / np.float32(255)
-    marks = np.full(truth.shape, 2, np.int8)
-    marks[8:94, 20:100] = 0
+    marks = np.full(truth.shape, BACKGROUND, np.int8)
+    marks[8:94, 20:100] = OPEN
     warm = segment_marked(rgb, marks, labelling=truth)
     assert iou(warm.mask, truth) > 0.97
     for useless in (np.zeros_like(truth), np.ones_like(truth)):
@@ -279,7 +280,7 @@ def test_a_folder_of_masks(folder, photo):
         Image.fromarray(CHANGES[change](truth)).save(folder / "masks" / f"{name}.png")
     assert run(folder, str(folder / "in"), "--start", str(folder / "masks")) == 0
     for name in "ab":
-        assert score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.zeros(truth.shape)).iou > 95
+        assert score(read(folder / f"out/{name}-mask.png"), np.uint8(255) * truth, np.full(truth.shape, OPEN)).iou > 95
 
 
 @pytest.mark.parametrize(

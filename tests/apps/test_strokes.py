@@ -8,10 +8,8 @@ from PIL import Image
 
 from apps.common.images import InputError
 from apps.many.inputs import find_by_stem
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import (
-    BACKGROUND,
-    OBJECT,
-    OPEN,
     box_of,
     check_marks,
     marks_of,
@@ -22,7 +20,8 @@ from apps.segment.strokes import (
     read_trimap,
 )
 
-MARKS = np.array([[0, 1, 2], [1, 0, 2]], np.int8)
+MARKS = np.array([[OPEN, OBJECT, BACKGROUND], [OBJECT, OPEN, BACKGROUND]], np.int8)
+INDICES = np.array([2, 1, 0], np.uint8)[MARKS]
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 
@@ -36,9 +35,9 @@ def painted(ground):
 @pytest.mark.parametrize(
     "codes",
     [
-        MARKS.astype(np.uint8),
-        np.array([3, 1, 0], np.uint8)[MARKS],
-        np.array([128, 255, 0], np.uint8)[MARKS],
+        INDICES,
+        np.array([0, 1, 3], np.uint8)[MARKS],
+        np.array([0, 255, 128], np.uint8)[MARKS],
         painted(255),
         painted(0),
         painted(90),
@@ -49,6 +48,13 @@ def test_encodings_agree(codes, tmp_path):
     np.testing.assert_array_equal(marks_of(codes), MARKS)
     Image.fromarray(codes).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), MARKS)
+
+
+def test_arrays_may_hold_marks():
+    assert marks_of(MARKS.astype(np.int64)).dtype == np.int8
+    np.testing.assert_array_equal(marks_of(MARKS), MARKS)
+    with pytest.raises(InputError, match="holds values from -1 to 2; marks are"):
+        marks_of(np.where(MARKS == OBJECT, 2, MARKS))
 
 
 def test_encoding_can_be_forced():
@@ -75,7 +81,7 @@ def test_invalid_arguments_are_rejected(codes, encoding, message):
 def test_trimap(tmp_path):
     Image.fromarray(np.array([[0, 3, 128, 250, 255]], np.uint8)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]])
-    Image.fromarray(MARKS.astype(np.uint8)).save(tmp_path / "b.png")
+    Image.fromarray(INDICES).save(tmp_path / "b.png")
     with pytest.raises(InputError, match="no value above 3"):
         read_trimap(tmp_path / "b.png")
     Image.fromarray(painted(255)).save(tmp_path / "c.png")
@@ -131,7 +137,7 @@ def test_box_as_text_and_as_table(tmp_path):
         (np.zeros((3, 3), np.int8), "is 3x3 pixels, but the image is 3x2"),
         (np.full((2, 3), BACKGROUND, np.int8), "marks no object"),
         (np.full((2, 3), OBJECT, np.int8), "marks no background"),
-        (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "marks every pixel"),
+        (np.array([[OBJECT] * 3, [BACKGROUND] * 3], np.int8), "marks every pixel"),
     ],
 )
 def test_invalid_marks_are_rejected(marks, message):

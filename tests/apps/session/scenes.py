@@ -94,7 +94,7 @@ def touching(labels, marks):
     """Labels without the parts of objects that touch none of their marks."""
     out = labels.copy()
     for value in np.unique(labels[labels > 0]):
-        part, count = ndimage.label(labels == value)
+        part, count = ndimage.label(labels == value, np.ones((3, 3)) if labels.ndim == 2 else None)
         for number in range(1, count + 1):
             if not (marks[part == number] == value).any():
                 out[part == number] = 0

@@ -138,14 +138,14 @@ def test_a_fault_at_every_line(kind, edit):
     print(kind, edit, try_faults(kind, edit, places))
 
 
-@pytest.mark.parametrize("name", ["fit_models", "touching"])
+@pytest.mark.parametrize("name", ["fit_models", "keep_parts"])
 def test_an_error_of_the_worker_is_raised_once_and_the_work_repeated(monkeypatch, name):
     with image_session() as session, monkeypatch.context() as patch:
         calls = []
 
         def fail(*arguments):
             calls.append(1)
-            if len(calls) % 2:  # of two calls of `touching`, the one of the worker
+            if len(calls) % 2:  # of two calls of `keep_parts`, the one of the worker
                 return real(*arguments)
             raise MemoryError("too much")
 

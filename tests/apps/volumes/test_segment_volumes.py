@@ -23,6 +23,7 @@ from tests.apps.volumes.conftest import (
     write_volume,
 )
 
+MARKS_OF = np.array([-1, 1, 0], np.int8)  # by value of a stroke image
 VOXEL = SPACING[0] * SPACING[1] * SPACING[2]
 
 
@@ -296,7 +297,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(ball, tmp_path, arguments,
 
 
 def test_object_is_certified(ball, device):
-    found = segment_object(ball.values, ball.seeds, spacing=SPACING, device=device)
+    found = segment_object(ball.values, MARKS_OF[ball.seeds], spacing=SPACING, device=device)
     found.solved.check()
     assert (found.mask == (ball.truth == 1)).mean() > 0.99
     assert found.mask[ball.seeds == 1].all()
@@ -318,14 +319,14 @@ def test_refining_a_rough_mask(ball):
     assert np.mean(found.mask == truth) > before
     far = ndimage.distance_transform_edt(~start, sampling=np.array(SPACING) / min(SPACING)) > 4
     assert not found.mask[far].any(), "nothing changes outside of the band"
-    marks = np.zeros(SHAPE, np.int8)
-    marks[6, 12, 13] = 2
+    marks = np.full(SHAPE, -1, np.int8)
+    marks[6, 12, 13] = 0
     assert not refine_mask(ball.values, start, marks=marks, spacing=SPACING).mask[6, 12, 13]
 
 
 def test_library_rejects_bad_arguments(ball):
     with pytest.raises(InputError, match="--keep must be one of touching, all, largest, got 'some'"):
-        segment_object(ball.values, ball.seeds, keep="some")
+        segment_object(ball.values, MARKS_OF[ball.seeds], keep="some")
     with pytest.raises(InputError, match=r"marks have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
         segment_object(ball.values, ball.seeds[:5])
     with pytest.raises(InputError, match="--band must be above 0 voxels, got 0"):

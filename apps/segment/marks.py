@@ -1,0 +1,53 @@
+"""The one encoding of marks, which say what the label of a pixel or voxel is:
+
+    -1         OPEN: nothing is marked, the label is to be found
+     0         BACKGROUND
+     1         OBJECT
+     2, 3, ... further objects
+
+Marks are int8 or int16 arrays of the shape of an image or a volume.  Labels that are found have the same numbers.
+Files and the interfaces of other programs have other encodings; their readers and writers convert.
+"""
+
+import numpy as np
+
+from apps.common.errors import InputError
+
+OPEN, BACKGROUND, OBJECT = -1, 0, 1
+MAX_SEED_VALUES = 255
+
+
+def labels_in(marks: np.ndarray) -> tuple[int, ...]:
+    """The labels that the marks contain, ascending."""
+    counts = np.bincount((marks.ravel() + 1).astype(np.intp))
+    return tuple(int(value) - 1 for value in np.flatnonzero(counts) if value > 0)
+
+
+def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarray]:
+    """The distinct values of a seed image or volume, 0 without a seed, and marks with their places, int16.
+
+    The marks are 0, 1, ... in the order of the values, so the first value is the background.  Raises InputError for
+    seeds of another shape, fewer than two values, and if no pixel is left open.
+    """
+    if seeds.dtype.kind not in "iu":
+        raise InputError(f"seeds must be integers, got {seeds.dtype}; round them")
+    if seeds.shape != tuple(shape):
+        raise InputError(f"--labels is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
+    values = tuple(int(value) for value in np.unique(seeds) if value)
+    if len(values) < 2:
+        held = f"only {values[0]}" if values else "no seed"
+        raise InputError(f"--labels holds {held}; mark at least two objects; the background counts as one")
+    if len(values) > MAX_SEED_VALUES:
+        raise InputError(
+            f"--labels holds {len(values)} different values, one label each; at most {MAX_SEED_VALUES} are possible"
+        )
+    if seeds.all():
+        raise InputError("--labels marks every pixel, so there is nothing to segment; mark fewer pixels")
+    marks = np.full(seeds.shape, OPEN, np.int16)
+    for label, value in enumerate(values):
+        marks[seeds == value] = label
+    return values, marks
+
+
+def _size(shape) -> str:
+    return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
