@@ -2,9 +2,8 @@
 
     app_command     options, the images they name, and the server's life
     image_sources   the images: files of the command line and uploads, read on demand
-    open_image      an open image: its session, and what tabs are shown of it
-    place           an open image's edits, and the tasks that apply, publish and keep them
-    desk            the images, those that are open, and the tabs; one thread for edits
+    open_image      an open image: its session, the edits that wait for it, and the tasks that apply, show and save them
+    open_images     the images, those that are open, and the messages of tabs
     tabs            what each tab has seen, and what it is sent next
     messages        the messages of the socket, binary and JSON
     saving          the files written to --out

@@ -63,11 +63,11 @@ def _serve(chosen) -> int:
     try:
         serve(app, listener)
     except KeyboardInterrupt:
-        if not app.desk.unsaved:
+        if not app.images.unsaved:
             raise
     finally:
         app.when_used()
-    return SOME_FAILED if app.desk.unsaved else 0
+    return SOME_FAILED if app.images.unsaved else 0
 
 
 def _sources(chosen):

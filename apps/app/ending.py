@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from apps.app.desk import Desk
+from apps.app.open_images import OpenImages
 from apps.app.saving import COMMAND
 from apps.common.errors import SOME_FAILED, print_error
 from apps.common.ledgers import FOLDER
@@ -27,12 +27,12 @@ class Ending:
     """What follows a signal; a context in which it is handled.
 
     stop       function that lets the server end
-    desk       the images
+    images     those of the app
     clean_up   function that is called before the process is ended
     """
 
-    def __init__(self, stop: Callable[[], None], desk: Desk, clean_up: Callable[[], None]):
-        self._stop, self._desk, self._clean_up = stop, desk, clean_up
+    def __init__(self, stop: Callable[[], None], images: OpenImages, clean_up: Callable[[], None]):
+        self._stop, self._images, self._clean_up = stop, images, clean_up
         self._timer: threading.Timer | None = None
         self._signal = 0
 
@@ -45,7 +45,7 @@ class Ending:
 
     def __exit__(self, *exception) -> None:
         """Pass the signal on, once the server has ended."""
-        if self._signal and self._desk.unfinished():
+        if self._signal and self._images.unfinished():
             self._end()
         if self._timer is not None:
             self._timer.cancel()
@@ -57,8 +57,8 @@ class Ending:
 
     def _receive(self, number: int, frame) -> None:
         """End the process soon, or immediately if this is the second signal."""
-        if self._signal and self._desk.has_unsaved:
-            self._desk.hurry = True  # its strokes are not in a journal, because the disk is full
+        if self._signal and self._images.has_unsaved:
+            self._images.hurry = True  # its strokes are not in a journal, because the disk is full
         elif self._signal:
             self._end()
         else:
@@ -73,18 +73,18 @@ class Ending:
 
     def _expire(self) -> None:
         """End the process, or later if strokes would be lost."""
-        if self._desk.has_unsaved:
+        if self._images.has_unsaved:
             self._start_timer(RESCUE_DELAY, self._end)
         else:
             self._end()
 
     def _end(self) -> None:
-        status = SOME_FAILED if self._desk.has_unsaved else 128 + self._signal
+        status = SOME_FAILED if self._images.has_unsaved else 128 + self._signal
         try:
-            names = ", ".join(self._desk.unfinished()) or "a request"
-            kept = "" if self._desk.has_unsaved else ", confirmed strokes are kept"
+            names = ", ".join(self._images.unfinished()) or "a request"
+            kept = "" if self._images.has_unsaved else ", confirmed strokes are kept"
             print_error(f"cutmatch app: stopped; the work on {names} was not finished{kept}")
-            out = Path(self._desk.chosen.out)
+            out = Path(self._images.chosen.out)
             for folder in (out, out / FOLDER, out / FOLDER / COMMAND):
                 remove_unfinished(folder, os.getpid())
             self._clean_up()

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable
 
 from apps.app import HOST
-from apps.app.desk import Desk
+from apps.app.open_images import OpenImages
 
 HEADERS = {
     "content-security-policy": (
@@ -59,8 +59,8 @@ class Strangers:
 class Guard:
     """ASGI application that passes permitted requests to another one, without the token in the path."""
 
-    def __init__(self, app, port: int, desk: Desk):
-        self._app, self._port, self.desk = app, port, desk
+    def __init__(self, app, port: int, images: OpenImages):
+        self._app, self._port, self.images = app, port, images
         self.token = secrets.token_urlsafe(24)
         self._once: str | None = secrets.token_urlsafe(24)
         self.strangers = Strangers()

@@ -19,7 +19,7 @@ LOSSLESS_PIXELS = 2_000_000  # larger images are shown as JPEG, which browsers l
 JPEG_QUALITY = 95
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
     """An image or a volume that can be opened.
 
@@ -35,6 +35,8 @@ class Source:
         Rough mask to start from.
     slices : bool
         Whether a folder of images is a volume.
+    state : str or None
+        State of its files in --out, as the page was told last.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Source:
     data: bytes | None = None
     start: Path | None = None
     slices: bool = False
+    state: str | None = None
 
     @property
     def origin(self) -> Path | str:
@@ -81,11 +84,10 @@ class Image:
 
     @property
     def spacing(self) -> tuple[float, float, float] | None:
-        """Size of a voxel along z, y and x; None for an image, and for a volume without a geometry."""
-        geometry = None if self.volume is None else self.volume.geometry
-        if geometry is None:
+        """Size of a voxel along z, y and x, 1 without a geometry; None for an image."""
+        if self.volume is None:
             return None
-        z, y, x = geometry.spacing
+        z, y, x = (1.0, 1.0, 1.0) if self.volume.geometry is None else self.volume.geometry.spacing
         return float(z), float(y), float(x)
 
     @property

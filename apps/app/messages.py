@@ -15,7 +15,7 @@ Server to page, binary:
 Points are in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).  A stroke that is not final is a preview of the one
 being drawn.
 
-All else is JSON: {"do": ...} from the page, see ACTIONS; {"say": ...} from the server.
+All else is JSON: {"do": ...} from the page, see ACTIONS; {"type": ...} from the server.
 """
 
 import json
@@ -37,7 +37,7 @@ MAX_INDEX = 2**31 - 1
 # Actions of the page and the types of their arguments besides `item`.
 ACTIONS: dict[str, dict[str, type]] = {
     "open": {},
-    "look": {"axis": int, "index": int},
+    "slice": {"axis": int, "index": int},
     "undo": {},
     "redo": {},
     "clear": {},

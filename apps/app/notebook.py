@@ -1,6 +1,6 @@
 """The page of `cutmatch app` in a notebook, as a widget of a session: `Session.widget()`.
 
-The desk and its tabs are those of the server.  The socket and the requests of the page are custom messages:
+The images and tabs are those of the server.  The socket and the requests of the page are custom messages:
 
     page to widget   connect; text, bytes: messages of the socket; get: a request, with a number and a path
     widget to page   text, bytes; answer: to a request, with its number and type, or an error
@@ -8,13 +8,13 @@ The desk and its tabs are those of the server.  The socket and the requests of t
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from importlib.resources import files
 from pathlib import Path
 
-from apps.app.desk import Desk
 from apps.app.image_sources import Image, Source
 from apps.app.open_image import OpenImage
+from apps.app.open_images import OpenImages
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
 from apps.session import Session
@@ -57,8 +57,8 @@ class SessionWidget(anywidget.AnyWidget):
             raise InputError(f"session must be an apps.Session, got {type(session).__name__}")
         asyncio.get_running_loop()
         super().__init__(height=height)
-        self._desk = _SessionDesk(session)
-        self._desk.start()
+        self._images = _SessionImages(session)
+        self._images.start()
         self._tab: Tab | None = None
         self._tasks: set[asyncio.Task] = set()
         self._sending: asyncio.Task | None = None
@@ -69,7 +69,7 @@ class SessionWidget(anywidget.AnyWidget):
         if hasattr(self, "_sending"):  # it also ends a widget whose constructor raised
             if self._sending is not None:
                 self._sending.cancel()
-            self._desk.stop_edits()
+            self._images.stop_edits()
         super().close()
 
     def _receive(self, _, content: dict, buffers: list) -> None:
@@ -85,7 +85,7 @@ class SessionWidget(anywidget.AnyWidget):
         """Start again with a page; an earlier one, in another output, hears the same."""
         if self._tab is not None and self._sending is not None:
             self._sending.cancel()
-            self._desk.leave(self._tab)
+            self._images.disconnect(self._tab)
 
         async def send_text(text: str) -> None:
             self.send({"kind": "text", "text": text})
@@ -94,19 +94,19 @@ class SessionWidget(anywidget.AnyWidget):
             self.send({"kind": "bytes"}, [data])
 
         self._tab = Tab(send_text, send_bytes)
-        self._desk.join(self._tab)
+        self._images.connect(self._tab)
         self._sending = self._start(self._tab.run())
 
     async def _pass(self, tab: Tab, data: str | bytes) -> None:
         try:
-            await self._desk.receive(tab, data)
+            await self._images.receive(tab, data)
         except InputError as error:
-            tab.say({"say": "error", "text": str(error)})
+            tab.send({"type": "error", "text": str(error)})
 
     async def _answer(self, number: int, path: str) -> None:
         try:
             _, item, *place = path.split("/")
-            shown = (await self._desk.opened(int(item))).image
+            shown = (await self._images.opened(int(item))).image
             if bool(place) != (shown.volume is not None):
                 raise InputError("a volume requires a slice, and an image has none")
             binary = "application/octet-stream"
@@ -122,25 +122,17 @@ class SessionWidget(anywidget.AnyWidget):
         return task
 
 
-class _SessionDesk(Desk):
-    """A desk with the image of a session, which writes no files."""
+class _SessionImages(OpenImages):
+    """The image of a session, which writes no files."""
 
     def __init__(self, session: Session):
-        super().__init__([Source("session", Path("session"))], Namespace(out=""))
+        super().__init__([Source("session", Path("session"), state="new")], Namespace(out=""))
         self._session = session
 
-    def open_image(self, item: int, changed: Callable[[], None]) -> OpenImage:
-        self._session.listen(changed)
-        return OpenImage(item, self.sources[item], _image_of(self._session), self._session)
-
-    def items(self) -> list[dict]:
-        return [{"name": "session", "state": "new"}]
-
-    def say_item_state(self, item: int) -> None:
-        """Say nothing: the state is that of files."""
-
-    def _save(self, opened: OpenImage, kinds: list) -> None:
-        raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
+    def read(self, item: int) -> OpenImage:
+        return OpenImage(
+            item, self.sources[item], _image_of(self._session), self._session, None, self.tabs, self._thread
+        )
 
 
 def _image_of(session: Session) -> Image:

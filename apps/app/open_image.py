@@ -1,78 +1,267 @@
-"""An image or a volume that is open: its session, the strokes in the form that tabs receive, and its session file.
+"""An open image or volume: its session, the edits that wait for it, its files, and what tabs are shown of it.
 
-`OpenImage` is used by one thread at a time, except for `labels` and `wait`, which the session allows at any time.
+Messages of tabs are queued as edits.  One thread, which all images share, applies them in the order in which they
+arrived; parts of a stroke that waited are joined first.  After an edit the session goes on computing in a thread of its
+own; whenever its labels have changed, the tabs get them.  In a pause the cut is certified, and
+the session file is written.
 """
 
+import asyncio
 import itertools
+from argparse import Namespace
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from apps.app import saving
 from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import StrokeMessage, encode_stroke
 from apps.app.saving import SessionFile
-from apps.common.errors import InputError
+from apps.app.tabs import Snapshot, Tab, Tabs
+from apps.common.errors import InputError, reason_of
 from apps.common.uncopied import Uncopied
 from apps.segment.volumes import read_start
 from apps.session import Session
 from apps.session.stroke_records import Box, Marks, Record, Start, Stroke, common_length
 
+CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
+CERTIFY_DELAY = 0.6  # seconds without an edit
+STALL_DELAY = 5.0  # seconds without a further part after which a stroke ends, if other edits wait for its end
+SAVE_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
 STARTS = (Start, Marks)
 
 
-class Snapshot(NamedTuple):
-    """What tabs are shown: labels of the whole grid, the state, and every stroke as a message by its key."""
+class Edit(NamedTuple):
+    """A change of the session: a stroke, or a call that returns a message for all tabs, or None."""
 
-    labels: np.ndarray
-    state: dict
-    strokes: dict[int, bytes]
+    tab: Tab | None  # that sent it; errors go there, or to all that show the image
+    stroke: StrokeMessage | None
+    call: Callable[[], dict | None] = lambda: None
 
 
 class OpenImage(Uncopied):
-    """An open image or volume, and its session.
+    """An open image or volume; `start` begins its tasks, and `close` ends them.
 
-    item       number of the image
-    file       its session file; None if the session is kept elsewhere
+    item      number of the image
+    file      its session file; None if the session is kept elsewhere
+    tabs      all connected pages
+    thread    applies edits, one after the other
     """
 
-    def __init__(self, item: int, source: Source, image: Image, session: Session, file: SessionFile | None = None):
-        self.item, self.source, self.image, self.session, self._file = item, source, image, session, file
+    def __init__(
+        self,
+        item: int,
+        source: Source,
+        image: Image,
+        session: Session,
+        file: SessionFile | None,
+        tabs: Tabs,
+        thread: Executor,
+    ):
+        self.item, self.source, self.image, self.session = item, source, image, session
+        self._file, self._tabs, self._thread = file, tabs, thread
+        self._edits: asyncio.Queue[Edit] = asyncio.Queue()
+        self._waiting: list[Edit] = []  # of other tabs during a stroke
+        self._drawing: Tab | None = None  # the tab that draws a stroke now
+        self._part_time = 0.0  # when its last part arrived
+        self._edit_count = 0
+        self._last_part: StrokeMessage | None = None
         self._keys = itertools.count(1)
-        self._known: list[tuple[int, bytes]] = []  # key and message of each of these records
-        self._known_records: Sequence[Record] = ()
-        self._last: StrokeMessage | None = None
-        self._labels: tuple[int, np.ndarray] = (-1, self.session.labels)
-
-    @classmethod
-    def read(
-        cls, item: int, source: Source, image: Image, file: SessionFile, device: str, callback: Callable[[], None]
-    ) -> "OpenImage":
-        """Open an image with its session file, if there is one.
-
-        `callback` is called by the session's thread when its labels have changed.
-        """
-        session = file.open(image.pixels, spacing=_spacing_of(image), device=device, callback=callback)
-        try:
-            opened = cls(item, source, image, session, file)
-            if source.start is not None and not session.records:
-                if image.volume is None:
-                    opened.start_from(decoded_image(source.start.read_bytes(), repr(str(source.start))))
-                else:
-                    session.start_from(read_start(source.start, image.volume))
-        except BaseException:
-            file.close()
-            raise
-        return opened
+        self._encoded: list[tuple[int, bytes]] = []  # key and message of each of these records
+        self._encoded_records: Sequence[Record] = ()
+        self._labels: tuple[int, np.ndarray] = (-1, session.labels)
+        self.snapshot: Snapshot
 
     @property
     def is_volume(self) -> bool:
         return self.image.volume is not None
 
-    # Edits
+    async def start(self) -> None:
+        """Begin to apply edits, and to show what changes."""
+        loop = asyncio.get_running_loop()
+        self._edited, self._changed = asyncio.Event(), asyncio.Event()
 
-    def stroke(self, stroke: StrokeMessage) -> None:
+        def announce() -> None:
+            loop.call_soon_threadsafe(self._changed.set)
+
+        self.session.listen(announce)
+        await self._run(self._take_snapshot)
+        self._edited.set()
+        works = (self._apply_edits, self._show_changes, self._work_in_pauses)
+        self._tasks = [asyncio.create_task(work()) for work in works]
+
+    def describe(self) -> dict:
+        """What a tab has to know to show the image."""
+        about = {"type": "document", "item": self.item, "name": self.source.path.name, "shape": list(self.image.shape)}
+        if self.is_volume:
+            about |= {"spacing": list(self.image.spacing or ()), "range": self.image.range, "window": self.image.window}
+        return about | {"address": f"image/{self.item}"}
+
+    # Edits, as they arrive
+
+    def edit(self, tab: Tab | None, call: Callable[[], dict | None]) -> None:
+        """Queue a call, in the thread of edits."""
+        self._queue(Edit(tab, None, call))
+
+    def draw(self, tab: Tab | None, stroke: StrokeMessage) -> None:
+        """Queue a stroke, or a part of the one being drawn."""
+        self._queue(Edit(tab, stroke))
+
+    def cancel_stroke(self, tab: Tab) -> None:
+        """Remove the stroke that a tab is drawing."""
+        if self._drawing is tab:
+            self.edit(tab, lambda: self._end_stroke(remove=True))
+
+    def end_stroke_of(self, tab: Tab) -> None:
+        """End the stroke that a tab was drawing which was closed, shows another image, or stalls."""
+        if self._drawing is tab or any(edit.tab is tab for edit in self._waiting):
+            self.edit(tab, self._end_stroke)
+
+    def _queue(self, edit: Edit) -> None:
+        """Queue an edit; those of other tabs wait for the end of a stroke that is being drawn."""
+        if self._drawing not in (None, edit.tab):
+            self._waiting.append(edit)
+            if len(self._waiting) == 1:
+                self._end_stalled_stroke()
+            return
+        self._drawing = edit.tab if edit.stroke is not None and not edit.stroke.final else None
+        self._part_time = asyncio.get_running_loop().time()
+        self._edits.put_nowait(edit)
+        if self._drawing is None:
+            waiting, self._waiting = self._waiting, []
+            for one in waiting:
+                self._queue(one)
+
+    def _end_stalled_stroke(self) -> None:
+        """End the stroke for which edits wait, or try again when it may have stalled."""
+        loop = asyncio.get_running_loop()
+        if self._waiting and loop.time() < self._part_time + STALL_DELAY:
+            loop.call_at(self._part_time + STALL_DELAY, self._end_stalled_stroke)
+        elif self._waiting and self._drawing is not None:
+            self.end_stroke_of(self._drawing)
+
+    # Tasks
+
+    async def _run(self, call: Callable):
+        """The result of a function, called in the thread of edits."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    async def _apply_edits(self) -> None:
+        while True:
+            edits = [await self._edits.get()]
+            while not self._edits.empty():
+                edits.append(self._edits.get_nowait())
+            # One call for all, because each change of threads waits for the session's own.
+            answers = await self._run(partial(self._apply, joined(edits)))
+            self._edit_count += 1
+            self._tabs.show(self.snapshot)
+            try:
+                await self._run(self._append_to_journal)
+            except Exception as error:
+                self._send_error(error)
+            # A confirmed stroke survives the process, so it is confirmed once it is in the journal.
+            for tab, message in answers:
+                if tab is None:
+                    self._tabs.send(message, self.item)
+                elif message["type"] == "confirmed":
+                    tab.send_after_state(message)
+                else:
+                    tab.send(message)
+            self._tabs.show(self.snapshot)
+            self._edited.set()
+
+    async def _show_changes(self) -> None:
+        """Show labels that the session computed in its own thread."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await self._show()
+
+    async def _work_in_pauses(self) -> None:
+        """After edits, wait for the session's thread; in a pause, certify its cut and write the session file."""
+        size = int(np.prod(self.image.shape))
+        while True:
+            await self._edited.wait()
+            self._edited.clear()
+            try:
+                await asyncio.to_thread(self.session.wait)
+                await self._show()
+                if size <= CERTIFY_PIXELS and await self._is_pause(CERTIFY_DELAY):
+                    await asyncio.to_thread(self.session.result)
+                    await self._show()
+                if await self._is_pause(SAVE_DELAY):
+                    await asyncio.to_thread(self._save, only_if_due=True)
+            except Exception as error:
+                self._send_error(error)
+            self._send_file_state()
+
+    async def _is_pause(self, seconds: float) -> bool:
+        """Whether no edit comes for some seconds."""
+        before = self._edit_count
+        await asyncio.sleep(seconds)
+        return self._edit_count == before and self._drawing is None and self._edits.empty()
+
+    async def _show(self) -> None:
+        try:
+            await self._run(self._take_snapshot)
+        except Exception as error:  # the tasks go on, as it may succeed after the next edit
+            self._send_error(error)
+        self._tabs.show(self.snapshot)
+
+    def _send_error(self, error: Exception) -> None:
+        self._tabs.send({"type": "error", "text": reason_of(error)}, self.item)
+
+    def _send_file_state(self) -> None:
+        """Send the state of the image's files to all tabs, if it has changed."""
+        if self._file is not None and (state := self._file.state) != self.source.state:
+            self.source.state = state
+            self._tabs.send({"type": "item", "item": self.item, "state": state})
+
+    async def close(self) -> None:
+        """Apply the edits that wait, end a stroke being drawn, write the session file, and end the session's thread.
+
+        If the file cannot be written, an exception is raised, and the image remains open.
+        """
+        while not self._edits.empty():
+            await asyncio.sleep(0.01)
+        await self._run(self._close)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def rescue(self) -> Path:
+        """Write the session to a folder for temporary files, after `close` has raised."""
+        assert self._file is not None
+        return await self._run(partial(self._file.rescue, self.session))
+
+    # In the thread of edits
+
+    def _apply(self, edits: list[Edit]) -> list[tuple[Tab | None, dict]]:
+        """Apply edits and take a snapshot; return messages for tabs, None for all that show the image."""
+        answers: list[tuple[Tab | None, dict]] = []
+        for tab, stroke, call in edits:
+            number = {} if stroke is None else {"number": stroke.number}
+            try:
+                if stroke is None:
+                    message = call()
+                    answers += [] if message is None else [(None, message | {"item": self.item})]
+                else:
+                    self._draw(stroke)
+                    answers += [(tab, {"type": "confirmed", "item": self.item} | number)] if stroke.final else []
+            except Exception as error:
+                answers.append((tab, {"type": "error", "item": self.item, "text": reason_of(error)} | number))
+        try:
+            self._take_snapshot()
+        except Exception as error:  # such as MemoryError; the next edit tries again
+            message = {"type": "error", "item": self.item, "text": reason_of(error)}
+            answers += [(tab, message) for tab in dict.fromkeys(edit.tab for edit in edits)]
+        return answers
+
+    def _draw(self, stroke: StrokeMessage) -> None:
         """Add a stroke, or a part of the one being drawn."""
         if stroke.again and self._has(stroke):
             return
@@ -83,27 +272,7 @@ class OpenImage(Uncopied):
             self.session.erase(stroke.points, stroke.radius, **place, final=stroke.final)
         else:
             self.session.stroke(stroke.points, stroke.radius, stroke.label, **place, final=stroke.final)
-        self._last = None if stroke.final else stroke
-
-    def end_stroke(self, remove: bool) -> None:
-        """End the stroke that is being drawn, for a page that will not; remove it if requested."""
-        if self._last is None:
-            return
-        self.stroke(self._last._replace(points=self._last.points[-1:], final=True, again=False))
-        if remove:
-            self.session.undo()
-
-    def start_from(self, mask: Image) -> None:
-        """Start an image from a mask; InputError if it cannot be used."""
-        self.session.start_from(mask.pixels[..., 0])
-
-    def edit(self, action: dict) -> None:
-        """Undo, redo, remove all strokes, or set a box."""
-        self.end_stroke(False)
-        if action["do"] == "box":
-            self.session.box(action["box"])
-        else:
-            getattr(self.session, action["do"])()
+        self._last_part = None if stroke.final else stroke
 
     def _has(self, stroke: StrokeMessage) -> bool:
         """Whether the last record is this stroke: it had arrived before its page lost the connection."""
@@ -114,23 +283,53 @@ class OpenImage(Uncopied):
         same = points.shape == stroke.points.shape and np.allclose(points, stroke.points)
         return same and last.label == stroke.label and last.slice == stroke.index
 
-    # Results
+    def _end_stroke(self, remove: bool = False) -> None:
+        """End the stroke that is being drawn, for a page that will not; remove it if requested."""
+        if (part := self._last_part) is not None:
+            self._draw(part._replace(points=part.points[-1:], final=True, again=False))
+            if remove:
+                self.session.undo()
 
-    def slice_of(self, labels: np.ndarray, axis: int, index: int) -> np.ndarray:
-        """Labels that a tab shows: the image's, or those of a slice."""
-        return labels if axis < 0 else np.take(labels, index, axis=axis)
+    def change(self, action: dict) -> None:
+        """Undo, redo, remove all strokes, or set a box."""
+        self._end_stroke()
+        if action["do"] == "box":
+            self.session.box(action["box"])
+        else:
+            getattr(self.session, action["do"])()
 
-    def snapshot(self) -> Snapshot:
-        """What to show now."""
+    def start_from(self, mask: Image) -> None:
+        """Start an image from a mask; InputError if it cannot be used."""
+        self._end_stroke()
+        self.session.start_from(mask.pixels[..., 0])
+
+    def read_start(self, path: Path) -> None:
+        """Start from the mask in a file; InputError if it cannot be used."""
+        if self.image.volume is None:
+            self.start_from(decoded_image(path.read_bytes(), repr(str(path))))
+        else:
+            self.session.start_from(read_start(path, self.image.volume))
+
+    def save_results(self, chosen: Namespace, kinds: list) -> dict:
+        """Write the session file, and results of these kinds; return the message that says so."""
+        if self._file is None:
+            raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
+        self._end_stroke()
+        self._save()
+        files = saving.save_results(chosen, self.source, self.image, self.session, kinds)
+        return {"type": "saved", "files": [path.name for path in files]}
+
+    def _take_snapshot(self) -> None:
+        """Set `snapshot` to what is to be shown now."""
         records = self.session.records
-        same = common_length(self._known_records, records)
-        del self._known[same:]
+        same = common_length(self._encoded_records, records)
+        del self._encoded[same:]
         for record in records[same:]:
             key = next(self._keys)
-            self._known.append((key, self._encoded(record, key)))
-        self._known_records = records
+            self._encoded.append((key, self._message_of(record, key)))
+        self._encoded_records = records
         boxes = [record.box for record in records if isinstance(record, Box)]
-        strokes = {key: message for key, message in self._known if message}
+        strokes = {key: message for key, message in self._encoded if message}
         state = self.session.state | {
             "order": list(strokes),
             "box": list(boxes[-1]) if boxes else None,
@@ -140,27 +339,21 @@ class OpenImage(Uncopied):
         version = state["version"]
         if version != self._labels[0]:
             self._labels = (version, self.session.labels)
-        return Snapshot(self._labels[1], state, strokes)
+        self.snapshot = Snapshot(self.item, self._labels[1], state, strokes)
 
-    def note(self) -> None:
-        """Keep the strokes, quickly; after every edit."""
-        if self._file is not None:
-            self._file.note(self.session)
-
-    def _encoded(self, record: Record, key: int) -> bytes:
+    def _message_of(self, record: Record, key: int) -> bytes:
         """The message of a stroke; empty for another record."""
         if not isinstance(record, Stroke):
             return b""
         return encode_stroke(self.item, key, record.points, record.radius, record.label, record.axis, record.slice)
 
-    def keep_in_pause(self) -> None:
-        """Write the session file, if that is due."""
-        if self._file is not None and self._file.is_due:
-            self.keep()
-
-    def keep(self) -> None:
-        """Write the session file, if something has changed."""
+    def _append_to_journal(self) -> None:
         if self._file is not None:
+            self._file.append(self.session)
+
+    def _save(self, only_if_due: bool = False) -> None:
+        """Write the session file, if something has changed."""
+        if self._file is not None and (self._file.is_due or not only_if_due):
             self._file.save(self.session)
 
     @property
@@ -168,30 +361,26 @@ class OpenImage(Uncopied):
         """Whether strokes could not be written to the session file or the journal."""
         return self._file is not None and self._file.is_behind
 
-    def about(self, address: str) -> dict:
-        """What a tab has to know to show the image."""
-        about = {"item": self.item, "name": self.source.path.name, "shape": list(self.image.shape)}
-        if self.is_volume:
-            spacing = list(_spacing_of(self.image) or ())
-            about |= {"spacing": spacing, "range": self.image.range, "window": self.image.window}
-        return about | {"address": f"{address}/{self.item}"}
-
-    def rescue(self) -> Path:
-        """Write the session to a folder for temporary files, if `close` could not."""
-        assert self._file is not None
-        return self._file.rescue(self.session)
-
-    def close(self) -> None:
-        """End the stroke being drawn, write the session file, and end the session's thread.
-
-        If the file cannot be written, the image remains open.
-        """
-        self.end_stroke(False)
-        self.keep()
+    def _close(self) -> None:
+        self._end_stroke()
+        self._save()
         self.session.close()
         if self._file is not None:
             self._file.close()
 
 
-def _spacing_of(image: Image) -> tuple[float, float, float] | None:
-    return None if image.volume is None else image.spacing or (1.0, 1.0, 1.0)
+def joined(edits: list[Edit]) -> list[Edit]:
+    """Edits with consecutive parts of the same stroke joined to one."""
+    result: list[Edit] = []
+    for edit in edits:
+        last, stroke = result[-1] if result else None, edit.stroke
+        before = None if last is None else last.stroke
+        if (
+            stroke is None or before is None or before.final or (before.number, last.tab) != (stroke.number, edit.tab)  # type: ignore[union-attr]
+        ):
+            result.append(edit)
+        else:
+            points = np.concatenate((before.points, stroke.points[1:]))
+            whole = stroke._replace(points=points) if stroke.final else before._replace(points=points)
+            result[-1] = edit._replace(stroke=whole)
+    return result

@@ -96,8 +96,8 @@ class SessionFile(Uncopied):
             raise
         return session
 
-    def note(self, session: "Session") -> None:
-        """Keep the strokes, quickly."""
+    def append(self, session: "Session") -> None:
+        """Add the strokes since the last call to the journal, quickly."""
         assert self._journal is not None
         with self._lock, self._changing():
             if self._kept is None or not self._journal.extend(session.records):
@@ -119,6 +119,15 @@ class SessionFile(Uncopied):
         path = Path(tempfile.mkdtemp(prefix="cutmatch-")) / self.path.name
         session.save(path, self._source.path.name)
         return path
+
+    @property
+    def state(self) -> str:
+        """State of the image: "new" without a session file, "done" if results are newer than it, else "started"."""
+        changed = max(_time_of(self.path), _time_of(self.journal_path))
+        if not changed:
+            return "new"
+        results = _all_files(self._chosen, self._source)
+        return "done" if any(_time_of(path) >= changed for path in results) else "started"
 
     def close(self) -> None:
         """Let others use the files."""
@@ -164,15 +173,6 @@ class SessionFile(Uncopied):
     def _states(self) -> list[tuple | None]:
         """What changes whenever a file is written; None without the file."""
         return [_state_of(path) for path in (self.path, self.journal_path)]
-
-
-def state_of(chosen: Namespace, source: Source) -> str:
-    """State of an image: "new" without a session file, "done" if results are newer than it, else "started"."""
-    file = SessionFile(chosen, source)
-    changed = max(_time_of(file.path), _time_of(file.journal_path))
-    if not changed:
-        return "new"
-    return "done" if any(_time_of(path) >= changed for path in _all_files(chosen, source)) else "started"
 
 
 def save_results(chosen: Namespace, source: Source, image: Image, session: "Session", kinds: list) -> list[Path]:

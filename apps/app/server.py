@@ -10,10 +10,10 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from apps.app import HOST, MAX_MESSAGE, MAX_UPLOAD
-from apps.app.desk import Desk
 from apps.app.ending import Ending
 from apps.app.guard import Guard
 from apps.app.image_sources import Source
+from apps.app.open_images import OpenImages
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 
@@ -37,7 +37,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     from starlette.routing import Route, WebSocketRoute
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
-    desk = Desk(sources, chosen)
+    images = OpenImages(sources, chosen)
     pages, log = static_files(), _Log()
 
     class Number(Convertor[int]):
@@ -63,7 +63,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as error:
-                return PlainTextResponse(log.say(error), 500 if is_defect(error) else 400)
+                return PlainTextResponse(log.reason_of(error), 500 if is_defect(error) else 400)
 
         return answer
 
@@ -77,7 +77,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
 
     @answered
     async def image(request: Request) -> Response:
-        shown = (await desk.opened(request.path_params["item"])).image
+        shown = (await images.opened(request.path_params["item"])).image
         if shown.volume is not None:
             raise InputError("this is a volume; request one of its slices")
         content, kind = await asyncio.to_thread(lambda: shown.encoded)
@@ -85,7 +85,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
 
     @answered
     async def volume_slice(request: Request) -> Response:
-        shown = (await desk.opened(request.path_params["item"])).image
+        shown = (await images.opened(request.path_params["item"])).image
         axis, index = request.path_params["axis"], request.path_params["index"]
         if shown.volume is None or axis > 2 or index >= shown.shape[axis]:
             raise InputError("the image has no such slice")
@@ -95,18 +95,18 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     @answered
     async def upload(request: Request) -> Response:
         data = await _body(request)
-        return JSONResponse({"item": await asyncio.to_thread(desk.add, request.query_params.get("name", ""), data)})
+        return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
 
     @answered
     async def start(request: Request) -> Response:
-        await desk.start_from(request.path_params["item"], await _body(request))
+        await images.set_start(request.path_params["item"], await _body(request))
         return Response(status_code=204)
 
     async def tab_socket(websocket: WebSocket) -> None:
         await websocket.accept()
         tab = Tab(websocket.send_text, websocket.send_bytes)
         try:
-            desk.join(tab)
+            images.connect(tab)
         except InputError as error:
             await websocket.close(1008, str(error))
             return
@@ -114,22 +114,22 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         try:
             while (message := await websocket.receive())["type"] == "websocket.receive":
                 try:
-                    await desk.receive(tab, message["text"] if message.get("text") is not None else message["bytes"])
+                    await images.receive(tab, message["text"] if message.get("text") is not None else message["bytes"])
                 except Exception as error:
-                    tab.say({"say": "error", "text": log.say(error)})
+                    tab.send({"type": "error", "text": log.reason_of(error)})
         except WebSocketDisconnect:
             pass
         finally:
             sending.cancel()
-            desk.leave(tab)
+            images.disconnect(tab)
             await asyncio.gather(sending, return_exceptions=True)
 
     @contextlib.asynccontextmanager
     async def lifespan(app):
-        asyncio.get_running_loop().set_exception_handler(log.say_of_loop)
-        desk.start()
+        asyncio.get_running_loop().set_exception_handler(log.report_loop_error)
+        images.start()
         yield
-        await desk.close()
+        await images.close()
 
     routes = [
         Route("/", page),
@@ -140,22 +140,22 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         Route("/start/{item:number}", start, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), port, desk)
+    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images)
 
 
 class _Log:
     """Errors of requests on standard error, each once, so that no page or program can fill a log."""
 
     def __init__(self):
-        self._said: set[str] = set()
+        self._printed: set[str] = set()
 
-    def say(self, error: Exception) -> str:
-        """Print a defect; return the reason of an error."""
+    def reason_of(self, error: Exception) -> str:
+        """The reason of an error, which is printed if it is a defect."""
         if is_defect(error) and self._is_new(reason_of(error)):
             report_error("cutmatch app", error)
         return reason_of(error)
 
-    def say_of_loop(self, loop: asyncio.AbstractEventLoop, context: dict) -> None:
+    def report_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict) -> None:
         """Print what asyncio reports, such as that no further connection can be accepted for want of descriptors."""
         error = context.get("exception")
         text = context["message"] if error is None else reason_of(error)
@@ -163,9 +163,9 @@ class _Log:
             print_error(f"cutmatch app: {text}")
 
     def _is_new(self, text: str) -> bool:
-        new = text not in self._said and len(self._said) < MAX_LINES
+        new = text not in self._printed and len(self._printed) < MAX_LINES
         if new:
-            self._said.add(text)
+            self._printed.add(text)
         return new
 
 
@@ -253,5 +253,5 @@ def serve(app: Guard, listener: socket.socket) -> None:
         timeout_graceful_shutdown=0,
     )
     server = Server(config)
-    with Ending(server.stop, app.desk, app.when_used):
+    with Ending(server.stop, app.images, app.when_used):
         server.run(sockets=[listener])

@@ -7,104 +7,150 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from apps.app import MAX_TABS
 from apps.app.messages import encode_mask
-from apps.app.open_image import OpenImage, Snapshot
+from apps.common.errors import InputError
 
 MAX_WAITING = 1000  # messages for a tab that does not read
 SMALL_PIXELS = 500_000  # labels that are compared sooner than another thread is started
 
 
+class Snapshot(NamedTuple):
+    """What tabs are shown: labels of the whole grid, the state, and every stroke as a message by its key."""
+
+    item: int
+    labels: np.ndarray
+    state: dict
+    strokes: dict[int, bytes]
+
+    def slice(self, axis: int, index: int) -> np.ndarray:
+        """The image's labels, for axis -1, or those of a slice."""
+        return self.labels if axis < 0 else np.take(self.labels, index, axis=axis)
+
+
+class _Seen:
+    """What a page has been sent of the image that it shows."""
+
+    def __init__(self):
+        self.is_described = False  # whether it has been sent the size, without which it can use nothing else
+        self.slice: tuple[int, int] | None = None  # that it shows: axis and index
+        self.labels: np.ndarray | None = None  # of that slice, and the snapshot's array they are from
+        self.all_labels: np.ndarray | None = None
+        self.keys: set[int] = set()  # of strokes
+        self.state: dict | None = None
+
+
 class Tab:
     """A connected page.
 
-    item       number of the image that it shows, or None
-    opened     the image, once the page has been told of it
+    item   number of the image that it shows, or None
     """
 
     def __init__(self, send_text: Callable[[str], Awaitable], send_bytes: Callable[[bytes], Awaitable]):
         self._send_text, self._send_bytes = send_text, send_bytes
         self._waiting: deque[dict] = deque()
-        self._news = asyncio.Event()
-        self._after: list[dict] = []
+        self._after_state: list[dict] = []
+        self._has_news = asyncio.Event()
         self.item: int | None = None
-        self._look: tuple[int, int] | None = None
-        self.opened: OpenImage | None = None
+        self._seen = _Seen()
         self._snapshot: Snapshot | None = None
-        self._shown: np.ndarray | None = None
-        self._shown_look: tuple[int, int] | None = None
-        self._labels: np.ndarray | None = None
-        self._keys: set[int] = set()
-        self._state: dict | None = None
 
-    def say(self, message: dict) -> None:
+    def send(self, message: dict) -> None:
         """Send a message as soon as possible."""
         if len(self._waiting) < MAX_WAITING:
             self._waiting.append(message)
-        self._news.set()
+        self._has_news.set()
 
-    def say_after(self, message: dict) -> None:
+    def send_after_state(self, message: dict) -> None:
         """Send a message after the next state."""
-        self._after.append(message)
+        self._after_state.append(message)
 
-    def show(self, opened: OpenImage, snapshot: Snapshot) -> None:
-        """Send what has changed in the image shown."""
-        self.opened, self._snapshot = opened, snapshot
-        self._news.set()
-
-    def forget(self, item: int | None) -> None:
+    def select(self, item: int) -> None:
         """Show another image, or the same again from the start: nothing of it has been seen."""
-        self.item, self._look, self.opened, self._snapshot = item, None, None, None
-        self._labels = self._shown = self._shown_look = self._state = None
-        self._keys = set()
-        self._after.clear()
+        self.item, self._seen, self._snapshot = item, _Seen(), None
+        self._after_state.clear()
 
-    def look(self, axis: int, index: int) -> None:
+    def describe(self, message: dict, snapshot: Snapshot) -> None:
+        """Send the description of the selected image, and then what it shows."""
+        self._seen.is_described = True
+        self.send(message)
+        self.show(snapshot)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Send what has changed in an image, if it is the one that is shown."""
+        if snapshot.item == self.item and self._seen.is_described:
+            self._snapshot = snapshot
+            self._has_news.set()
+
+    def show_slice(self, axis: int, index: int) -> None:
         """Show a slice; its labels are sent completely."""
-        self._look, self._shown_look = (axis, index), None
-        self._news.set()
+        self._seen.slice, self._seen.labels, self._seen.all_labels = (axis, index), None, None
+        self._has_news.set()
 
     async def run(self) -> None:
         """Send news until cancelled."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._has_news.wait()
+            self._has_news.clear()
             while self._waiting:
                 await self._send_text(json.dumps(self._waiting.popleft()))
-            if self._snapshot is not None and self.opened is not None:
-                await self._send_snapshot(self.opened, self._snapshot)
+            if self._snapshot is not None:
+                await self._send_snapshot(self._seen, self._snapshot)
 
-    async def _send_snapshot(self, opened: OpenImage, snapshot: Snapshot) -> None:
-        """Send strokes, labels and state, and then what was to be said after them.
+    async def _send_snapshot(self, seen: _Seen, snapshot: Snapshot) -> None:
+        """Send strokes, labels and state, and then the messages that follow them.
 
-        Labels go before the state, so that a page which says that nothing is pending shows the last labels.
+        Labels go before the state, so that a page which says that nothing is pending shows the last labels.  Another
+        image may be selected meanwhile: then `seen` is no longer `self._seen`.
         """
-        after, self._after = self._after, []
+        after, self._after_state = self._after_state, []
         for key, stroke in snapshot.strokes.items():
-            if opened is self.opened and key not in self._keys:  # another image may have been requested meanwhile
-                self._keys.add(key)
+            if seen is self._seen and key not in seen.keys:
+                seen.keys.add(key)
                 await self._send_bytes(stroke)
-        await self._send_labels(opened, snapshot)
-        if opened is self.opened and snapshot.state != self._state:
-            self._state = snapshot.state
-            await self._send_text(json.dumps({"say": "state", "item": opened.item} | snapshot.state))
+        await self._send_labels(seen, snapshot)
+        if seen is self._seen and snapshot.state != seen.state:
+            seen.state = snapshot.state
+            await self._send_text(json.dumps({"type": "state", "item": snapshot.item} | snapshot.state))
         for message in after:
             await self._send_text(json.dumps(message))
 
-    async def _send_labels(self, opened: OpenImage, snapshot: Snapshot) -> None:
-        look = self._look
-        if look is None or (look == self._shown_look and snapshot.labels is self._labels):
+    async def _send_labels(self, seen: _Seen, snapshot: Snapshot) -> None:
+        place, before = seen.slice, seen.labels
+        if place is None or snapshot.labels is seen.all_labels:
             return
-        before = self._shown if look == self._shown_look else None
-        labels = opened.slice_of(snapshot.labels, *look)
+        labels = snapshot.slice(*place)
         if labels.size <= SMALL_PIXELS:
-            message = encode_mask(opened.item, *look, labels, before)
+            message = encode_mask(snapshot.item, *place, labels, before)
         else:
-            message = await asyncio.to_thread(encode_mask, opened.item, *look, labels, before)
-        if opened is not self.opened or look != self._look:
+            message = await asyncio.to_thread(encode_mask, snapshot.item, *place, labels, before)
+        if seen is not self._seen or place != seen.slice or before is not seen.labels:
             return  # another image or slice has been requested meanwhile
-        self._shown, self._shown_look, self._labels = labels, look, snapshot.labels
+        seen.labels, seen.all_labels = labels, snapshot.labels
         if message is not None:
             await self._send_bytes(message)
+
+
+class Tabs(list[Tab]):
+    """All connected pages."""
+
+    def add(self, tab: Tab) -> None:
+        """Add a page; InputError if there are too many."""
+        if len(self) >= MAX_TABS:
+            raise InputError(f"{MAX_TABS} tabs are open; close one")
+        self.append(tab)
+
+    def send(self, message: dict, item: int | None = None) -> None:
+        """Send a message to all pages, or to those that show an image."""
+        for tab in self:
+            if item is None or tab.item == item:
+                tab.send(message)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Send what has changed in an image to the pages that show it."""
+        for tab in self:
+            tab.show(snapshot)

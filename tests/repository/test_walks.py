@@ -4,16 +4,20 @@ A walk is measured when the call first enters the file with the main loop: a ker
 loop over slabs or blocks.  It counts the frames and the files of the product, including that file, but without
 `launch`, which only starts a kernel.
 
+An edit of the page is queued: its walk leads from the socket to the queue, and from there on.
+
 To add a row: the name, a function that prepares the call and returns it, and the file; then the row of that name in the
 table of docs/architecture.md.
 """
 
+import asyncio
 import contextlib
 import importlib
 import re
 import sys
 import tempfile
 import traceback
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
@@ -89,6 +93,60 @@ def segment_command():
     return call
 
 
+def stroke_of_the_page():
+    """From a message of the socket to `Session.stroke`; the walk up to the queue is added to the exception."""
+    pytest.importorskip("starlette", reason="needs the extra 'app'")
+    from apps.app.image_sources import Source
+    from apps.app.messages import encode_stroke
+    from apps.app.server import make_app
+    from apps.session import Session
+
+    message = {"type": "websocket.receive", "bytes": encode_stroke(0, 1, [(2, 3), (4, 3)], 1.5, 1, None, None)}
+
+    def raise_stop(*arguments, **keywords):
+        raise Stop
+
+    async def walk(folder):
+        pixels = folder / "image.png"
+        Image.fromarray(np.zeros((8, 9, 3), np.uint8)).save(pixels)
+        guard = make_app([Source("image", pixels)], Namespace(out=str(folder), overwrite=False, device="cpu"), 80)
+        image = await guard.images.open(0)
+        opening = {"type": "websocket.receive", "text": '{"do": "open", "item": 0}'}
+        messages, queued = asyncio.Queue(), []
+        for one in ({"type": "websocket.connect"}, opening):
+            messages.put_nowait(one)
+
+        async def send(answer):
+            if "document" in answer.get("text", ""):
+                messages.put_nowait(message)
+
+        def put(edit):
+            queued.extend(frame.f_code for frame, _ in traceback.walk_stack(sys._getframe(1)))
+            really_put(edit)
+
+        really_put, image._edits.put_nowait = image._edits.put_nowait, put
+        headers = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
+        path = f"/{guard.token}/socket"
+        scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+        serving = asyncio.create_task(guard(scope, messages.get, send))
+        try:
+            await image._tasks[0]
+        except Stop as stop:
+            stop.queued = queued[::-1]
+            raise
+        finally:
+            serving.cancel()
+            image.session.close()
+            guard.images.stop_edits()
+
+    def call():
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Session, "stroke", raise_stop)
+            asyncio.run(walk(Path(folder)))
+
+    return call
+
+
 sim = pytest.mark.sim
 WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.max_flow`, small grid", max_flow, "gridcut/ibfs/small_grid.py"),
@@ -114,6 +172,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`assign.solve`, CPU", partial(assignment, 700), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
     ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/search.py"),
+    ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/interactive.py"),
 ]
 
 
@@ -165,9 +224,11 @@ def replace(pairs):
 @pytest.mark.parametrize(("name", "prepare", "file"), WALKS)
 def test_walk_to_the_main_loop(name, prepare, file):
     call = prepare()
-    with stopping_in(file), pytest.raises(Stop) as stopped:
+    stopping = contextlib.nullcontext() if prepare is stroke_of_the_page else stopping_in(file)
+    with stopping, pytest.raises(Stop) as stopped:
         call()
     codes = [frame.f_code for frame, _ in traceback.walk_tb(stopped.value.__traceback__)]
+    codes = getattr(stopped.value, "queued", []) + codes
     codes = [code for code in codes if not code.co_name.endswith("comp>")]  # comprehensions, frames until Python 3.11
     walked = [code for code in codes if is_ours(code.co_filename) and Path(code.co_filename).name != "launch.py"]
     files = {Path(code.co_filename).relative_to(ROOT).as_posix() for code in walked} | {file}

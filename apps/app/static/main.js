@@ -39,7 +39,7 @@ class App {
     address.protocol = address.protocol.replace("http", "ws");
     this.connection = new Connection(address);
     for (const [type, handler] of Object.entries({
-      hello: this.#hello, document: this.#document, items: this.#items, state: this.#state, mask: this.#mask,
+      hello: this.#hello, document: this.#document, items: this.#items, item: this.#itemState, state: this.#state, mask: this.#mask,
       stroke: this.#stroke, confirmed: this.#confirmed, saved: this.#saved, error: this.#error,
       open: () => { $("lost").hidden = true; },
       closed: () => { $("lost").hidden = false; },
@@ -64,6 +64,11 @@ class App {
   #items({ items }) {
     this.items = items;
     panel.showItems(items, this.item, (item) => this.open(item));
+  }
+
+  #itemState({ item, state }) {
+    this.items[item].state = state;
+    this.#items({ items: this.items });
   }
 
   async #document(info) {
@@ -94,7 +99,7 @@ class App {
           return;
         }
       }
-      this.connection.send({ do: "look", item: this.item, axis: -1, index: 0 });
+      this.connection.send({ do: "slice", item: this.item, axis: -1, index: 0 });
       this.ready = true;
     }
     this.connection.sendAgain(info.item);
@@ -160,7 +165,7 @@ class App {
     this.mask.resize(width, height);
     this.image.setWindow(this.level, this.window);
     if (fit) this.view.setImage(width, height, spacing[down] / spacing[across]);
-    this.connection.send({ do: "look", item: this.item, axis, index });
+    this.connection.send({ do: "slice", item: this.item, axis, index });
     this.ready = true;
     this.viewChanged();
   }

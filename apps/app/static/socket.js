@@ -49,7 +49,7 @@ export class Connection extends EventTarget {
 
   #text(message) {
     if (message.number !== undefined) this.#waiting.delete(message.number);   // confirmed, or refused
-    this.#tell(message.say, message);
+    this.#tell(message.type, message);
   }
 
   // After the server has said which document is open.

@@ -90,7 +90,7 @@ class ProcessPage:
         end = time.monotonic() + seconds
         while True:
             data = self.web.recv(timeout=max(0.0, end - time.monotonic()))
-            if isinstance(data, str) and (message := json.loads(data))["say"] in kinds:
+            if isinstance(data, str) and (message := json.loads(data))["type"] in kinds:
                 return message
 
     def open(self, item=0) -> dict:
@@ -107,4 +107,4 @@ class ProcessPage:
         self.web.send(bytes(data))
         if final and wait:
             message = self.until("confirmed", "error")
-            assert message["say"] == "confirmed", message
+            assert message["type"] == "confirmed", message

@@ -48,7 +48,7 @@ class Page:
                     self.strokes[int.from_bytes(data[8:12], "little")] = data
                 continue
             message = json.loads(data)
-            self.said[message["say"]] = message
+            self.said[message["type"]] = message
             if wanted(message):
                 return message
 
@@ -60,18 +60,18 @@ class Page:
 
     def open(self, item=0, look=(-1, 0)):
         self.say("open", item=item)
-        about = self.until(lambda m: m["say"] == "document" and m["item"] == item)
+        about = self.until(lambda m: m["type"] == "document" and m["item"] == item)
         shape = [n for axis, n in enumerate(about["shape"]) if axis != look[0]]
         self.labels = np.zeros(shape, np.uint16)
         self.strokes = {}
-        self.say("look", item=item, axis=look[0], index=look[1])
-        self.until(lambda m: m["say"] == "state" and m["item"] == item)
+        self.say("slice", item=item, axis=look[0], index=look[1])
+        self.until(lambda m: m["type"] == "state" and m["item"] == item)
         return about
 
     def stroke(self, points, label=1, radius=1.5, item=0, number=1, place=(None, 0), confirm=True):
         self.send(encode_stroke(item, number, points, radius, label, *place))
         if confirm:
-            self.until(lambda m: m["say"] in ("confirmed", "error") and m.get("number") == number)
+            self.until(lambda m: m["type"] in ("confirmed", "error") and m.get("number") == number)
 
     def draw(self, item=0):
         """Strokes that find the disc of the scene."""
@@ -84,9 +84,9 @@ class Page:
         """Read until the state last seen is that of a certified cut, and its labels have arrived."""
         state = self.said.get("state")
         if state is None or state["pending"] or not state["certified"]:
-            state = self.until(lambda m: m["say"] == "state" and not m["pending"] and m["certified"])
-        self.say("look", item=state["item"], axis=9, index=0)  # refused, after all that is under way
-        self.until(lambda m: m["say"] == "error" and "no slice" in m["text"])
+            state = self.until(lambda m: m["type"] == "state" and not m["pending"] and m["certified"])
+        self.say("slice", item=state["item"], axis=9, index=0)  # refused, after all that is under way
+        self.until(lambda m: m["type"] == "error" and "no slice" in m["text"])
         return state
 
 
@@ -137,7 +137,7 @@ def connect():
 
         page = Page(send, receive)
         page.socket = socket
-        page.until(lambda m: m["say"] == "hello")
+        page.until(lambda m: m["type"] == "hello")
         return page
 
     yield start

@@ -11,10 +11,9 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 
 from apps.app import saving
-from apps.app.desk import Desk
 from apps.app.image_sources import Source
 from apps.app.messages import encode_stroke, parse_stroke
-from apps.app.open_image import OpenImage
+from apps.app.open_images import OpenImages
 from apps.app.saving import SessionFile
 from apps.common.errors import InputError, OutputError
 from apps.session import Session
@@ -38,7 +37,7 @@ def file(chosen, source):
 
 def draw(file, session, row=16.5, label=1):
     session.stroke([(10.5, row), (19.5, row)], 1.5, label)
-    file.note(session)
+    file.append(session)
 
 
 def records_in(path):
@@ -82,7 +81,7 @@ def test_a_stroke_is_kept_after_a_journal_that_could_not_be_started(file, chosen
         with pytest.raises(NotADirectoryError):
             one.save(session)
     session.redo()
-    one.note(session)
+    one.append(session)
     one.close()
     with SessionFile(chosen, source).open(source.load().pixels, device="cpu") as again:
         assert again.strokes == session.strokes
@@ -110,7 +109,7 @@ def test_what_others_wrote_is_not_overwritten(file, chosen, source, monkeypatch,
             other.save(second)
         session.stroke([(5.5, 5.5)], 1.5, 0)
         with pytest.raises(InputError, match="changed by another program"):
-            one.note(session)
+            one.append(session)
         with pytest.raises(InputError, match="changed by another program"):
             one.save(session)
         other.save(second)
@@ -155,7 +154,7 @@ def full_disk(monkeypatch):
 
 def error_of(page, do, **arguments):
     page.say(do, **arguments)
-    return page.until(lambda m: m["say"] == "error")["text"]
+    return page.until(lambda m: m["type"] == "error")["text"]
 
 
 def test_an_image_that_cannot_be_saved_stays_open(served, connect, files, full_disk):
@@ -182,23 +181,21 @@ def test_an_image_that_cannot_be_saved_stays_open(served, connect, files, full_d
 
 @pytest.fixture
 def ended(source, chosen, full_disk):
-    """function(): a desk that was closed after a stroke that could not be written."""
+    """function(): open images that were closed after a stroke that could not be written."""
 
     async def run():
-        desk = Desk([source], chosen)
-        desk.start()
-        place = await desk.place(0)
-        await place.open()
+        images = OpenImages([source], chosen)
+        image = await images.open(0)
         full_disk(True)
-        place.edit(None, OpenImage.stroke, parse_stroke(encode_stroke(0, 1, LINE, 1.5, 1, None, None)))
-        await desk.close()
-        return desk
+        image.draw(None, parse_stroke(encode_stroke(0, 1, LINE, 1.5, 1, None, None)))
+        await images.close()
+        return images
 
     return lambda: asyncio.run(run())
 
 
 def test_strokes_of_a_full_disk_are_written_elsewhere_at_the_end(ended, capsys, source, monkeypatch):
-    monkeypatch.setattr("apps.app.desk.SAVE_SECONDS", 0.2)
+    monkeypatch.setattr("apps.app.open_images.SAVE_SECONDS", 0.2)
     assert ended().unsaved == 1
     message = capsys.readouterr().err
     assert "No space left" in message
@@ -209,13 +206,13 @@ def test_strokes_of_a_full_disk_are_written_elsewhere_at_the_end(ended, capsys, 
 
 
 def test_strokes_that_cannot_be_written_anywhere_are_reported(ended, capsys, monkeypatch):
-    monkeypatch.setattr("apps.app.desk.SAVE_SECONDS", 0.1)
+    monkeypatch.setattr("apps.app.open_images.SAVE_SECONDS", 0.1)
     monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: "/nowhere/at/all")
     assert ended().unsaved == 1
     assert "strokes on 'photo.png' are lost" in capsys.readouterr().err
 
 
 def test_space_that_is_freed_while_the_server_ends(ended, files, full_disk, monkeypatch):
-    monkeypatch.setattr("apps.app.desk.print_error", lambda line: full_disk(False))
+    monkeypatch.setattr("apps.app.open_images.print_error", lambda line: full_disk(False))
     assert ended().unsaved == 0
     assert len(records_in(files / "out" / "photo-session.json")) == 1

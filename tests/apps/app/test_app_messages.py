@@ -101,7 +101,7 @@ def test_broken_strokes_are_rejected(data):
         '{"do": "undo", "item": 0, "more": 1}',
         '{"do": "box", "item": 0, "box": {}}',
         '{"do": "save", "item": 0, "kinds": "mask"}',
-        '{"do": "look", "item": 0, "axis": 0.5, "index": 0}',
+        '{"do": "slice", "item": 0, "axis": 0.5, "index": 0}',
         "[" * 100_000,
         json.dumps({"do": "undo", "item": 0, "x": "y" * MAX_MESSAGE}),
     ],

@@ -69,7 +69,7 @@ class Socket:
 
     def open(self):
         self.say("open", item=0)
-        return self.until(lambda m: m["say"] == "state")
+        return self.until(lambda m: m["type"] == "state")
 
 
 def test_strokes_survive_a_killed_server(run, connect, files):
@@ -80,7 +80,7 @@ def test_strokes_survive_a_killed_server(run, connect, files):
     page.stroke([(2.5, 2.5), (29.5, 2.5)], 0, 2)
     page.stroke([(2.5, 10.5), (2.5, 20.5)], 2, 3)
     page.say("undo", item=0)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 2)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 2)
     page.stroke([(2.5, 30.5), (29.5, 30.5)], 0, 4)
     page.stroke([(29.5, 10.5), (29.5, 12.5)], 0, 5)  # the strokes before it are in the journal
     process.send_signal(signal.SIGKILL)
@@ -119,14 +119,14 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     page.stroke([(12.5, 12.5), (16.5, 12.5)], 1, 1, (0, 6))
     page.stroke([(1.5, 1.5), (26.5, 1.5)], 0, 2, (1, 3))
     page.say("save", item=0, kinds=[])
-    saved = page.until(lambda m: m["say"] in ("saved", "error"))
+    saved = page.until(lambda m: m["type"] in ("saved", "error"))
     assert saved["files"] == ["scan-labels.nii.gz"]
     labels = read_volume(tmp_path / "out" / "scan-labels.nii.gz")
     assert labels.geometry.spacing == (2.0, 1.0, 1.0)
     assert labels.geometry.origin == pytest.approx((3.0, -4.0, 5.0))
     assert ((labels.values > 0) == inside).mean() > 0.97
     page.say("box", item=0, box=[1, 1, 5, 5])
-    assert "box" in page.until(lambda m: m["say"] == "error")["text"]
+    assert "box" in page.until(lambda m: m["type"] == "error")["text"]
 
 
 def test_a_volume_starts_from_a_mask(run, connect, tmp_path):
@@ -138,9 +138,9 @@ def test_a_volume_starts_from_a_mask(run, connect, tmp_path):
     _, address = run(tmp_path / "scan.npy", *options)
     page = connect(address)
     page.open()
-    page.until(lambda m: m["say"] == "state" and m["start"] and not m["pending"])
+    page.until(lambda m: m["type"] == "state" and m["start"] and not m["pending"])
     page.say("save", item=0, kinds=[])
-    page.until(lambda m: m["say"] == "saved")
+    page.until(lambda m: m["type"] == "saved")
     assert ((read_volume(tmp_path / "out" / "scan-labels.npy").values > 0) == inside).mean() > 0.99
 
 

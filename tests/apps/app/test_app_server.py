@@ -44,16 +44,16 @@ def test_undo_and_redo(served, connect):
     page.settled()
     assert not np.array_equal(page.labels, found)
     page.say("undo", item=0)
-    page.until(lambda m: m["say"] == "state" and m["order"] == order)
+    page.until(lambda m: m["type"] == "state" and m["order"] == order)
     page.settled()
     assert np.array_equal(page.labels, found)
     assert page.said["state"]["redo"]
     page.say("redo", item=0)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     page.say("clear", item=0)
-    page.until(lambda m: m["say"] == "state" and not m["order"])
+    page.until(lambda m: m["type"] == "state" and not m["order"])
     page.say("undo", item=0)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
 
 
 def test_parts_of_a_stroke_are_undone_together(served, connect):
@@ -64,10 +64,10 @@ def test_parts_of_a_stroke_are_undone_together(served, connect):
         data = bytearray(encode_stroke(0, 300, [(8 + k, 14), (9 + k, 15)], 1.0, 1, None, None))
         data[1] = 0 if k < 3 else FINAL
         page.send(bytes(data))
-    page.until(lambda m: m["say"] == "confirmed" and m["number"] == 300)
+    page.until(lambda m: m["type"] == "confirmed" and m["number"] == 300)
     assert len(page.said["state"]["order"]) > 3
     page.say("undo", item=0)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 3)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
 
 
 def test_a_stroke_that_is_given_up_disappears(served, connect):
@@ -77,10 +77,10 @@ def test_a_stroke_that_is_given_up_disappears(served, connect):
     data = bytearray(encode_stroke(0, 300, [(5, 14), (6, 15)], 1.0, 1, None, None))
     data[1] = 0
     page.send(bytes(data))
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     kept = page.said["state"]["order"][:3]
     page.say("cancel", item=0, number=300)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 3)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
     assert page.said["state"]["order"] == kept
 
 
@@ -91,7 +91,7 @@ def test_a_stroke_sent_again_counts_once(served, connect):
     data = bytearray(encode_stroke(0, 103, [(2.5, 30.5), (29.5, 30.5)], 1.5, 0, None, None))
     data[1] = FINAL | AGAIN
     page.send(bytes(data))
-    page.until(lambda m: m["say"] == "confirmed")
+    page.until(lambda m: m["type"] == "confirmed")
     assert len(page.said["state"]["order"]) == 3
 
 
@@ -106,7 +106,7 @@ def test_a_second_tab_and_a_reload_see_the_same(served, connect):
     assert np.array_equal(second.labels, first.labels)
     second.stroke([(1.5, 25.5)], 0, number=500)
     assert len(second.strokes) == 4
-    first.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    first.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     first.socket.close()
     third = connect(client)
     third.open()
@@ -122,10 +122,10 @@ def test_a_tab_closed_while_drawing_loses_nothing(served, connect):
     data = bytearray(encode_stroke(0, 300, [(8, 14), (9, 15)], 1.0, 1, None, None))
     data[1] = 0
     first.send(bytes(data))
-    first.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    first.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
     second.stroke([(1.5, 25.5)], 0, number=1, confirm=False)  # waits for the end of the other
     first.socket.close()
-    second.until(lambda m: m["say"] == "confirmed")
+    second.until(lambda m: m["type"] == "confirmed")
     assert len(second.said["state"]["order"]) == 6
 
 
@@ -134,17 +134,17 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
     page = connect(client)
     page.open()
     page.say("box", item=0, box=list(scene.box))
-    page.until(lambda m: m["say"] == "state" and m["box"] == list(scene.box))
+    page.until(lambda m: m["type"] == "state" and m["box"] == list(scene.box))
     page.settled()
     assert (page.labels > 0).sum() > 100
     page.say("undo", item=0)
-    page.until(lambda m: m["say"] == "state" and m["box"] is None)
+    page.until(lambda m: m["type"] == "state" and m["box"] is None)
     rough = np.roll(scene.truth, 2, axis=0)
     Image.fromarray(np.uint8(255) * rough).save(files / "rough.png")
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     address = f"/{client.guard.token}/start/0"
     assert client.post(address, content=(files / "rough.png").read_bytes(), headers=headers).status_code == 204
-    page.until(lambda m: m["say"] == "state" and m["start"])
+    page.until(lambda m: m["type"] == "state" and m["start"])
     page.settled()
     assert ((page.labels > 0) & scene.truth).sum() > 200
     assert client.post(address, content=b"nothing", headers=headers).status_code == 400
@@ -155,7 +155,7 @@ def test_several_labels(served, connect):
     page.open()
     page.draw()
     page.stroke([(3.5, 10.5), (3.5, 20.5)], 2, number=7)
-    page.until(lambda m: m["say"] == "state" and m["labels"] == [0, 1, 2])
+    page.until(lambda m: m["type"] == "state" and m["labels"] == [0, 1, 2])
     page.settled()
     assert set(np.unique(page.labels)) == {0, 1, 2}
 
@@ -177,7 +177,7 @@ def random_message(rng):
     if kind == 4:
         return rng.bytes(20).decode("latin-1")
     if kind == 5:
-        return json.dumps({"do": str(rng.choice(["undo", "box", "look", "?"])), "item": int(rng.integers(-5, 0))})
+        return json.dumps({"do": str(rng.choice(["undo", "box", "slice", "?"])), "item": int(rng.integers(-5, 0))})
     if kind == 6:
         return json.dumps({"do": "box", "item": 0, "box": [*map(float, rng.normal(size=rng.integers(0, 6)))]})
     return json.dumps({"do": "save", "item": 0, "kinds": [rng.bytes(5).hex()]})
@@ -191,7 +191,7 @@ def test_broken_messages_change_nothing(served, connect):
     rng = np.random.default_rng(0)
     for _ in range(50):
         page.send(random_message(rng))
-        assert page.until(lambda m: m["say"] == "error")["text"]
+        assert page.until(lambda m: m["type"] == "error")["text"]
     assert len(page.said["state"]["order"]) == 3
     page.stroke([(1.5, 25.5)], 0, number=9)
     assert len(page.said["state"]["order"]) == 4
@@ -260,11 +260,11 @@ def test_uploads(served, connect, files, monkeypatch):
     address = f"/{client.guard.token}/images?name="
     data = (files / "photo.png").read_bytes()
     assert client.post(address + "photo.png", content=data, headers=headers).json() == {"item": 1}
-    assert [one["name"] for one in page.until(lambda m: m["say"] == "items")["items"]] == ["photo.png", "photo.png"]
+    assert [one["name"] for one in page.until(lambda m: m["type"] == "items")["items"]] == ["photo.png", "photo.png"]
     page.open(1)
     page.draw(1)
     page.say("save", item=1, kinds=["mask"])
-    assert page.until(lambda m: m["say"] in ("saved", "error"))["files"] == ["photo-2-mask.png"]
+    assert page.until(lambda m: m["type"] in ("saved", "error"))["files"] == ["photo-2-mask.png"]
     for name in ("../photo.png", "", "a/b.png", "a%00.png", "x" * 300):
         assert client.post(address + name, content=data, headers=headers).status_code == 400
     assert client.post(address + "text.png", content=b"text", headers=headers).status_code == 400
@@ -302,7 +302,7 @@ def test_volumes_of_extreme_values_are_shown(served, connect, tmp_path):
         assert set(content) == ({0} if item < 2 else {255})
         page.stroke([(1.5, 1.5), (5.5, 1.5)], item=item, place=(0, 0), number=2 * item)
         page.stroke([(1.5, 6.5), (5.5, 6.5)], 0, item=item, place=(0, 3), number=2 * item + 1)
-        page.until(lambda m: m["say"] == "state" and m["energy"] is not None)
+        page.until(lambda m: m["type"] == "state" and m["energy"] is not None)
 
 
 def test_the_page_says_why_a_message_is_refused(served, connect):
@@ -311,10 +311,10 @@ def test_the_page_says_why_a_message_is_refused(served, connect):
     page.draw()
     for action in ({"do": "save", "kinds": [[]]}, {"do": "save", "kinds": [{}]}, {"do": "box", "box": ["a", None]}):
         page.say(**action, item=0)
-        assert "must hold" in page.until(lambda m: m["say"] == "error")["text"]
+        assert "must hold" in page.until(lambda m: m["type"] == "error")["text"]
     for box in ([10**30] * 4, [1e308] * 4, [], [1.5] * 4, [0] * 10_000):
         page.say("box", item=0, box=box)
-        text = page.until(lambda m: m["say"] == "error")["text"]
+        text = page.until(lambda m: m["type"] == "error")["text"]
         assert "box" in text
         assert "\n" not in text
 
@@ -326,11 +326,11 @@ def test_images_of_a_folder(served, connect, files):
     page.open(0)
     page.draw()
     page.say("save", item=0, kinds=["mask"])
-    page.until(lambda m: m["say"] == "saved")
-    page.until(lambda m: m["say"] == "items" and [one["state"] for one in m["items"]] == ["done", "new"])
+    page.until(lambda m: m["type"] == "saved")
+    assert page.until(lambda m: m["type"] == "item" and m["state"] == "done")["item"] == 0
     page.open(1)
     page.say("undo", item=0)
-    assert "not open" in page.until(lambda m: m["say"] == "error")["text"]
+    assert "not open" in page.until(lambda m: m["type"] == "error")["text"]
     page.open(0)
     assert len(page.said["state"]["order"]) == 3
 
@@ -340,9 +340,9 @@ def test_an_image_that_cannot_be_read_is_reported(served, connect, files):
     client = served(Source("broken", files / "broken.png"), Source("photo", files / "photo.png"))
     page = connect(client)
     page.say("open", item=0)
-    assert "cannot read" in page.until(lambda m: m["say"] == "error")["text"]
+    assert "cannot read" in page.until(lambda m: m["type"] == "error")["text"]
     page.say("open", item=7)
-    assert "no image 7" in page.until(lambda m: m["say"] == "error")["text"]
+    assert "no image 7" in page.until(lambda m: m["type"] == "error")["text"]
     page.open(1)
 
 
@@ -354,7 +354,7 @@ def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
     theirs = tmp_path / "out" / "photo-mask.png"
     theirs.write_bytes(b"theirs")
     page.say("save", item=0, kinds=["mask"])
-    assert "already exists" in page.until(lambda m: m["say"] in ("saved", "error"))["text"]
+    assert "already exists" in page.until(lambda m: m["type"] in ("saved", "error"))["text"]
     assert theirs.read_bytes() == b"theirs"
 
 
@@ -363,7 +363,7 @@ def test_nothing_to_save_is_an_error(served, connect):
     page.open()
     for kinds in (["mask"], [], ["?"]):
         page.say("save", item=0, kinds=kinds)
-        assert page.until(lambda m: m["say"] in ("saved", "error"))["say"] == "error"
+        assert page.until(lambda m: m["type"] in ("saved", "error"))["type"] == "error"
 
 
 def test_kinds_have_different_files():

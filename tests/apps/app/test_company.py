@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 
-from apps.app.desk import Desk
 from apps.app.image_sources import Source
 from apps.app.messages import encode_stroke
+from apps.app.open_images import OpenImages
 
 PNG = cv2.imencode(".png", np.zeros((40, 56, 3), np.uint8))[1].tobytes()
 PORT = 8765
@@ -40,12 +40,12 @@ def pair(served, connect, files):
 
 
 def is_confirmed(message):
-    return message["say"] == "confirmed"
+    return message["type"] == "confirmed"
 
 
 def begin_stroke(page):
     page.send(part(300, [(8, 14), (9, 15)]))
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -57,7 +57,7 @@ def test_a_tab_that_shows_another_image_ends_its_stroke(pair, again):
     second.until(is_confirmed)
     assert len(second.said["state"]["order"]) == 6  # the part, the point that ends it, and the new stroke
     second.say("save", item=0, kinds=["mask"])
-    second.until(lambda m: m["say"] == "saved")
+    second.until(lambda m: m["type"] == "saved")
 
 
 def test_a_stroke_that_waited_does_not_outlive_its_tab(pair):
@@ -65,8 +65,8 @@ def test_a_stroke_that_waited_does_not_outlive_its_tab(pair):
     first, second = pair
     begin_stroke(first)
     second.send(part(301, [(20, 14), (21, 15)]))
-    second.say("look", item=0, axis=9, index=0)
-    second.until(lambda m: m["say"] == "error" and "no slice" in m["text"])
+    second.say("slice", item=0, axis=9, index=0)
+    second.until(lambda m: m["type"] == "error" and "no slice" in m["text"])
     second.socket.close()
     first.stroke([(9, 15), (10, 16)], number=300)
     first.stroke([(1.5, 25.5)], 0, number=302, confirm=False)
@@ -74,17 +74,17 @@ def test_a_stroke_that_waited_does_not_outlive_its_tab(pair):
 
 
 def test_a_stroke_that_stalls_ends_when_others_wait(pair, monkeypatch):
-    monkeypatch.setattr("apps.app.place.STALL_DELAY", 0.5)
+    monkeypatch.setattr("apps.app.open_image.STALL_DELAY", 0.5)
     first, second = pair
     begin_stroke(first)
     second.stroke([(1.5, 25.5)], 0, number=7)
     assert len(second.said["state"]["order"]) == 6
     first.stroke([(9, 15), (10, 16)], number=300)  # the page goes on, and nothing of its stroke is lost
-    second.until(lambda m: m["say"] == "state" and len(m["order"]) == 7)
+    second.until(lambda m: m["type"] == "state" and len(m["order"]) == 7)
 
 
 def test_a_stroke_goes_on_while_its_parts_arrive(pair, monkeypatch):
-    monkeypatch.setattr("apps.app.place.STALL_DELAY", 0.5)
+    monkeypatch.setattr("apps.app.open_image.STALL_DELAY", 0.5)
     first, second = pair
     begin_stroke(first)
     second.stroke([(1.5, 25.5)], 0, number=7, confirm=False)
@@ -122,7 +122,7 @@ def test_an_image_goes_on_after_its_answers_failed_for_a_while(served, connect, 
         page.stroke([(5.5, 5.5)], 0, number=7)
         assert "out of memory" in page.said["error"]["text"]
     page.stroke([(5.5, 25.5)], 0, number=8)
-    page.until(lambda m: m["say"] == "state" and len(m["order"]) == 4)
+    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
 
 
 @pytest.fixture
@@ -135,30 +135,29 @@ def quick_switches():
 
 
 def added(uploads, limit=None):
-    """Numbers of images uploaded at the same time, and the desk."""
+    """Numbers of images uploaded at the same time, and all images."""
 
     async def run():
-        desk = Desk([], Namespace(out="o", overwrite=False, device="cpu"))
-        desk._loop = asyncio.get_running_loop()
-        adding = (asyncio.to_thread(desk.add, "same.png", PNG) for _ in range(uploads))
+        images = OpenImages([], Namespace(out="o", overwrite=False, device="cpu"))
+        adding = (images.add_upload("same.png", PNG) for _ in range(uploads))
         numbers = await asyncio.gather(*adding, return_exceptions=True)
-        desk.stop_edits()
-        return numbers, desk
+        images.stop_edits()
+        return numbers, images
 
     return asyncio.run(run())
 
 
 @pytest.mark.parametrize("_", range(5))
 def test_uploads_at_the_same_time_have_their_own_numbers_and_names(quick_switches, _):
-    numbers, desk = added(60)
+    numbers, images = added(60)
     assert sorted(numbers) == list(range(60))
-    assert len({source.name for source in desk.sources}) == 60
+    assert len({source.name for source in images.sources}) == 60
 
 
 def test_uploads_at_the_same_time_keep_the_limit(quick_switches, monkeypatch):
-    monkeypatch.setattr("apps.app.desk.MAX_UPLOADS", 10 * len(PNG))
-    numbers, desk = added(60)
-    assert len(desk.sources) == 10
+    monkeypatch.setattr("apps.app.open_images.MAX_UPLOADS", 10 * len(PNG))
+    numbers, images = added(60)
+    assert len(images.sources) == 10
     assert sum(isinstance(number, int) for number in numbers) == 10
 
 
@@ -179,15 +178,15 @@ def test_an_upload_is_decoded_once(served, connect, monkeypatch):
 
 
 def test_images_are_listed_while_others_arrive(quick_switches):
-    desk = Desk([], Namespace(out="o", overwrite=False, device="cpu"))
+    images = OpenImages([], Namespace(out="o", overwrite=False, device="cpu"))
 
     def upload():
         for number in range(500):
-            desk.sources.append(Source(f"n{number}", Path("n.png"), PNG))
+            images.sources.append(Source(f"n{number}", Path("n.png"), PNG))
 
     thread = threading.Thread(target=upload)
     thread.start()
-    while len(items := desk.items()) < 500:
+    while len(items := images.items()) < 500:
         assert all(item["state"] == "new" for item in items)
     thread.join()
-    desk.stop_edits()
+    images.stop_edits()

@@ -52,14 +52,14 @@ class Page:
 
     def said(self, kind):
         texts = (json.loads(content["text"]) for content, _ in self._sent if content["kind"] == "text")
-        return [text for text in texts if text["say"] == kind]
+        return [text for text in texts if text["type"] == kind]
 
     async def open(self, axis=-1, index=0):
         self.say({"kind": "connect"})
         await until(lambda: self.said("hello"))
         self.do("open")
         await until(lambda: self.said("document"))
-        self.do("look", axis=axis, index=index)
+        self.do("slice", axis=axis, index=index)
 
     async def answer(self, path):
         self.say({"kind": "get", "number": 7, "path": path})

@@ -1,0 +1,306 @@
+"""The images of one run of the app, those that are open, and the messages of the tabs that show them."""
+
+import asyncio
+import threading
+from argparse import Namespace
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from apps.app import MAX_OPEN_IMAGES, MAX_UPLOADS
+from apps.app.image_sources import Image, Source, decoded_image
+from apps.app.messages import parse_action, parse_stroke
+from apps.app.open_image import OpenImage
+from apps.app.saving import DEFAULT, KINDS, SessionFile
+from apps.app.tabs import Tab, Tabs
+from apps.common.errors import InputError, OutputError, print_error, reason_of
+from apps.common.ledgers import is_plain_name
+from apps.common.stems import stem_of
+from apps.common.uncopied import Uncopied
+from apps.segment.label_figures import colour_of
+
+SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
+LABELS = 9  # offered by the page, one per number key
+
+
+class OpenImages(Uncopied):
+    """The images, those that are open, and the thread that applies edits to them.
+
+    sources   the images
+    chosen    options of the command: out, overwrite, device
+    tabs      the connected pages
+    unsaved   number of images whose strokes `close` could not write to --out
+    hurry     whether `close` is not to wait for space on the disk
+    """
+
+    def __init__(self, sources: list[Source], chosen: Namespace):
+        self.sources, self.chosen, self.tabs = sources, chosen, Tabs()
+        self.unsaved, self.hurry = 0, False
+        self._images: dict[int, asyncio.Task[OpenImage]] = {}  # that read them; the image used last is the last
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
+        self._current = 0
+        self._changing = asyncio.Lock()  # held while images are opened or closed
+        self._tasks: set[asyncio.Task] = set()
+        self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
+        self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
+
+    def start(self) -> None:
+        """Read the first image before a tab asks for it; called in the server's loop."""
+        if self.sources:
+            self._start_task(self.open(0))
+
+    # Tabs
+
+    def connect(self, tab: Tab) -> None:
+        """Add a tab; InputError if there are too many."""
+        self.tabs.add(tab)
+        tab.send(
+            {
+                "type": "hello",
+                "items": self.items(),
+                "current": self._current,
+                "colours": [colour_of(label) for label in range(LABELS + 1)],
+                "kinds": [[kind, shown] for kind, (shown, _) in KINDS.items()],
+                "chosen": list(DEFAULT),
+                "out": str(Path(self.chosen.out)),
+            }
+        )
+
+    def disconnect(self, tab: Tab) -> None:
+        """Remove a tab that was closed."""
+        self.tabs.remove(tab)
+        self._end_stroke_of(tab)
+
+    def items(self) -> list[dict]:
+        """The images: name, and state of its files."""
+        sources = self.sources[:]  # uploads add to it at any time
+        for source in sources:
+            if source.state is None:
+                source.state = SessionFile(self.chosen, source).state
+        return [{"name": source.path.name, "state": source.state} for source in sources]
+
+    async def receive(self, tab: Tab, data: str | bytes) -> None:
+        """Process a message of a tab; InputError if it cannot be used."""
+        if isinstance(data, bytes):
+            stroke = parse_stroke(data)
+            self._image_of(tab, stroke.item).draw(tab, stroke)
+            return
+        action = parse_action(data)
+        if action["do"] == "open":
+            self._start_task(self._select(tab, action["item"]), tab)
+            return
+        image = self._image_of(tab, action["item"])
+        if action["do"] == "slice":
+            _show_slice(tab, image, action["axis"], action["index"])
+        elif action["do"] == "save":
+            image.edit(tab, lambda: image.save_results(self.chosen, action["kinds"]))
+        elif action["do"] == "cancel":
+            image.cancel_stroke(tab)
+        else:
+            image.edit(tab, lambda: image.change(action))
+
+    def _image_of(self, tab: Tab, item: int) -> OpenImage:
+        """The image that a tab shows; InputError for another one."""
+        image = self._opened(item)
+        if image is None or tab.item != item:
+            raise InputError("this image is not open; open it first")
+        return image
+
+    async def _select(self, tab: Tab, item: int) -> None:
+        """Show an image in a tab."""
+        if not 0 <= item < len(self.sources):
+            raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
+        self._end_stroke_of(tab)
+        tab.select(item)
+        image = await self.open(item)
+        description = await asyncio.to_thread(image.describe)  # it reads all values of a volume
+        if tab.item == item:  # otherwise another image has been requested meanwhile
+            self._current = item
+            tab.describe(description, image.snapshot)
+
+    def _end_stroke_of(self, tab: Tab) -> None:
+        """End the stroke that a tab was drawing; it cannot end it itself once it shows another image."""
+        for image in self._all_opened():
+            image.end_stroke_of(tab)
+
+    def _start_task(self, work: Coroutine, tab: Tab | None = None) -> None:
+        """Do work while further messages are received; its errors are sent to the tab."""
+
+        async def reported():
+            try:
+                await work
+            except Exception as error:
+                if tab is not None:
+                    tab.send({"type": "error", "text": reason_of(error)})
+
+        task = asyncio.create_task(reported())
+        self._tasks.add(task)  # the loop itself keeps no reference
+        task.add_done_callback(self._tasks.discard)
+
+    # Open images
+
+    async def open(self, item: int) -> OpenImage:
+        """An image, which is opened if it is not; images that no tab shows make room for it."""
+        async with self._changing:
+            if item not in self._images or _has_failed(self._images[item]):
+                self._images.pop(item, None)
+                await self._make_room()
+                self._images[item] = asyncio.create_task(self._read(item))
+            self._images[item] = self._images.pop(item)
+        return await self.opened(item)
+
+    async def opened(self, item: int) -> OpenImage:
+        """An image that is open, or is being read; InputError if it is not."""
+        if item not in self._images:
+            raise InputError("this image is not open; open it first")
+        return await asyncio.shield(self._images[item])
+
+    async def _read(self, item: int) -> OpenImage:
+        try:
+            image = await asyncio.to_thread(self.read, item)
+            await image.start()
+        except Exception as error:
+            raise InputError(reason_of(error)) from None
+        return image
+
+    def read(self, item: int) -> OpenImage:
+        """Read an image with its session file, if there is one."""
+        source = self.sources[item]
+        uploaded, self._uploaded = self._uploaded, None
+        image = uploaded[1] if uploaded is not None and uploaded[0] is source else source.load()
+        file = SessionFile(self.chosen, source)
+        session = file.open(image.pixels, spacing=image.spacing, device=self.chosen.device)
+        try:
+            opened = OpenImage(item, source, image, session, file, self.tabs, self._thread)
+            if source.start is not None and not session.records:
+                opened.read_start(source.start)
+        except BaseException:
+            file.close()
+            raise
+        return opened
+
+    def _opened(self, item: int) -> OpenImage | None:
+        """An image that is open; None while it is being read."""
+        task = self._images.get(item)
+        return task.result() if task is not None and task.done() and not _has_failed(task) else None
+
+    def _all_opened(self) -> list[OpenImage]:
+        return [image for item in list(self._images) if (image := self._opened(item)) is not None]
+
+    async def _make_room(self) -> None:
+        """Close images that no tab shows; InputError if a further one must not be opened.
+
+        An image whose strokes cannot be written remains open, as they would be lost.
+        """
+        shown, error = {tab.item for tab in self.tabs}, None
+        for item in [item for item, task in self._images.items() if item not in shown and task.done()]:
+            if len(self._images) < MAX_OPEN_IMAGES:
+                return
+            image = self._opened(item)
+            failure = None if image is None else await _close_error(image)
+            if failure is None:
+                del self._images[item]
+            error = failure or error
+        if len(self._images) >= MAX_OPEN_IMAGES and error is not None:
+            raise InputError(f"no further image can be opened, since strokes are not saved yet: {reason_of(error)}")
+
+    # Uploads
+
+    async def add_upload(self, name: str, data: bytes) -> int:
+        """Add an uploaded image; return its number.  InputError if it cannot be used."""
+        item = await asyncio.to_thread(self._add_source, name, data)
+        self.tabs.send({"type": "items", "items": self.items()})
+        return item
+
+    def _add_source(self, name: str, data: bytes) -> int:
+        if not is_plain_name(name) or not name.isprintable() or len(name) > 200:
+            raise InputError("the name of the file cannot be used; rename it")
+        image = decoded_image(data, repr(name))
+        path, count = Path(name), 1
+        stem = unique = stem_of(path) or "image"
+        with self._uploading:
+            if sum(len(source.data or b"") for source in self.sources) + len(data) > MAX_UPLOADS:
+                raise InputError(f"uploads exceed {MAX_UPLOADS >> 20} MiB; pass the files on the command line")
+            taken = {source.name for source in self.sources}
+            while unique in taken:
+                count += 1
+                unique = f"{stem}-{count}"
+            source, item = Source(unique, path, data), len(self.sources)
+            self.sources.append(source)
+            self._uploaded = source, image
+        return item
+
+    async def set_start(self, item: int, data: bytes) -> None:
+        """Start an open image from an uploaded mask."""
+        mask = await asyncio.to_thread(decoded_image, data, "the mask")
+        image = self._opened(item)
+        if image is None or image.is_volume:
+            raise InputError("a start mask needs an open image")
+        image.edit(None, lambda: image.start_from(mask))
+
+    # The end
+
+    async def close(self) -> None:
+        """Write all session files.
+
+        On a full disk this is tried again for a moment.  Strokes that cannot be written go to a folder for temporary
+        files, and are counted in `unsaved`.
+        """
+        loop = asyncio.get_running_loop()
+        images, deadline, first = self._all_opened(), loop.time() + SAVE_SECONDS, True
+        while True:
+            failed = [(image, error) for image in images if (error := await _close_error(image)) is not None]
+            self.unsaved = len(failed)
+            if first:
+                for _, error in failed:
+                    print_error(f"cutmatch app: {reason_of(error)}")
+            if self.hurry or loop.time() > deadline or not any(isinstance(error, OutputError) for _, error in failed):
+                break
+            if first:
+                print_error(f"cutmatch app: trying again for {SAVE_SECONDS} s; free some space to keep all strokes")
+            images, first = [image for image, _ in failed], False
+            await asyncio.sleep(0.1)
+        for image, _ in failed:
+            strokes = f"cutmatch app: the strokes on {image.source.path.name!r}"
+            try:
+                print_error(f"{strokes} were written to {str(await image.rescue())!r}")
+            except Exception as error:
+                print_error(f"{strokes} are lost: {reason_of(error)}")
+        for item, task in list(self._images.items()):
+            if task.done():  # otherwise the reader still runs
+                del self._images[item]
+        self.stop_edits()
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether confirmed strokes are in no file yet, as the last attempt to write them failed."""
+        return self.unsaved > 0 or any(image.is_behind for image in self._all_opened())
+
+    def unfinished(self) -> list[str]:
+        """Names of the images that are open, or are being read."""
+        return [self.sources[item].path.name for item in list(self._images)]
+
+    def stop_edits(self) -> None:
+        """End the thread of edits after those that wait; later edits raise RuntimeError."""
+        self._thread.shutdown(wait=False)
+
+
+def _show_slice(tab: Tab, image: OpenImage, axis: int, index: int) -> None:
+    shape = image.image.shape
+    is_legal = 0 <= axis <= 2 and 0 <= index < shape[axis] if image.is_volume else axis == -1 and index == 0
+    if not is_legal:
+        raise InputError(f"there is no slice {index} along axis {axis}")
+    tab.show_slice(axis, index)
+
+
+def _has_failed(task: asyncio.Task) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+async def _close_error(image: OpenImage) -> Exception | None:
+    """Close an image; the error that prevents it."""
+    try:
+        await image.close()
+    except Exception as error:
+        return error
+    return None
