@@ -28,7 +28,6 @@ from apps.common.command import (
 )
 from apps.common.compiling import compiled_kernels
 from apps.common.errors import InputError, finish, print_lines
-from apps.common.ledgers import claim
 from apps.common.outputs import Outputs
 from apps.many.inputs import Item
 
@@ -111,7 +110,6 @@ def _main(argv) -> int:
     folder = Path(chosen.out)
     files = [folder / name for name in FILES]
     Outputs("demo", chosen, ()).check([Item("demo", "the demo", lambda: None, tuple(files))])
-    claim(chosen, "demo", "demo", None, files)
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:

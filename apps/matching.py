@@ -21,7 +21,6 @@ from pathlib import Path
 
 from apps.common.clock import charge
 from apps.common.images import InputError, write_bytes, write_image
-from apps.common.ledgers import claim
 from apps.many.inputs import Item
 from apps.many.program import Program, Work
 
@@ -56,7 +55,7 @@ def _plan(chosen) -> Work:
             known = ", ".join(("auto", *names))
             raise InputError(f"--{option} must be one of {known}; got {getattr(chosen, option)!r}")
     path = Path(chosen.file)
-    item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()), path)
+    item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()))
     return Work([item], False, _match_one, _line)
 
 
@@ -162,7 +161,6 @@ def _write(graph, found, form, source: Path, chosen) -> dict:
         np.save(buffer, pairs)
     else:
         np.savetxt(buffer, pairs, fmt="%d", delimiter=",", header="row,col", comments="")
-    claim(chosen, "matching", _name(source), source, planned.values())
     files = {"pairs": write_bytes(path, buffer.getvalue(), "--table" if chosen.table else "--out")}
     if form is not None:
         parts = {part: getattr(form, part) for part in ("row_perm", "col_perm", "row_start", "col_start", "parts")}

@@ -121,7 +121,7 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
         packages = {name for name in ("gridcut", "assign", "matching", "scipy.sparse") if f"{name}." in line}
         code = LIBRARY + "".join(f"import {name}\n" for name in sorted(packages)) + line.replace("; ", "\n")
     else:
-        argv = [*line.split(), "--quiet", "--out", str(cache.parent / "out")]
+        argv = [*line.split(), "--quiet", "--overwrite", "--out", str(cache.parent / "out")]
         code = f"from apps import cli\nraise SystemExit(cli.main({argv!r}))"
     report = cache.parent / "report.json"
     environment = dict(os.environ)

@@ -94,7 +94,7 @@ def measure(program: str, folder: Path, workers: int, repeats: int, loads: list)
 
 def run(program: str, folder: Path, out: Path, how) -> float:
     """Seconds of one command."""
-    arguments = ["photos", *PROGRAMS[program], "--device", "cpu", "--quiet", "--out", str(out), *how]
+    arguments = ["photos", *PROGRAMS[program], "--device", "cpu", "--quiet", "--overwrite", "--out", str(out), *how]
     start = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "apps.cli", program, *arguments],

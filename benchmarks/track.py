@@ -76,7 +76,17 @@ def particles_in_motion(count, frames, side):
 def measured(folder, truth, count, frames, repeats):
     """The row of a movie in `folder`."""
     arguments = [folder / "movie.npy", "--out", folder / "out", "--json", folder / "report.json", "--quiet"]
-    arguments += ["--detect", "bright", "--size", SIZE, "--search-range", SEARCH_RANGE, "--device", "cpu"]
+    arguments += [
+        "--overwrite",
+        "--detect",
+        "bright",
+        "--size",
+        SIZE,
+        "--search-range",
+        SEARCH_RANGE,
+        "--device",
+        "cpu",
+    ]
     reports = []
     for _ in range(1 + repeats):
         if track_command.main([*map(str, arguments)]) != 0:

@@ -35,7 +35,7 @@ def _main(argv) -> int:
     options.add_argument(
         "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
     )
-    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not create")
+    options.add_argument("--overwrite", action="store_true", help="replace existing files, but never an input")
     options.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from apps.app.open_images import OpenImages
 from apps.app.saving import COMMAND
 from apps.common.errors import SOME_FAILED, print_error
-from apps.common.ledgers import FOLDER
+from apps.common.outputs import FOLDER
 from apps.common.writing import remove_unfinished
 
 END_DELAY = 1.7  # seconds from a signal to the end of the process, at most

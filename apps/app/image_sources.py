@@ -1,6 +1,5 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,6 @@ import numpy as np
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import FORMATS, InputError, read_bytes, to_bytes, to_rgb
-from apps.common.ledgers import UPLOAD
 from apps.volumes.volume_files import is_volume, read_volume
 from apps.volumes.voxel_geometry import Volume
 
@@ -45,11 +43,6 @@ class Source:
     start: Path | None = None
     slices: bool = False
     state: str | None = None
-
-    @property
-    def origin(self) -> Path | str:
-        """The input, as the ledgers distinguish it from others of its name."""
-        return self.path if self.data is None else UPLOAD + hashlib.sha256(self.data).hexdigest()
 
     def load(self) -> "Image":
         """Read the image or volume; InputError if it cannot be used."""

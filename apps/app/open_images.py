@@ -14,7 +14,7 @@ from apps.app.open_image import OpenImage
 from apps.app.saving import DEFAULT, KINDS, SessionFile
 from apps.app.tabs import Tab, Tabs
 from apps.common.errors import InputError, OutputError, print_error, reason_of
-from apps.common.ledgers import is_plain_name
+from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
 from apps.segment.label_figures import colour_of

@@ -1,9 +1,10 @@
 """The files that the page writes to --out: strokes, kept after every change, and results on request."""
 
+import os
 import tempfile
 import threading
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +17,10 @@ from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
 from apps.common.errors import InputError, print_error
 from apps.common.file_lock import FileLock
-from apps.common.ledgers import FOLDER, check_own_files, claim, key_of
+from apps.common.outputs import FOLDER
 from apps.common.uncopied import Uncopied
 from apps.common.writing import encoded_image, write_bytes
+from apps.many.records import key_of
 from apps.volumes.volume_files import result_suffix, write_labels
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ SMALL_FILE = 1 << 20  # bytes of a session file that is written in every pause
 LARGE_JOURNAL = (
     0.5  # of a larger session file's size: when it is written again, so that each stroke is so once or twice
 )
+_own_files: set[Path] = set()  # results that this process wrote, or of sessions that it continues
 
 
 class SessionFile(Uncopied):
@@ -62,18 +65,17 @@ class SessionFile(Uncopied):
         self._kept: Sequence[Record] | None = None  # those in the session file
         self._seen: list[tuple | None] = []  # states of both files
         self.is_behind = False
-        self._alone = FileLock(self.journal_path.with_name(f"{self.journal_path.name}.lock"))  # no ledger has this name
+        self._alone = FileLock(self.journal_path.with_name(f"{self.journal_path.name}.lock"))
         self._lock = threading.Lock()  # of both files; edits and the task that saves in pauses use them
 
     def open(self, pixels: np.ndarray, **options) -> "Session":
         """The session as it was left, or a new one.
 
-        Raises InputError for a file that this command did not write for the image, for a damaged one, and while the
-        image is open elsewhere.
+        The results of a session that is continued may be replaced.  Raises InputError for the session of another image,
+        for a damaged one, and while the image is open elsewhere.
         """
         from apps.session import Session
 
-        check_own_files(self._chosen, COMMAND, self._source.name, self._source.origin, [self.path])
         if not self._alone.acquire():
             raise InputError(
                 f"--out: {str(self.path)!r} is in use by another cutmatch app; end that one, or choose another folder"
@@ -82,6 +84,8 @@ class SessionFile(Uncopied):
             self._seen = self._states()
             stored = self.path.exists()
             session = Session.load(self.path, pixels, **options) if stored else Session(pixels, **options)
+            if stored:
+                _own_files.update(_all_files(self._chosen, self._source))
             self._kept = session.records
             self._journal = Journal(self.journal_path, self.path, pixels)
             records = self._journal.replay(session.records, session.shape)
@@ -138,7 +142,6 @@ class SessionFile(Uncopied):
         records = session.records
         if records == self._kept:
             return
-        claim(self._chosen, COMMAND, self._source.name, self._source.origin, [self.path])
         session.save(self.path, self._source.path.name)
         self._kept = records
         self._journal.start(records)
@@ -178,7 +181,7 @@ class SessionFile(Uncopied):
 def save_results(chosen: Namespace, source: Source, image: Image, session: "Session", kinds: list) -> list[Path]:
     """Write results of these kinds with the certified labels; return the files.
 
-    Raises InputError for an unknown kind, without marks to cut, and for files that the command did not write.
+    Raises InputError for an unknown kind, without marks to cut, and for files that another program wrote.
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -190,13 +193,23 @@ def save_results(chosen: Namespace, source: Source, image: Image, session: "Sess
         raise InputError("there is nothing to save yet; mark the object and the background")
     if image.volume is not None:
         path = _volume_file(chosen, source)
-        claim(chosen, COMMAND, source.name, source.origin, [path])
+        _check_own(chosen, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
         return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
     contents = {kind: _content(kind, path, source, image, result) for kind, path in files.items()}
-    claim(chosen, COMMAND, source.name, source.origin, files.values())
+    _check_own(chosen, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
+
+
+def _check_own(chosen: Namespace, files: Iterable[Path]) -> None:
+    """Raise InputError for a file that another program wrote, unless --overwrite; the others are own files now."""
+    files = {*files}
+    if not chosen.overwrite and (foreign := [path for path in files - _own_files if os.path.lexists(path)]):
+        raise InputError(
+            f"--out: {str(min(foreign))!r} already exists; choose another folder, or pass --overwrite to replace it"
+        )
+    _own_files.update(files)
 
 
 def _content(kind: str, path: Path, source: Source, image: Image, result: "SessionResult") -> bytes:

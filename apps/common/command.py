@@ -56,9 +56,7 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
             raise InputError(f"{shown} is empty; pass a value (. is the current folder)")
     for name, suffix in SUFFIX_OF.items():
         value = getattr(chosen, name, None)
-        if value is None or value == "-" or value.startswith(("/dev/", "/proc/")):
-            continue
-        if Path(value).suffix.lower() != suffix:
+        if value not in (None, "-") and Path(value).suffix.lower() != suffix:
             hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
             raise InputError(f"--{name.replace('_', '-')}: {value!r} must end in {suffix}{hint}")
     return chosen
@@ -73,7 +71,7 @@ def add_json_option(options: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write results as JSON to FILE.json (default: to standard output)",
     )
-    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not create")
+    options.add_argument("--overwrite", action="store_true", help="replace existing files, but never an input")
 
 
 def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:

@@ -3,10 +3,7 @@
 import contextlib
 import errno
 import os
-import threading
 from pathlib import Path
-
-from apps.common.errors import InputError
 
 try:
     import fcntl
@@ -16,9 +13,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]  # the absence of a module
 
 TAKEN = frozenset((errno.EACCES, errno.EAGAIN, errno.EDEADLK))
-WAIT_SECONDS = 0.02  # between two attempts
-
-stopping = threading.Event()  # set while a batch stops, so that its threads do not wait for other processes
 
 
 class FileLock:
@@ -32,11 +26,8 @@ class FileLock:
         self._path = path
         self._descriptor: int | None = None
 
-    def acquire(self, wait: bool = False) -> bool:
-        """Take the lock, if that is possible; False if it is taken, unless `wait`.
-
-        Raises InputError while `stopping` is set and another process holds the lock.
-        """
+    def acquire(self) -> bool:
+        """Take the lock, if that is possible; False if it is taken."""
         while True:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,12 +44,7 @@ class FileLock:
                 os.close(descriptor)
             except OSError as error:
                 os.close(descriptor)
-                if error.errno not in TAKEN:
-                    return True
-                if not wait:
-                    return False
-                if stopping.wait(WAIT_SECONDS):
-                    raise InputError("stopped while another run writes results of this name") from None
+                return error.errno not in TAKEN
             except BaseException:  # Ctrl-C
                 os.close(descriptor)
                 raise

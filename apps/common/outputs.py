@@ -1,58 +1,60 @@
-"""Protection of files: a run never overwrites its inputs, nor files that the same command did not create.
+"""Protection of files: a run overwrites none of its inputs, and existing files only with `--overwrite`.
 
-All output names are known and checked before the work starts: against the inputs (by inode, so that links and other
-spellings of a path count), against each other, and against existing files, which `--overwrite` permits to replace.
-The ledgers of `apps.common.ledgers` state which files a command created.  A report of --json is recognised by its
-content.  If --out is a folder of inputs, the ledgers distinguish results from inputs.
+The names of all results are checked before the work starts; those of a stream, before each item:
+
+- An input of the run is never overwritten.  Files are compared by `os.path.samefile`'s rule, so that links and other
+  spellings of a path count.
+- Two results of a run have different names.
+- A result is a new file, unless `--overwrite` is given.  With `--resume`, the run continues an earlier one and may
+  replace its results, if --out contains records of this command.  `--save-session` may name the session that
+  `--resume-session` continues.
+- A link, a device or a pipe is never replaced.
+
+Each file is written under a temporary name and then renamed (`apps.common.writing`).
 """
 
-import json
+import errno
 import os
 import re
+import stat
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from apps.common.errors import InputError, OutputError
-from apps.common.ledgers import (
-    add_to_ledger,
-    check_own_files,
-    identity_of,
-    ledger_of,
-    locked,
-    read_ledger,
-    remove_from_ledger,
-    results_in,
-    stat_of,
-)
-from apps.common.writing import is_special, reported, target_of
+from apps.common.writing import is_special, reported
 
 NAMED = ("json", "csv", "table", "video", "report", "save_session")  # options that name an output file
 CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
-REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has at least one of them
+FOLDER = ".cutmatch"  # in --out: the records of finished items, and journals
+FOLDER_SUFFIXES = (".zarr",)  # results that are folders
+MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
 
 
 class Outputs:
     """The known output files of one run of a command, and its inputs.
 
-    command   name of the program, for messages and ledgers
+    command   name of the program
     chosen    its options
     inputs    names of the options that name inputs: files, folders or lists of them
     """
 
-    def __init__(self, command: str, chosen, inputs: tuple[str, ...]):
-        self.command, self.chosen, self.options = command, chosen, inputs
-        self.out = Path(getattr(chosen, "out", "."))
-        self.named = {}  # option: path
+    def __init__(self, command: str, chosen: Namespace, inputs: tuple[str, ...]):
+        options = vars(chosen)
+        self.out = Path(options.get("out", "."))
+        self.named: dict[str, Path] = {}  # option: path
         self.unwritable: dict[str, Exception] = {}  # name of an item: error
-        self._planned: dict = {}  # (folder, name): input or option that the file results from
-        self._families: dict = {}  # prefix of file names: input that the files result from
+        is_continued = options.get("resume", False) and (self.out / FOLDER / command).is_dir()
+        self._may_replace = chosen.overwrite or is_continued
+        self._given = [path for name in inputs for path in _paths(options.get(name))]
+        self._continued = {option: options.get(name) for option, name in CONTINUED.items()}
+        self._identities: set | None = None  # of the inputs
+        self._numbered: dict[str, list[Path]] | None = None  # existing results by the prefix before their number
+        self._planned: dict[tuple[str, str], str] = {}  # (folder, name): input or option that the file results from
         self._folders: dict = {}
-        self._inputs: dict | None = None
         for option in NAMED:
-            value = getattr(chosen, option, None)
-            if value and value != "-":
+            if (value := options.get(option)) and value != "-":
                 self.named[f"--{option.replace('_', '-')}"] = Path(value)
 
     def check(self, items: Iterable) -> None:
@@ -61,7 +63,8 @@ class Outputs:
         If only some items have names that cannot be written, their errors are stored in `unwritable`.
         """
         for option, path in self.named.items():
-            self._check_named(option, path)
+            self._reserve(path, option, option)
+            self._check_target(path, option)
         writable = 0
         for item in items:
             try:
@@ -71,79 +74,37 @@ class Outputs:
                 self.unwritable[item.name] = error
         if self.unwritable and not writable:
             raise next(iter(self.unwritable.values()))
-        self._check_families()
 
     def check_item(self, item) -> None:
-        """Raise InputError unless this run may write the results of an item: its `files` and its `family`."""
+        """Raise InputError unless this run may write the results of an item: its `files` and its `families`."""
         for path in item.files:
             self._reserve(path, "--out", item.shown)
-            if stat_of(path, "--out") is None:
-                self._check_folder(path.parent, "--out")
-            else:
-                self._check_not_input(path, "--out", ours=False)
-        # With --resume, a finished item is skipped even if its input has moved; `claim` rejects the others.
-        source = None if getattr(self.chosen, "resume", False) else item.source
-        check_own_files(self.chosen, self.command, item.name, source, item.files)
-        if item.family:
-            self._families[item.family] = item.shown
+        for path in (*item.files, *(path for family in item.families for path in self._numbers_of(family))):
+            self._check_target(path, "--out")
 
     def check_job(self, item, job) -> None:
         """Raise InputError if a result of an item would overwrite a file that its job reads."""
+        read = {identity_of(path) for path in paths_in(job)}
         for path in item.files:
-            if (identity := identity_of(path)) is not None:
-                for read in paths_in(job):
-                    if identity_of(read) == identity:
-                        raise _overwrites_input(path, "--out")
+            if (identity := identity_of(path)) is not None and identity in read:
+                raise _overwrites_input(path, "--out")
 
-    @contextmanager
-    def writing_named(self) -> Iterator[None]:
-        """Add the files named by options to the ledgers of their folders; at the end remove those that do not exist.
-
-        On a full disk, a ledger could not be written after its file.
-        """
-        named = {option: target_of(path) for option, path in self.named.items() if option != "--json"}
-        ledgers = {
-            option: (target, ledger_of(target.parent, self.command))
-            for option, target in named.items()
-            if not isinstance(target, int) and not is_special(target)
-        }
-        above = dict.fromkeys(folder for _, ledger in ledgers.values() for folder in ledger.parents)
-        new = [folder for folder in above if not folder.exists()]
-        try:
-            for option, (target, ledger) in ledgers.items():
-                with reported(target, option), locked(ledger):
-                    add_to_ledger(ledger, [], [target.name])
-            yield
-        finally:
-            for target, ledger in ledgers.values():
-                if not target.is_file():
-                    with locked(ledger):
-                        remove_from_ledger(ledger, target.name)
-            for folder in new:
-                with suppress(OSError):  # it has other files
-                    folder.rmdir()
-
-    def _check_named(self, option: str, path: Path) -> None:
-        self._reserve(path, option, option)
-        if is_special(path):
-            return
+    def _check_target(self, path: Path, option: str) -> None:
         info = stat_of(path, option)
-        if info is None or not path.exists():  # no such file, or a dangling link
+        if info is None:
             self._check_folder(path.parent, option)
             return
-        with reported(path, option):
-            target = target_of(path)
-        if isinstance(target, int):
-            return
-        if option == "--json":
-            ours = _is_report(target)
-        else:
-            ours = target.name in read_ledger(ledger_of(target.parent, self.command))[1]
-        self._check_not_input(path, option, ours)
-        if not ours and not getattr(self.chosen, "overwrite", False):
+        if (identity := identity_of(path)) is not None and identity in self._inputs():
+            continued = self._continued.get(option)
+            if continued and identity == identity_of(Path(continued)):
+                return
+            raise _overwrites_input(path, option)
+        if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
+            raise InputError(f"{option}: {str(path)!r} is a link, a device or a pipe; choose another {_place(option)}")
+        if not self._may_replace:
             raise InputError(
-                f"{option}: {str(path)!r} already exists and was not written by cutmatch {self.command}; "
-                f"choose another {_place(option)}, or pass --overwrite to replace it"
+                f"{option}: {str(path)!r} already exists; choose another {_place(option)}, or pass --overwrite to "
+                "replace it"
             )
 
     def _reserve(self, path: Path, option: str, shown: str) -> None:
@@ -174,56 +135,31 @@ class Outputs:
                 raise InputError(f"{option}: cannot write to {str(above)!r} ({reason}); choose a writable folder")
             self._folders[key] = True
 
-    def _check_not_input(self, path: Path, option: str, ours: bool) -> None:
-        """Raise InputError if `path` is an input: named by an option, or in a named folder and not `ours`."""
-        identity = identity_of(path)
-        if (continued := getattr(self.chosen, CONTINUED.get(option, ""), None)) and identity == identity_of(continued):
-            return
-        if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
-            raise _overwrites_input(path, option)
+    def _inputs(self) -> set:
+        """Identities of the files that the options name, and of those in the folders that they name."""
+        if self._identities is None:
+            every = (inside for path in self._given for inside in (files_in(path) if path.is_dir() else [path]))
+            self._identities = {identity_of(path) for path in every}
+        return self._identities
 
-    def _given(self) -> dict:
-        """{identity: (path, whether it was found in a folder)} of all input files."""
-        if self._inputs is None:
-            self._inputs = {}  # which `_add` fills
-            for name in self.options:
-                value = getattr(self.chosen, name, None)
-                for one in value if isinstance(value, list | tuple) else [value]:
-                    if isinstance(one, str | Path):
-                        self._add(Path(one))
-        return self._inputs
-
-    def _add(self, path: Path) -> None:
-        if os.path.isdir(path):
-            for inside in files_in(path, self.out):
-                if (identity := identity_of(inside)) is not None:
-                    self._given().setdefault(identity, (inside, True))
-        elif (identity := identity_of(path)) is not None:
-            self._given()[identity] = (path, False)
-
-    def _check_families(self) -> None:
-        """Raise InputError if the name of an input matches a family of results, whose number is not known yet."""
-        if not self._families:
-            return
-        for path, _ in self._given().values():
-            begins = re.match(r"(.*?)\d+\.png$", path.name)
-            if begins and begins[1] in self._families and self._real(path.parent) == self._real(self.out):
-                raise _overwrites_input(path, "--out")
+    def _numbers_of(self, family: str) -> list[Path]:
+        """The existing files FAMILY1.png, FAMILY2.png ... in --out."""
+        if self._numbered is None:
+            self._numbered = {}
+            for path in files_in(self.out) if self.out.is_dir() else ():
+                if name := re.fullmatch(r"(.*?)\d+\.png", path.name):
+                    self._numbered.setdefault(name[1], []).append(path)
+        return self._numbered.get(family, [])
 
 
-def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> list[Path]:
-    """The entries of a folder in order of name, without the results of earlier runs if `out` is the same folder.
-
-    Raises InputError, naming the argument, for a folder that cannot be read.
-    """
+def files_in(folder: Path, argument: str = "--out") -> list[Path]:
+    """The entries of a folder in order of name; InputError, naming the argument, for one that cannot be read."""
     try:
-        entries = sorted(folder.iterdir())
-        ours = results_in(folder) if out is not None and same_folder(folder, out) else ()
+        return sorted(folder.iterdir())
     except OSError as error:
         raise InputError(
             f"{argument}: cannot read the folder {str(folder)!r} ({error.strerror}); check its permissions"
         ) from None
-    return [path for path in entries if path.name not in ours]
 
 
 def same_folder(one: Path, other: Path) -> bool:
@@ -253,6 +189,43 @@ def check_regular_files(job) -> None:
             raise InputError(f"{str(path)!r} is not a regular file but a device, a FIFO or a socket; copy it to a file")
 
 
+def is_plain_name(name) -> bool:
+    """Whether `name` is a plain file name without a path."""
+    return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
+
+
+def stat_of(path: Path, option: str):
+    """Status of a file or of a link itself; None if it does not exist, InputError for a folder of another kind."""
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        if max(len(os.fsencode(part)) for part in path.parts) > MAX_NAME_BYTES:
+            with reported(path, option):
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
+        return None
+    except OSError:
+        with reported(path, option):
+            raise
+    if stat.S_ISDIR(info.st_mode) and path.suffix not in FOLDER_SUFFIXES:
+        raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
+    return info
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """What two paths of one file have in common; None without the file."""
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino
+
+
+def _paths(value) -> Iterator[Path]:
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str | Path):
+            yield Path(one)
+
+
 def _overwrites_input(path: Path, option: str) -> InputError:
     why = "is an input of this run and would be overwritten"
     return InputError(f"{option}: {str(path)!r} {why}; choose another {_place(option)}")
@@ -261,13 +234,3 @@ def _overwrites_input(path: Path, option: str) -> InputError:
 def _place(option: str) -> str:
     """What the option chooses: the name of a file, or the folder of results with given names."""
     return "name" if option.removeprefix("--").replace("-", "_") in NAMED else "folder"
-
-
-def _is_report(path: Path) -> bool:
-    """Whether a file contains the JSON report of a command."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    rows = content if isinstance(content, list) else [content]
-    return bool(rows) and all(isinstance(row, dict) and not REPORT_KEYS.isdisjoint(row) for row in rows)

@@ -2,8 +2,7 @@
 
 A file is written under a random temporary name in the folder of its target, then renamed.  The temporary file is
 created exclusively, so that an existing file or link of that name is never followed.  A replaced file keeps its mode.
-A link is kept and its target replaced if the link belongs to this user or to root.  Special files, such as /dev/null or
-a FIFO, are opened and written instead.
+Links, devices and pipes are not replaced.
 """
 
 import contextlib
@@ -13,9 +12,6 @@ import os
 import secrets
 import shutil
 import stat
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +21,7 @@ from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.row_blocks import ONE_BLOCK_PIXELS
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
-FIFO_TIMEOUT = 10.0  # seconds to wait for the reader of a FIFO
 PROBE_BYTES = 1 << 16  # written to test whether a disk is full
-MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -67,21 +61,17 @@ def write_bytes(path, data: bytes, option: str = "--out") -> Path:
     """Write a file atomically; OutputError, naming the option, if that fails."""
     path = Path(path)
     with reported(path, option):
-        target = target_of(path)
-        if isinstance(target, int) or is_special(target):
-            _write_in_place(target, data)
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = target.with_name(_unfinished_name())
-            descriptor = os.open(unfinished, CREATE, 0o666)  # fails if the name exists
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(data)
-                _replace(unfinished, target)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    unfinished.unlink()
-                raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(_unfinished_name())
+        descriptor = os.open(unfinished, CREATE, 0o666)  # fails if the name exists
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            _replace(unfinished, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            raise
     return path
 
 
@@ -94,21 +84,13 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
     """
     path = Path(path)
     with reported(path, option):
-        target = target_of(path)
-        adjacent = None if isinstance(target, int) or is_special(target) else target
-        if adjacent is not None:
-            adjacent.parent.mkdir(parents=True, exist_ok=True)
-            folder = adjacent.with_name(_unfinished_name())
-            folder.mkdir(0o700)
-        else:
-            folder = Path(tempfile.mkdtemp())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = path.with_name(_unfinished_name())
+        folder.mkdir(0o700)
         try:
             unfinished = folder / f"file{path.suffix}"
             yield unfinished
-            if adjacent is not None:
-                _replace(unfinished, adjacent)
-            else:
-                _write_in_place(target, unfinished.read_bytes())
+            _replace(unfinished, path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -150,26 +132,6 @@ def remove_unfinished(folder: Path, process: int) -> None:
                 path.unlink()
 
 
-def target_of(path: Path) -> Path | int:
-    """The file that `path` refers to after following links, or the number of an open descriptor.
-
-    Raises PermissionError for a link that belongs to another user.
-    """
-    for _ in range(MAX_LINKS):
-        if path.name.isdigit() and os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
-            return int(path.name)  # /dev/stdout and /dev/fd/N
-        try:
-            info = os.lstat(path)
-        except FileNotFoundError:
-            return path
-        if not stat.S_ISLNK(info.st_mode):
-            return path
-        if info.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(errno.EACCES, "a link that belongs to another user", str(path))
-        path = path.parent / os.readlink(path)
-    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-
-
 def is_special(path) -> bool:
     """Whether `path` exists and is neither a regular file nor a folder: a device, a FIFO or a socket."""
     try:
@@ -209,45 +171,11 @@ def _unfinished_name() -> str:
 
 
 def _replace(unfinished: Path, target: Path) -> None:
-    """Rename over the target, keeping the mode and, if permitted, the owner of the replaced file."""
-    try:
-        old = os.stat(target)
-    except FileNotFoundError:
-        old = None
-    if old is not None and stat.S_ISREG(old.st_mode):
-        with contextlib.suppress(OSError):
-            new = os.stat(unfinished)
-            if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-                os.chown(unfinished, old.st_uid, old.st_gid)
-        os.chmod(unfinished, stat.S_IMODE(old.st_mode))
+    """Rename over a new name or a regular file, whose mode is kept, so that a private file remains private."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.lstat(target).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.EEXIST, "a link, a device or a pipe", str(target))
+        if stat.S_ISREG(mode):
+            os.chmod(unfinished, stat.S_IMODE(mode))
     unfinished.replace(target)
-
-
-def _write_in_place(target: Path | int, data: bytes) -> None:
-    """Write to an open descriptor, or to a special file that cannot be replaced."""
-    if isinstance(target, int):
-        sys.stdout.flush()  # keep the order of the output
-        descriptor = os.dup(target)
-    elif stat.S_ISFIFO(os.stat(target).st_mode):
-        descriptor = _open_fifo(target)
-    else:
-        descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-
-
-def _open_fifo(target: Path) -> int:
-    """Open a FIFO for writing once it has a reader; OSError after FIFO_TIMEOUT."""
-    deadline = time.monotonic() + FIFO_TIMEOUT
-    while True:
-        try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            if time.monotonic() > deadline:
-                raise OSError(errno.ENXIO, "a pipe without a reader", str(target)) from None
-            time.sleep(0.05)
-        else:
-            os.set_blocking(descriptor, True)
-            return descriptor

@@ -32,7 +32,6 @@ from apps.common.errors import print_error
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
-from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
@@ -151,7 +150,6 @@ def _denoise_one(job: Job, chosen) -> dict:
     data = _encoded(result.image, chosen.format, result.levels > 512, metadata)
     charge("write")
     path = _file(job.image, chosen)
-    claim(chosen, "denoise", stem_of(job.image), job.image, [path])
     write_bytes(path, data)
     return {
         "image": str(job.image),

@@ -30,7 +30,6 @@ from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
-from apps.common.ledgers import claim
 from apps.flow import LINKERS
 from apps.flow.frame import SharedFrames, SharedPair
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
@@ -119,7 +118,7 @@ def _pairs(chosen):
         return [_item(first.stem, f"{first} -> {second}", first, second, chosen, shared)], False, 1
     path = Path(names[0])
     if os.path.isdir(path):
-        files = _frames_in(path, chosen)
+        files = sorted(images_in(path, "frames", 2), key=by_number)
         check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen, shared) for a, b in zip(files, files[1:], strict=False)]
         return items, True, len(items)
@@ -129,10 +128,6 @@ def _pairs(chosen):
         raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen, shared), True, None if sequence.count is None else sequence.count - 1
-
-
-def _frames_in(folder: Path, chosen) -> list[Path]:
-    return sorted(images_in(folder, "frames", chosen.out, 2), key=by_number)
 
 
 def _name_in(sequence, number: int) -> str:
@@ -155,12 +150,8 @@ def _item(name: str, shown: str, first, second, chosen, shared: SharedFrames) ->
         truth, frames = companion_of(chosen.truth, name, "--truth"), shared.pair(first, second)
         return Pair(name, shown, first, second, truth, matches, frames)
 
-    return Item(name, shown, pair, tuple(_files(name, chosen).values()), _source(first, second, chosen))
-
-
-def _source(first, second, chosen) -> Path | tuple[Path, Path]:
-    """The files that a pair results from: two frames, or the sequence that holds them."""
-    return (first, second) if isinstance(first, Path) else Path(chosen.frames[0])
+    sequence = None if isinstance(first, Path) else Path(chosen.frames[0])
+    return Item(name, shown, pair, tuple(_files(name, chosen).values()), sequence)
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -214,7 +205,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
     # Other formats cannot hold both the flow at uncertain pixels and that they are uncertain.
     valid = result.valid if planned["flow"].suffix == ".npz" else None
     data = encoded_flow(planned["flow"], result.flow, valid)
-    claim(chosen, "flow", pair.name, _source(pair.first, pair.second, chosen), planned.values())
     files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
     write_bytes(files["flow"], data)
     for kind, pixels in figures.items():
@@ -258,7 +248,7 @@ def _write_video(chosen, reports) -> Path:
 
     path, rate = Path(chosen.frames[0]), DEFAULT_RATE
     if os.path.isdir(path):
-        files = _frames_in(path, chosen)
+        files = sorted(images_in(path, "frames", 2), key=by_number)
         frames = ((file.stem, read_image(file, "frames")) for file in files)
     else:
         sequence = open_sequence(path, "frames")

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.ledgers import FOLDER_SUFFIXES
-from apps.common.outputs import files_in, same_folder
+from apps.common.outputs import FOLDER_SUFFIXES, files_in, same_folder
 from apps.common.stems import stem_of
 
 
@@ -20,16 +19,16 @@ class Item(NamedTuple):
     """One input of a batch: the name of its results, its displayed name, and a function that finds its files.
 
     files    the results known before the work starts: paths in --out
-    source   the file that the results are made from, or both files of a pair; None: not known
-    family   prefix of the names of results whose number is not known yet: FAMILY1.png, FAMILY2.png ...
+    source   the video or stack, if the job contains frames of it
+    families   prefixes of the names of results whose number is not known yet: FAMILY1.png, FAMILY2.png ...
     """
 
     name: str
     shown: str
     job: Callable[[], object]
     files: tuple[Path, ...] = ()
-    source: Path | tuple[Path, Path] | None = None
-    family: str = ""
+    source: Path | None = None
+    families: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,16 @@ def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
     """
     images = []
     for name in chosen.image:
-        images += images_in(Path(name), "image", chosen.out) if os.path.isdir(name) else [Path(name)]
+        images += images_in(Path(name)) if os.path.isdir(name) else [Path(name)]
     check_unique_names(images, "image")
     return images, len(images) > 1 or os.path.isdir(chosen.image[0])
 
 
-def image_items(images: Iterable[Path], job, files, family=lambda path: "") -> list[Item]:
-    """One item per image, with the functions job(path), files(path) and family(path) of its parts."""
+def image_items(images: Iterable[Path], job, files, families=lambda path: ()) -> list[Item]:
+    """One item per image, with the functions job(path), files(path) and families(path) of its parts."""
     return [
-        Item(stem_of(path), str(path), partial(job, path), tuple(files(path)), path, family(path)) for path in images
+        Item(stem_of(path), str(path), partial(job, path), tuple(files(path)), families=families(path))
+        for path in images
     ]
 
 
@@ -65,20 +65,14 @@ def is_image_name(path: Path) -> bool:
     return path.suffix.lower() in READABLE
 
 
-def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1, accepts=is_image_name) -> list[Path]:
+def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=is_image_name) -> list[Path]:
     """The images of a folder, or the paths for which `accepts(path)`, in order of name.
 
-    The results of earlier runs are left out if the folder is `out`.
     Raises InputError if there are fewer than `minimum`.
     """
-    entries = files_in(folder, None if out is None else Path(out), argument)
-    inside = [path for path in entries if accepts(path) and not path.name.startswith(".")]
+    inside = [path for path in files_in(folder, argument) if accepts(path) and not path.name.startswith(".")]
     if len(inside) >= minimum:
         return inside
-    every = images_in(folder, argument, None, 0, accepts)
-    if len(every) > len(inside):
-        held, hint = "results of earlier runs", "; pass the images by name, or another --out"
-        raise InputError(f"{argument}: folder {str(folder)!r} holds only {held}{hint}")
     if inside:
         raise InputError(f"{argument}: folder {str(folder)!r} holds one image; two or more are needed")
     needed = f"({', '.join(READABLE[:5])}, ...)" if minimum == 1 else "; two or more are needed"
@@ -103,7 +97,7 @@ def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tu
     pairs: list[tuple[Path, Path | None]] = [(one, other)]
     missing = []
     if folders[0]:
-        images, pairs = images_in(one, arguments[0], chosen.out), []
+        images, pairs = images_in(one, arguments[0]), []
         check_unique_names(images, arguments[0])
         for path in images:
             try:
@@ -122,8 +116,7 @@ def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tu
     for first, second in pairs:
         results = name(first, second)
         shown = str(first) if second is None else f"{first} | {second}"
-        source = None if second is None else (first, second)
-        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values()), source))
+        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values())))
     return items, folders[0]
 
 

@@ -25,7 +25,6 @@ from apps.common.errors import (
     print_lines,
     reason_of,
 )
-from apps.common.ledgers import one_item
 from apps.common.outputs import Outputs, check_regular_files
 from apps.many.inputs import Item
 from apps.many.progress import Progress
@@ -135,7 +134,7 @@ def run_one(program: Program, work: Work, chosen: Namespace, options: dict, cloc
     task = Task(0, item.name, item.shown, program.name, work.process, job, chosen, program.inputs, item.source, options)
     limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
     try:
-        with elapsed_display(chosen.quiet), outputs.writing_named(), limit, one_item():
+        with elapsed_display(chosen.quiet), limit:
             charge(START)
             inputs = given(task)
             report = work.process(job, chosen)
@@ -210,15 +209,14 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     content = {f"{noun}s": reports, "failures": [failures[number] for number in sorted(failures)]}
     content |= {"skipped": skipped} if chosen.resume else {}
     problem = None
-    with outputs.writing_named():
-        for end in (
-            lambda: content.update(work.finish(reports)),
-            lambda: _write_page(program, work, chosen, options, content, clock),
-        ):
-            try:
-                end()
-            except (InputError, OSError) as error:  # the finished items are reported nevertheless
-                problem = problem or error
+    for end in (
+        lambda: content.update(work.finish(reports)),
+        lambda: _write_page(program, work, chosen, options, content, clock),
+    ):
+        try:
+            end()
+        except (InputError, OSError) as error:  # the finished items are reported nevertheless
+            problem = problem or error
     content["elapsed"] = round(clock.total()["total"], 4)
     if chosen.json and chosen.json != "-":
         write_json(chosen.json, content)

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from apps.common import writing
-from apps.common.ledgers import FOLDER, is_plain_name, key_of
+from apps.common.outputs import FOLDER, is_plain_name
 from apps.common.writing import write_bytes
 from apps.volumes.ome_zarr import is_zarr
 
+MAX_KEY_BYTES = 200  # bytes of a record's name; a longer one is replaced by its digest
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
 NOT_OF_RESULTS = frozenset(
     (
@@ -95,6 +96,12 @@ def remove_unfinished(task, process: int) -> None:
     """Remove the temporary files of a killed process."""
     for folder in (Path(task.chosen.out), _path(task).parent):
         writing.remove_unfinished(folder, process)
+
+
+def key_of(name: str) -> str:
+    """Name of the record of an item: the item's name, or its digest if that is too long."""
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= MAX_KEY_BYTES else hashlib.sha256(encoded).hexdigest()
 
 
 def _path(task) -> Path:

@@ -30,7 +30,6 @@ import numpy as np
 
 from apps.common.clock import Clock, phases, timed
 from apps.common.command import finite
-from apps.common.ledgers import check_own_files, claim, path_below
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
@@ -62,15 +61,8 @@ def with_record(item: Item, command: str, chosen: Namespace) -> Item:
 
 @timed("digest")
 def given(task) -> dict:
-    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record.
-
-    Raises InputError if the record of another input is there: with --resume, this was not checked before.
-    """
-    if not is_recorded(task.chosen):
-        return {}
-    path = record_path(task.chosen.out, task.name, task.command)
-    check_own_files(task.chosen, task.command, task.name, task.source, [path])
-    return inputs_of(task.job, task.source)
+    """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record."""
+    return inputs_of(task.job, task.source) if is_recorded(task.chosen) else {}
 
 
 def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
@@ -86,7 +78,6 @@ def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
     options = vars(task.chosen) if task.options is None else task.options
     content = record_of(report, task.command, options, inputs, path.parent)
     text = json.dumps(finite(content), indent=1, allow_nan=False, default=str) + "\n"
-    claim(task.chosen, task.command, task.name, task.source, [path])
     write_bytes(path, text.encode())
 
 
@@ -168,4 +159,12 @@ def _with_relative_files(value, folder: Path):
 def _relative(files: Mapping, folder: Path) -> dict:
     """{kind: path relative to the folder}, without the record itself."""
     inside = {kind: Path(path) for kind, path in files.items() if kind != KIND}
-    return {kind: path.name if path.parent == folder else path_below(path, folder) for kind, path in inside.items()}
+    return {kind: path.name if path.parent == folder else _path_below(path, folder) for kind, path in inside.items()}
+
+
+def _path_below(path: Path, folder: Path) -> str:
+    """Path relative to a folder, after links; absolute if they are on different drives."""
+    try:
+        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
+    except ValueError:
+        return os.path.realpath(path)

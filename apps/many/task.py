@@ -11,7 +11,6 @@ from pathlib import Path
 
 from apps.common.clock import charge, whole_clock
 from apps.common.errors import InputError, is_defect, reason_of
-from apps.common.ledgers import one_item
 from apps.common.outputs import check_regular_files
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
@@ -23,8 +22,8 @@ class Task:
     """`function(job, chosen)` reads, computes and writes an item, and returns its report.
 
     `function` is defined in a module, so that other processes can import it.  `job` contains the item's paths, numbers
-    and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.  For
-    the ledger and the record, `source` is that of the item, and `options` are the options as parsed.
+    and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.  For the
+    record, `source` is that of the item, and `options` are the options as parsed.
     """
 
     number: int
@@ -35,7 +34,7 @@ class Task:
     job: object
     chosen: Namespace
     inputs: tuple[str, ...]
-    source: Path | tuple[Path, Path] | None = None
+    source: Path | None = None
     options: dict | None = None
 
 
@@ -59,7 +58,7 @@ def attempt(task: Task) -> Outcome:
 
     try:
         check_regular_files(task.job)
-        with whole_clock() as clock, one_item():
+        with whole_clock() as clock:
             known = records.fingerprint(task)
             charge("digest")
             if task.chosen.resume:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from apps.common.command import limit_threads
-from apps.common.file_lock import stopping
 from apps.many.task import Outcome, Task, attempt
 
 
@@ -12,7 +11,7 @@ def run(tasks: Iterable[Task], concurrent_items: int, threads_per_item: int | No
     """Run `concurrent_items` tasks at a time, each on `threads_per_item` threads (None: no limit); yield outcomes.
 
     Outcomes are in order of completion.  Tasks are drawn on demand, because tasks of a video contain its frames.  When
-    the caller stops, running items are finished, except those that wait for another process, and no other is started.
+    the caller stops, running items are finished, and no other is started.
     """
     pool = ThreadPoolExecutor(
         concurrent_items, "cutmatch", *(() if threads_per_item is None else (limit_threads, (threads_per_item,)))
@@ -28,6 +27,4 @@ def run(tasks: Iterable[Task], concurrent_items: int, threads_per_item: int | No
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     finally:
-        stopping.set()
         pool.shutdown(cancel_futures=True)
-        stopping.clear()

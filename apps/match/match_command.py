@@ -28,7 +28,6 @@ from pathlib import Path
 from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
-from apps.common.ledgers import claim
 from apps.many.inputs import Pair, pair_items
 from apps.many.program import Program, Work
 from apps.match import INLIER_THRESHOLD, MODELS
@@ -113,7 +112,6 @@ def _match_one(pair: Pair, chosen) -> dict:
     charge("figures")
     kinds = ("table", "matrix", *figures)
     files = {kind: path for kind, path in _files(name, chosen).items() if kind in kinds}
-    claim(chosen, "match", name, (pair.first, pair.second), files.values())
     option = "--table" if chosen.table else "--out"
     measured = {"residual": found.residual, "inlier": (found.residual <= chosen.inlier_threshold).astype(int)}
     files = {"table": found.matches.write(chosen.table or files["table"], option, measured)} | files

@@ -8,7 +8,6 @@ from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds, timed
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
-from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
@@ -97,7 +96,6 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     found = Annotation("object", 1, colour_of(1), result.mask)
     contents = _contents(files, job.image, rgb, metadata, marks, found)
     charge("figures")
-    claim(chosen, "segment", stem_of(job.image), job.image, files.values())
     for kind, content in contents.items():
         write_bytes(files[kind], content)
     if chosen.save_session is not None:

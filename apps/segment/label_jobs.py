@@ -8,7 +8,6 @@ from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
-from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.program import mean_scores
@@ -31,9 +30,9 @@ def results_of(image: Path, chosen) -> tuple[Path, ...]:
     return volume_results(image, chosen) or tuple(files.values())
 
 
-def family_of(image: Path, chosen) -> str:
-    """Prefix of the names of the cut-outs; the object's value follows.  Empty if there are none."""
-    return f"{stem_of(image)}-object" if "cutout" in chosen.kinds else ""
+def families_of(image: Path, chosen) -> tuple[str, ...]:
+    """Prefix of the names of the cut-outs, if there are any; the object's value follows."""
+    return (f"{stem_of(image)}-object",) if "cutout" in chosen.kinds else ()
 
 
 def segment(job: Job | VolumeJob, chosen) -> dict:
@@ -63,7 +62,6 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
     contents = _contents(image, rgb, metadata, seeds, result, files)
     charge("figures")
-    claim(chosen, "segment", stem_of(image), image, files.values())
     for kind, content in contents.items():
         write_bytes(files[kind], content)
     report = _report(image, result, files)

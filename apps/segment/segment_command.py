@@ -177,8 +177,8 @@ def _plan_labels(chosen) -> Work:
         assert seeds is not None, "the option selects this plan"
         return label_jobs.Job(path, seeds, truth)
 
-    results, family = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.family_of))
-    return _work(chosen, image_items(images, job, results, family), many, label_jobs)
+    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
+    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
 
 
 def _work(chosen, items, many: bool, kind) -> Work:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
-from apps.common.ledgers import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Work
 
@@ -73,7 +72,8 @@ def plan(chosen, kind: str) -> Work:
         name = _name(clip)
         job = partial(Job, clip, strokes, kind)
         video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
-        return Item(name, str(clip), job, video, clip, f"{name}-{chosen.kinds[0]}")
+        families = tuple(f"{name}-{kind}" for kind in chosen.kinds if kind != "overlay")
+        return Item(name, str(clip), job, video, families=families)
 
     return Work([item(clip) for clip in clips], len(clips) > 1, segment_one, line, threads_per_item=None)
 
@@ -123,9 +123,6 @@ def segment_one(job: Job, chosen) -> dict:
 
     def figures():
         for frame in _bar(chosen, count)(found):
-            if not rows:
-                results = [*videos.values(), *(path for paths in planned.values() for path in paths)]
-                claim(chosen, "segment", name, job.clip, results)
             rgb = as_floats(frame.frame)
             if "mask" in planned:
                 write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)

@@ -9,7 +9,6 @@ import numpy as np
 from apps.common.clock import charge, shown_seconds
 from apps.common.errors import InputError
 from apps.common.images import READABLE, write_image
-from apps.common.ledgers import claim
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.segment import BAND, CONNECTIVITIES, SPACING
@@ -55,7 +54,7 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
             paths.append(path)
             check_out_is_not_input([path], chosen.out, "image")
         else:
-            paths += images_in(path, "image", chosen.out, accepts=_is_input_of_folder)
+            paths += images_in(path, accepts=_is_input_of_folder)
             many = True
     check_unique_names(paths, "image")
     return paths, many or len(paths) > 1
@@ -138,7 +137,6 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     sheet = middle_slices(values, written, spacing, places)
     charge("figures")
     files = _files(job.image, chosen)
-    claim(chosen, "segment", stem_of(job.image), job.image, files.values())
     main, slices = files
     write_labels(files[main], written, volume)
     write_image(files[slices], sheet)

@@ -23,7 +23,6 @@ from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
-from apps.common.ledgers import claim
 from apps.many.inputs import Pair, pair_items
 from apps.many.program import Program, Work, mean_scores
 from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
@@ -132,7 +131,6 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     data = encoded(result.disparity, chosen.format)
     charge("write")
     files = _files(pair.first.stem, chosen)
-    claim(chosen, "stereo", pair.first.stem, (pair.first, pair.second), files.values())
     write_bytes(files["disparity"], data)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)

@@ -25,7 +25,6 @@ from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
-from apps.common.ledgers import claim
 from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items, images_of
 from apps.many.program import Program, Work, mean_scores
@@ -146,7 +145,6 @@ def _divide_one(job: Job, chosen) -> dict:
         }
         levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
         pending.append((labels, files))
-    claim(chosen, "superpixels", stem_of(path), path, [file for files in planned for file in files.values()])
     for labels, files in pending:
         _write_labels(files["labels"], labels + FIRST_LABEL, chosen.format, metadata.without_profile())
         for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):

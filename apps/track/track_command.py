@@ -27,7 +27,6 @@ from typing import Any
 from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
-from apps.common.ledgers import claim
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Program, Work
 from apps.track import DETECTORS, LINKERS, THRESHOLD
@@ -113,8 +112,7 @@ def _plan(chosen) -> Work:
         if getattr(chosen, option):
             check_out_is_not_input(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
     items = [
-        Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values()), path)
-        for path in paths
+        Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values())) for path in paths
     ]
     check_unique_names([_name(path) for path in paths], "input")
     one_sequence = {
@@ -276,7 +274,6 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     figure = trails.figure(last)
     charge("figures")
     files = _files(_name(source), chosen)
-    claim(chosen, "track", _name(source), source, files.values())
     option = "--table" if chosen.table else "--out"
     files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
     write_image(files["trails"], figure)

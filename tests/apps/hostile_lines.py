@@ -102,7 +102,7 @@ FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pi
 QUANTITIES = ("N", "W", "T", "PIXELS", "STEPS", "LEVELS")  # metavars of numbers that a command parses itself
 WRITES = ("--json", "--table", "--csv", "--video", "--report", "--save-session")
 SKIPPED = ("-h", "--help", "--scheduler", "--workers")  # clusters and processes have tests of their own
-RERUN_PERIOD = 4  # lines that succeed, of which one is run a second time
+RERUN_PERIOD = 4  # lines that succeed, of which one is run a second time, with --overwrite
 
 
 class Line(NamedTuple):
@@ -267,8 +267,9 @@ class Runner:
             before = corpus.snapshot(folder)
             start = time.perf_counter()
             status = self._ask(line.argv, folder)
-            if status == 0 and line.number % RERUN_PERIOD == 0 and (again := self._ask(line.argv, folder)) != 0:
-                status = f"{again} when it was run again"
+            if status == 0 and line.number % RERUN_PERIOD == 0:
+                if (again := self._ask([*line.argv, "--overwrite"], folder)) != 0:
+                    status = f"{again} when it was run again"
             seconds = time.perf_counter() - start
             output, printed = (_text(Path(top, name)) for name in ("stdout", "stderr"))
             fault = judge(status, printed, before, folder, replaceable(line.argv))

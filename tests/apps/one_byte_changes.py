@@ -24,7 +24,7 @@ import SimpleITK
 import tifffile
 
 from apps.common.images import InputError, read_codes, read_photograph
-from apps.common.ledgers import FOLDER, read_ledger, results_in
+from apps.common.outputs import FOLDER
 from apps.flow.flow_files import read_flow
 from apps.many.records import verified
 from apps.many.records import write as write_record
@@ -182,18 +182,16 @@ def _texts(folder):
         yield Sound(path, (read_matrix,), path)
 
 
-def _ledgers(folder):
-    """A ledger, and a record of --resume, which are never refused: what is damaged counts as missing."""
+def _records(folder):
+    """A record of --resume, which is never refused: what is damaged counts as missing."""
     inner = folder / FOLDER / "copy"
     inner.mkdir(parents=True, exist_ok=True)
     known = {"input": "1", "options": "2", "program": "3"}
     _write(folder, "a.out", b"result")
     task = Task(0, "a", "a", "copy", sorted, folder, Namespace(out=str(folder), record=False), ())
     write_record(task, known, {"files": {"result": str(folder / "a.out")}, "nested": [{"files": {}}]})
-    readers = (read_ledger, lambda path: results_in(folder), lambda path: verified(task, known))
-    path = _write(inner, "a.made", '{"source": ["../in/a.png"], "files": ["a.out", "a-copy.json"]}')
-    yield Sound(path, readers, path)
-    yield Sound(inner / "a.json", readers, path)
+    path = inner / "a.json"
+    yield Sound(path, (lambda path: verified(task, known),), path)
 
 
 def _video(folder):
@@ -214,7 +212,7 @@ KINDS = {
     "dicom": _dicom,
     "zarr": _zarr,
     "texts": _texts,
-    "ledgers": _ledgers,
+    "records": _records,
     "mp4": _video,
 }
 

@@ -97,7 +97,7 @@ def test_only_the_files_chosen_are_written(photo, kinds, names):
 def test_several_objects_write_only_the_files_chosen(photo):
     assert run(*SEVERAL, "--write", "cutout") == 0
     assert written() == [f"photo-object{value}.png" for value in (1, 2, 3)]
-    assert run(*SEVERAL, "--write", "labels,geojson") == 0
+    assert run(*SEVERAL, "--overwrite", "--write", "labels,geojson") == 0
     assert set(written()) >= {"photo-labels.png", "photo-labels.json", "photo-outlines.geojson"}
 
 
@@ -136,7 +136,7 @@ def test_a_file_of_another_program_is_not_replaced(photo, capsys):
             os.remove(os.path.join("out", old))
         Path("out", name).write_text("mine", encoding="utf-8")
         assert run(*arguments, "--write", "coco") == 2
-        assert f"'out/{name}' already exists and was not" in capsys.readouterr().err
+        assert f"'out/{name}' already exists; choose" in capsys.readouterr().err
         assert written() == [name]
         assert Path("out", name).read_text(encoding="utf-8") == "mine"
 

@@ -106,7 +106,7 @@ def test_a_missing_partner_fails_its_pair_only(folder, capsys):
         path = folder / "p" / name
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     for program in (stereo, match):
-        status = program.main(["p", "rights", "--json", "r.json", "--out", program.__name__])
+        status = program.main(["p", "rights", "--json", "r.json", "--overwrite"])
         assert status == 1
         failures = json.loads((folder / "r.json").read_text("utf-8"))["failures"]
         missing = [failure for failure in failures if "has no file named" in failure["error"]]
@@ -227,7 +227,7 @@ def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkey
 
         with monkeypatch.context() as patch:
             patch.setattr(denoise, "_job", breaks)
-            assert denoise.main(["p"]) == status
+            assert denoise.main(["p", "--overwrite"]) == status
         captured = capsys.readouterr()
         assert "1 done, 6 failed" in captured.out
         assert ("cannot use 'p/four.tif' (Input/output error)" in captured.err) == (status == 1)

@@ -309,7 +309,7 @@ def in_folder(files, arguments):
 
 
 def run(files, *arguments):
-    return denoise_command.main(in_folder(files, arguments))
+    return denoise_command.main([*in_folder(files, arguments), "--overwrite"])
 
 
 def test_command(files, clean, capsys):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from PIL import Image
 
 from apps import cli, info
 from apps.common.errors import OutputError, finish, is_defect, reason_of
-from apps.common.ledgers import ledger_of, locked
 from apps.denoise import denoise_command as denoise
 from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
@@ -38,33 +36,6 @@ def shell(line, **more):
     command = line.replace("cutmatch", f"{sys.executable} -m apps.cli")
     how = {"capture_output": True, "timeout": 300, "env": ENVIRONMENT | more}
     return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], **how)
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the open files of another process")
-def test_a_batch_that_waits_for_another_process_can_be_stopped(photos):
-    """Its threads wait for the locks of two ledgers."""
-    with ExitStack() as held:
-        for name in "ab":
-            held.enter_context(locked(ledger_of(photos / "o", "denoise", name)))
-        line = [sys.executable, "-m", "apps.cli", "denoise", "p/a.png", "p/b.png", "--out", "o", "--quiet"]
-        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-        while not any("a.made.lock" in link for link in open_files(process)):
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        try:
-            assert process.communicate(timeout=30)[1] == "cutmatch denoise: stopped\n"
-        finally:
-            process.kill()
-    assert process.returncode == 130
-
-
-def open_files(process):
-    """The names of the files that a process has open."""
-    found = []
-    for link in Path(f"/proc/{process.pid}/fd").iterdir():
-        with suppress(OSError):
-            found.append(os.readlink(link))
-    return found
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def in_folder(files, arguments):
 
 
 def run(files, *arguments):
-    return flow.main(in_folder(files, arguments))
+    return flow.main([*in_folder(files, arguments), "--overwrite"])
 
 
 def test_writes_everything(files, capsys):
@@ -180,7 +180,7 @@ def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
     name = "clip-00000" if suffix == ".avi" else "f8"
     colours = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
     assert np.abs(shown[:, 100:] - colours).mean() < 25
-    assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)]) == 0, "its own file"
+    assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)]) == 2, "exists"
 
 
 def test_video_is_refused(files, rejects):
@@ -190,7 +190,7 @@ def test_video_is_refused(files, rejects):
     rejects(["flow", files / "frames", *where, "--video", files / "v.png"], "must end in .mp4, .avi, .gif", files)
     rejects(["flow", files / "frames", *where, "--video", files / "frames" / "v.gif"], "is the folder of frames", files)
     (files / "mine.mp4").write_bytes(b"mine")
-    rejects(["flow", files / "frames", *where, "--video", files / "mine.mp4"], "already exists and was not", files)
+    rejects(["flow", files / "frames", *where, "--video", files / "mine.mp4"], "already exists; choose", files)
 
 
 def test_a_failed_pair_does_not_stop_the_others(files, capsys):

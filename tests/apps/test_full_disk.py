@@ -91,7 +91,7 @@ def with_limit(size, line):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        return cli.main([*line.split(), "--device", "cpu"])
+        return cli.main([*line.split(), "--device", "cpu", "--overwrite"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

@@ -147,7 +147,6 @@ def test_protection_and_suffix(here, rejects):
     rejects(["denoise", "photo.png", "--report", "photo.png/p.html"], "--report: cannot write", here)
     rejects(["denoise", "photo.png", "--report", ""], "--report is empty", here)
     page_of("denoise photo.png --quiet --overwrite")
-    page_of("denoise photo.png --quiet")
 
 
 def test_resumed_items_are_marked(here):

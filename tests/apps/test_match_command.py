@@ -32,7 +32,9 @@ def files(tmp_path):
 
 
 def run(files, first, second, *arguments):
-    return match.main([str(files / first), str(files / second), "--out", str(files / "out"), *map(str, arguments)])
+    return match.main(
+        [str(files / first), str(files / second), "--overwrite", "--out", str(files / "out"), *map(str, arguments)]
+    )
 
 
 @pytest.mark.parametrize("truth", ["truth.txt", "truth.xml", "truth.yml"])

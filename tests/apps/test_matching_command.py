@@ -31,7 +31,7 @@ def files(tmp_path):
 
 
 def run(files, name, *arguments):
-    return command.main([str(files / name), "--out", str(files / "out"), *map(str, arguments)])
+    return command.main([str(files / name), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
 
 
 def assert_matching(dense, pairs):

@@ -15,7 +15,7 @@ QUICK = (
     "png",
     "volumes",
     "texts",
-    "ledgers",
+    "records",
 )  # an image, a volume, a table, and what the commands write beside results
 
 
@@ -26,7 +26,7 @@ def test_some_prefixes_and_changes(kind, tmp_path):
     counts, faults = battery(kind, tmp_path, numbers.tolist())
     assert not faults, faults
     assert counts["read"]
-    assert counts["refused"] or kind == "ledgers"
+    assert counts["refused"] or kind == "records"
 
 
 @pytest.mark.thorough

@@ -208,7 +208,7 @@ def test_hues_between_two_names():
 
 
 def segment(folder, *arguments):
-    return cli.main(["segment", *map(str, arguments), "--out", str(folder / "out"), "--quiet"])
+    return cli.main(["segment", *map(str, arguments), "--overwrite", "--out", str(folder / "out"), "--quiet"])
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def in_folder(files, arguments):
     arguments = [
         str(files / a) if re.search(r"\.(png|tif|npy)$|^(slices|flat)$", str(a)) else str(a) for a in arguments
     ]
-    return [*arguments, "--out", str(files / "out")]
+    return [*arguments, "--overwrite", "--out", str(files / "out")]
 
 
 def run(files, image, *arguments):

@@ -205,7 +205,7 @@ def given(tmp_path):
 
 
 def run(*words):
-    return cli.main(["segment", *map(str, words), "--device", "cpu", "--quiet"])
+    return cli.main(["segment", *map(str, words), "--overwrite", "--device", "cpu", "--quiet"])
 
 
 def mask_of(folder, name, number):
@@ -318,7 +318,7 @@ def test_a_foreign_mask_is_not_overwritten(given, rejects):
     (given / "out").mkdir()
     (given / "out" / "disc-mask0003.png").write_bytes(b"mine")
     line = ["segment", given / "disc.avi", "--scribbles", given / "strokes.png", "--out", given / "out", "--quiet"]
-    rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists and was not created", given)
+    rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists; choose", given)
 
 
 def test_the_benchmark(tmp_path, capsys, scene):

@@ -252,7 +252,7 @@ def folder(photo, tmp_path):
 
 def run(folder, *arguments):
     paths = [str(folder / word) if str(word).endswith(".png") else str(word) for word in arguments]
-    return cli.main(["segment", *paths, "--out", str(folder / "out"), "--quiet"])
+    return cli.main(["segment", *paths, "--overwrite", "--out", str(folder / "out"), "--quiet"])
 
 
 def read(path):

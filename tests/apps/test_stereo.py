@@ -57,7 +57,7 @@ def run(files, *arguments):
     arguments = [
         str(files / a) if re.search(r"\.(png|pfm)$|^(lefts|rights|empties)$", str(a)) else str(a) for a in arguments
     ]
-    return stereo.main([*arguments, "--out", str(files / "out")])
+    return stereo.main([*arguments, "--overwrite", "--out", str(files / "out")])
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def test_argument_validation():
 
 
 def run(files, *arguments, image="photo.png"):
-    return command.main([str(files / image), "--out", str(files / "out"), *map(str, arguments)])
+    return command.main([str(files / image), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
 
 
 def test_writes_labels_outlines_and_means(files, capsys):

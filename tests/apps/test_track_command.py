@@ -34,7 +34,7 @@ def files(tmp_path):
 
 
 def run(files, name, *arguments):
-    return track.main([str(files / name), "--out", str(files / "out"), *map(str, arguments)])
+    return track.main([str(files / name), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
 
 
 def read(path):

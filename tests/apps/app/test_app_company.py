@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import tempfile
-import threading
 
 import pytest
 
@@ -57,17 +56,23 @@ def test_an_image_is_open_once(file, chosen, source, scene):
     other.close()
 
 
-def test_names_of_locks_differ_from_those_of_ledgers(file, chosen):
-    """An image called photo.made is open, and the ledger photo.made is locked to be written."""
+def test_results_of_a_session_that_is_continued_are_replaced(file, chosen, source, monkeypatch):
+    """Those beside a new session are not: another program wrote them."""
     one, session = file
-    other = SessionFile(chosen, Source("photo.made", one.path.with_name("photo.made.png")))
-    with other.open(session.pixels, device="cpu"):
-        session.stroke(LINE, 1.5)
-        saved = threading.Thread(target=one.save, args=(session,), daemon=True)
-        saved.start()
-        saved.join(20)
-        assert not saved.is_alive()
+    draw(one, session)
+    image = source.load()
+    path = one.path.with_name("photo-mask.png")
+    path.write_bytes(b"mine")
+    with pytest.raises(InputError, match="already exists; choose another folder"):
+        saving.save_results(chosen, source, image, session, ["mask"])
+    assert path.read_bytes() == b"mine"
+    one.save(session)
+    one.close()
+    other = SessionFile(chosen, source)
+    with other.open(image.pixels, device="cpu") as again:
+        saving.save_results(chosen, source, image, again, ["mask"])
     other.close()
+    assert path.read_bytes() != b"mine"
 
 
 def test_a_stroke_is_kept_after_a_journal_that_could_not_be_started(file, chosen, source, monkeypatch):
@@ -99,7 +104,7 @@ def test_an_image_that_cannot_be_opened_is_not_kept_from_others(chosen, source, 
 def test_what_others_wrote_is_not_overwritten(file, chosen, source, monkeypatch, written):
     """Where the file system has no locks."""
     one, session = file
-    monkeypatch.setattr(saving.FileLock, "acquire", lambda self, wait=False: True)
+    monkeypatch.setattr(saving.FileLock, "acquire", lambda self: True)
     draw(one, session)
     one.save(session)
     other = SessionFile(chosen, source)

@@ -30,7 +30,7 @@ VOXEL = SPACING[0] * SPACING[1] * SPACING[2]
 def segment(folder, *arguments):
     """Run the command with --out folder/out; return its status and the report."""
     line = ["segment", *map(str, arguments), "--out", str(folder / "out"), "--json", str(folder / "r.json")]
-    status = cli.main([*line, "--device", "cpu"])
+    status = cli.main([*line, "--overwrite", "--device", "cpu"])
     return status, json.loads((folder / "r.json").read_text("utf-8")) if status == 0 else None
 
 
@@ -123,7 +123,7 @@ def test_spacing_of_the_file_is_used_unless_overridden(ball, tmp_path):
         ("stated", tmp_path / "a.npy", ["--spacing", *SPACING]),
     ):
         marks = seeds if image == path else tmp_path / "seeds.npy"
-        status, report = segment(tmp_path, image, "--labels", marks, *options, "--overwrite")
+        status, report = segment(tmp_path, image, "--labels", marks, *options)
         assert status == 0
         energies[name] = report["energies"]
         if name == "override":
@@ -206,7 +206,7 @@ def test_strokes_in_some_slices(ball, tmp_path, given):
     stem, suffix = ("slices", ".tif") if given == "slices" else ("a", ".nii.gz")
     assert (read_volume(tmp_path / "out" / f"{stem}-mask{suffix}").values == (ball.truth == 1)).mean() > 0.98
     Image.fromarray(ball.seeds[3]).save(tmp_path / "marks" / "s999.png")
-    assert segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options, "--overwrite")[0] == 2
+    assert segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options)[0] == 2
 
 
 def test_folder_of_volumes(ball, tmp_path, capsys):
