@@ -5,7 +5,7 @@ distinguished by their values:
 
   encoding   no stroke    object         background    also
   colour     other        any red        any blue      painted on white, black, transparency or a copy of the image
-  index      0            1              2             grey value, or palette index if the palette is not red and blue
+  index      0            1              2             grey value, or index of a palette of PALETTES
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
   marks      -1           1              0             arrays only (apps.segment.marks); recognised by a -1
@@ -26,8 +26,17 @@ from apps.common.row_blocks import blocks_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.painted import REMEDY, Painting, hex_code, lost_paint, painted_strokes
 
-ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
+CODES = {
+    "index": {0: OPEN, 1: OBJECT, 2: BACKGROUND},
+    "grabcut": {0: BACKGROUND, 1: OBJECT, 2: OPEN, 3: OPEN},  # cv2.GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD
+    "grey": {0: BACKGROUND, 128: OPEN, 255: OBJECT},  # also trimaps
+}
+ENCODINGS = ("auto", "colour", *CODES)
 GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
+PALETTES = (  # the first colours of palettes whose indices are values, whatever the colours are
+    ((0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)),  # PASCAL VOC, DAVIS, labelme
+    ((0, 0, 0), (255, 255, 207), (219, 0, 0), (0, 0, 219)),  # strokes of the GrabCut images (Gulshan et al. 2010)
+)
 FRAME = 0.01  # width of the background frame, as a share of the shorter side
 COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
 _MARKS = {"red": OBJECT, "blue": BACKGROUND}
@@ -78,10 +87,7 @@ def read_trimap(path) -> np.ndarray:
     codes = grey_levels(codes, name)
     if codes.max() <= 3:
         raise InputError(f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object")
-    marks = np.full(codes.shape, OPEN, np.int8)
-    marks[codes >= 255 - GREY_SLACK] = OBJECT
-    marks[codes <= GREY_SLACK] = BACKGROUND
-    return marks
+    return _decoded(codes, "grey")
 
 
 def marks_of(
@@ -137,20 +143,29 @@ def _checked(marks, codes, name: str) -> np.ndarray:
 
 
 def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
-    """Marks of indices or grey values: by the palette's colours if these are red and blue, else by the values."""
+    """Marks of indices or grey values.
+
+    A palette in colours is read as paint, unless it is of PALETTES: the order of the colours that a paint program or
+    a quantiser chose has no meaning.
+    """
     if colours is None or encoding not in ("auto", "colour"):
         return _from_codes(codes, encoding, name)
     if is_grey(colours):
-        values = codes if codes.max() <= 3 else colours[..., 0]
-        return _from_codes(values, encoding, name)
+        return _from_codes(codes if codes.max() <= 3 else colours[..., 0], encoding, name)
+    if encoding == "auto" and any(_has_palette(codes, colours, palette) for palette in PALETTES):
+        return _from_codes(codes, encoding, name)
     try:
-        painting = painted_strokes(colours, image, name)
-        if encoding == "colour" or {colour.name for colour in painting.colours} == {"red", "blue"} or codes.max() > 3:
-            return _marks_of_painting(painting, codes.shape, name)
-    except InputError:
-        if encoding == "colour" or codes.max() > 3:
+        return _marks_of_painting(painted_strokes(colours, image, name), codes.shape, name)
+    except InputError as error:
+        if codes.max() > 3:
             raise
-    return _from_codes(codes, encoding, name)
+        raise InputError(
+            f"{error}; if its palette indices are 0 none 1 object 2 background, --encoding index"
+        ) from None
+
+
+def _has_palette(codes, colours, palette) -> bool:
+    return codes.max() < len(palette) and (np.array(palette, np.uint8)[codes] == colours[..., :3]).all()
 
 
 def _marks_of_painting(painting: Painting, shape, name: str) -> np.ndarray:
@@ -316,29 +331,24 @@ def _from_codes(codes, encoding, name):
         codes = grey_levels(codes, name)
     values = np.unique(codes)
     if encoding in ("auto", "colour"):
-        if set(values) <= {0, 1, 2}:
-            encoding = "index"
-        elif set(values) <= {0, 1, 2, 3}:
-            encoding = "grabcut"
-        else:
-            encoding = "grey"
-    known = {"index": [0, 1, 2], "grabcut": [0, 1, 2, 3], "grey": [0, 128, 255]}[encoding]
-    slack = GREY_SLACK if encoding == "grey" else 0
-    unknown = [int(v) for v in values if min(abs(int(v) - k) for k in known) > slack]
+        encoding = next((known for known, mark_of in CODES.items() if set(values) <= set(mark_of)), "grey")
+    unknown = [int(v) for v in values if min(abs(int(v) - code) for code in CODES[encoding]) > _slack(encoding)]
     if unknown:
         some = ", ".join(map(str, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
         raise InputError(
             f"{name} holds unknown values {some}; use 0 none 1 object 2 background, "
             "grabCut's 0-3, 0/128/255, or red and blue strokes"
         )
-    marks = np.full(codes.shape, OPEN, np.int8)
-    if encoding == "index":
-        marks[codes == 1] = OBJECT
-        marks[codes == 2] = BACKGROUND
-    elif encoding == "grabcut":
-        marks[codes == 1] = OBJECT
-        marks[codes == 0] = BACKGROUND
-    else:
-        marks[codes >= 255 - slack] = OBJECT
-        marks[codes <= slack] = BACKGROUND
+    return _decoded(codes, encoding)
+
+
+def _decoded(codes, encoding: str) -> np.ndarray:
+    """Marks of codes; values without a meaning are open."""
+    marks, slack = np.full(codes.shape, OPEN, np.int8), _slack(encoding)
+    for code, mark in CODES[encoding].items():
+        marks[(codes >= max(0, code - slack)) & (codes <= code + slack)] = mark
     return marks
+
+
+def _slack(encoding: str) -> int:
+    return GREY_SLACK if encoding == "grey" else 0

@@ -13,6 +13,7 @@ from apps.common.images import InputError
 from apps.segment.label_figures import colour_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.painted import hue_name
+from apps.segment.strokes import PALETTES as PALETTE_TABLE
 from apps.segment.strokes import (
     check_marks,
     codes_and_colours,
@@ -170,25 +171,55 @@ def test_photograph_without_strokes(tmp_path):
         read_scribbles(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
 
 
-@pytest.mark.parametrize(
-    "colours", [((10, 20, 30), (0, 200, 0), (90, 0, 90)), ((0, 0, 0), (99, 99, 99), (255, 255, 255))]
-)
-def test_palette_indices_0_1_2_are_values(tmp_path, colours):
-    codes = np.zeros((12, 16), np.uint8)
-    codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
+INDEX_MARKS = np.array([OPEN, OBJECT, BACKGROUND])
+
+
+def palette_image(path, codes, colours):
     image = Image.fromarray(codes, "P")
     image.putpalette([value for colour in colours for value in colour])
-    image.save(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), np.array([OPEN, OBJECT, BACKGROUND])[codes])
+    image.save(path)
+
+
+@pytest.mark.parametrize("colours", [*PALETTE_TABLE, ((0, 0, 0), (99, 99, 99), (255, 255, 255))])
+def test_indices_of_known_and_grey_palettes_are_values(tmp_path, colours):
+    codes = np.zeros((12, 16), np.uint8)
+    codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
+    palette_image(tmp_path / "a.png", codes, colours)
+    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), INDEX_MARKS[codes])
     np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), codes)
+
+
+def test_indices_of_another_palette_are_values_on_request(tmp_path):
+    codes = np.zeros((12, 16), np.uint8)
+    codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
+    palette_image(tmp_path / "a.png", codes, ((10, 20, 30), (0, 200, 0), (90, 0, 90)))
+    with pytest.raises(InputError, match="strokes in .*green #00c800.*; if its palette indices are .*--encoding index"):
+        read_scribbles(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png", "index"), INDEX_MARKS[codes])
+
+
+@pytest.mark.parametrize("ground", [*PLAIN, "transparency"])
+@pytest.mark.parametrize("colours", [2, 3, 4])
+@pytest.mark.parametrize("method", [Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE, Image.Quantize.FASTOCTREE])
+def test_paint_that_a_quantiser_merged_is_refused(tmp_path, ground, colours, method):
+    """Few colours for smooth rims: red and blue become one purple, beside pale outlines."""
+    photo = photographs()["scene"]
+    path, marks = save(tmp_path, photo, ground, "png", PALETTES["pure"])
+    image = Image.open(path)
+    method = Image.Quantize.FASTOCTREE if image.mode == "RGBA" else method
+    image.quantize(colours, method, dither=Image.Dither.NONE).save(path)
+    try:
+        file = codes_and_colours(path, "--scribbles")
+        found = check_marks(read_scribbles(path, image=photo, values=file), marks.shape, "--scribbles", file)
+    except InputError:
+        return
+    assert is_right(found, marks)
 
 
 def test_palette_of_red_and_blue_is_read_by_colour(tmp_path):
     codes = np.full((12, 16), 2, np.uint8)
     codes[2:5, 2:9], codes[8:11, 4:12] = 0, 1
-    image = Image.fromarray(codes, "P")
-    image.putpalette([255, 0, 0, 0, 0, 255, 0, 0, 0])
-    image.save(tmp_path / "a.png")
+    palette_image(tmp_path / "a.png", codes, ((255, 0, 0), (0, 0, 255), (0, 0, 0)))
     found = read_scribbles(tmp_path / "a.png")
     np.testing.assert_array_equal(found, np.array([OBJECT, BACKGROUND, OPEN])[codes])
 
