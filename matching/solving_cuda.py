@@ -130,7 +130,7 @@ def start_on_gpu(start, graph: DeviceBipartiteGraph):
         raise wrong_columns(cols)
     for wrong, what in ((NO_EDGE, "are matched along no edge"), (TWICE, "share a column with another")):
         if counts[wrong]:
-            raise ValueError(f"start must be a matching in the graph: {counts[wrong]} rows {what}")
+            raise ValueError(f"start must be a matching in the graph: {counts[wrong]} rows {what}; set such rows to -1")
     return row_match, col_match
 
 

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 
 # Before numba is imported: what earlier runs compiled must not hide what this one would.
@@ -102,6 +103,13 @@ def pytest_collection_modifyitems(config, items):
         config.stash[IN_FULL_TIER] = len(items) - len(quick)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = quick
+
+
+def pytest_collection_finish():
+    """A kernel that is compiled while tests are collected would delay every run, also that of a single test."""
+    cache = sys.modules.get("gridcut.device.kernel_cache")
+    if cache is not None and cache.origins:
+        raise pytest.UsageError(f"collection used kernels; call them inside tests: {', '.join(cache.origins)}")
 
 
 def pytest_sessionfinish(session):

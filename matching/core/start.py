@@ -33,7 +33,7 @@ def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]
     try:
         certify_pairs(graph, row_match, col_match)
     except CertificateError as error:
-        raise ValueError(f"start must be a matching in the graph: {error}") from None
+        raise ValueError(f"start must be a matching in the graph: {error}; set such rows to -1") from None
     return row_match, col_match
 
 

@@ -134,7 +134,7 @@ def bottleneck(
     cardinality : int, optional
         Required number of pairs; by default the maximum cardinality.
     **how
-        Further keywords of `maximum`, except `start`.
+        Further keywords of `maximum`, except `start`, which bottleneck sets itself.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def bottleneck(
     Notes
     -----
     To maximise the smallest weight, as for pivots of a linear system, negate the weights. At most log2(edges) maximum
-    matchings, each except the first warm-started from a previous one.
+    matchings; within the call, each continues from a previous one.
 
     References
     ----------
@@ -168,7 +168,9 @@ def bottleneck(
     (5, 3)
     """
     if "start" in how:
-        raise TypeError("bottleneck has no parameter 'start'; its matchings are warm-started from one another")
+        raise TypeError(
+            "bottleneck has no parameter 'start'; within a call, each search continues from the last; leave it out"
+        )
     called = time.perf_counter()
     edges = _edges(graph)
     top = len(edges.levels)

@@ -13,13 +13,12 @@ from gridcut.device import first_use
 from gridcut.device.kernel_types import decoded, encoded
 
 ROWS = json.loads(first_use.LIST.read_text("utf-8"))
-ONE_CUT = """
-import gridcut, numpy
+ONE_MATCHING = """
+import matching, numpy, scipy.sparse
 from gridcut.device import first_use, kernel_cache
-a = numpy.random.default_rng(1).integers(0, 50, (200, 200)).astype(numpy.int32)
-cut = gridcut.max_flow(a, a[::-1].copy(), {(0, 1): 9, (1, 0): 9})
-cut.check()
-"""
+graph = scipy.sparse.csr_array(numpy.array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]]))
+matching.greedy(graph).check()
+"""  # a job of few kernels, since each process compiles them anew
 
 
 def test_every_listed_kernel_exists():
@@ -55,18 +54,18 @@ def solved(tmp_path, code, **environment):
 
 
 def test_another_process_compiles_some_kernels(tmp_path):
-    code = ONE_CUT + "print(sorted(set(kernel_cache.origins.values())), first_use.progress()[1])"
+    code = ONE_MATCHING + "print(sorted(set(kernel_cache.origins.values())), first_use.progress()[1])"
     assert solved(tmp_path, code, CUTMATCH_COMPILERS="0") == "['compiled'] 0"
     (tmp_path / "new").mkdir()
     origins, count = solved(tmp_path / "new", code, CUTMATCH_COMPILERS="1").rsplit(" ", 1)
     assert origins == "['cached', 'compiled']"
-    assert int(count) > 10
+    assert int(count) > 3
 
 
 @pytest.mark.parametrize("program", ["/no/python", "/bin/true"])
 def test_a_worker_that_ends_costs_time_only(tmp_path, program):
     code = f"import sys; sys.executable = {program!r}; import gridcut.device.first_use as f\n"
-    code += "f._worker_count = lambda: 1\n" + ONE_CUT + "print(set(kernel_cache.origins.values()))"
+    code += "f._worker_count = lambda: 1\n" + ONE_MATCHING + "print(set(kernel_cache.origins.values()))"
     assert solved(tmp_path, code) == "{'compiled'}"
 
 
@@ -88,7 +87,7 @@ from gridcut.device import first_use
 sys.path.append(pathlib.Path("/"))
 first_use._worker_count, first_use.ROOT = lambda: 1, {str(tmp_path)!r}
 """
-    code += ONE_CUT + "print(sorted(set(kernel_cache.origins.values())))"
+    code += ONE_MATCHING + "print(sorted(set(kernel_cache.origins.values())))"
     assert solved(tmp_path, code) == "['cached', 'compiled']"
 
 
@@ -99,7 +98,7 @@ from gridcut.device import first_use
 first_use._worker_count = lambda: 1
 threading.Thread.start = lambda thread: exec("raise RuntimeError('no thread')")
 """
-    code += ONE_CUT.replace("200", "20") + "print(set(kernel_cache.origins.values()))"
+    code += ONE_MATCHING + "print(set(kernel_cache.origins.values()))"
     assert solved(tmp_path, code) == "{'compiled'}"
 
 

@@ -81,10 +81,15 @@ def test_warm_equals_cold(kind, factor):
     assert rejected
 
 
-def path_solver():
+def path_graph():
     graph = networkx.DiGraph()
     for ends, capacity in ((("a", "b"), 5), (("b", "c"), 3), (("c", "d"), 4)):
         graph.add_edge(*ends, capacity=capacity)
+    return graph
+
+
+def path_solver():
+    graph = path_graph()
     return graph, gridcut.GraphSolver(graph, "a", "d")
 
 
@@ -109,7 +114,7 @@ def test_both_ends_change_at_once():
 
 
 def test_integers_among_floats_stay_floats():
-    graph, _ = path_solver()
+    graph = path_graph()
     graph["a"]["b"]["capacity"] = 2.5
     solver = gridcut.GraphSolver(graph, "a", "d")
     assert solver.solve().value == 2.5
@@ -122,7 +127,7 @@ def test_integers_among_floats_stay_floats():
 
 
 def changed(attributes=None, edges=(), nodes=()):
-    graph, _ = path_solver()
+    graph = path_graph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from(edges)
     for (u, v), capacity in (attributes or {}).items():
@@ -131,7 +136,7 @@ def changed(attributes=None, edges=(), nodes=()):
 
 
 def unlimited_path():
-    graph, _ = path_solver()
+    graph = path_graph()
     for *_, data in graph.edges(data=True):
         del data["capacity"]
     return graph
@@ -165,6 +170,6 @@ def test_wrong_updates_change_nothing(changes, error, message):
     ("ends", "message"), [(("x", "d"), "source must be a node"), (("a", "a"), "must be different")]
 )
 def test_wrong_ends(ends, message):
-    graph, _ = path_solver()
+    graph = path_graph()
     with pytest.raises(ValueError, match=message):
         gridcut.GraphSolver(graph, *ends)
