@@ -1,53 +1,72 @@
 // The image shown: a bitmap of a photograph, or a slice of a volume with its window of grey values.
 
+import { context2d } from "./elements.js";
+
 export class ShownImage {
-  #slices = new Map();   // address -> promise of Uint16Array; the slices seen last
+  /** @type {ImageBitmap | HTMLCanvasElement | null} */
+  source = null;
+  /** @type {Map<string, Promise<Uint16Array>>} */
+  #slices = new Map();   // by address, those seen last
   #wanted = "";
+  /** @type {Uint16Array | null} */
+  #values = null;        // of the slice
+  #size = [1, 1];
 
-  constructor() { this.source = null; }
-
+  /** @param {string} address */
   async load(address) {
     this.#wanted = address;
     const answer = await fetch(address);
     if (!answer.ok) throw new Error(`cannot load the image (${answer.status})`);
     const bitmap = await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
     if (this.#wanted !== address) return false;
-    this.source?.close?.();
+    if (this.source instanceof ImageBitmap) this.source.close();
     this.source = bitmap;
     return true;
   }
 
-  // Resolves to false if another slice has been requested since.
+  /**
+   * Resolves to false if another slice has been requested since.
+   * @param {string} address
+   * @param {number} width
+   * @param {number} height
+   */
   async loadSlice(address, width, height) {
     this.#wanted = address;
-    if (!this.#slices.has(address)) this.#slices.set(address, this.#fetch(address));
-    while (this.#slices.size > 32) this.#slices.delete(this.#slices.keys().next().value);
-    const values = await this.#slices.get(address);
+    const loading = this.#slices.get(address) ?? this.#fetch(address);
+    this.#slices.set(address, loading);
+    for (const oldest of this.#slices.keys()) if (this.#slices.size > 32) this.#slices.delete(oldest);
+    const values = await loading;
     if (this.#wanted !== address) return false;
-    this.values = values;
-    this.size = [width, height];
+    this.#values = values;
+    this.#size = [width, height];
     return true;
   }
 
+  /** @param {string} address */
   async #fetch(address) {
     const answer = await fetch(address);
     if (!answer.ok) throw new Error(`cannot load the slice (${answer.status})`);
     return new Uint16Array(await answer.arrayBuffer());
   }
 
-  // Grey values of the slice: `level` in the middle of a window of `width`, both as shares of the volume's range.
+  /**
+   * Show grey values of the slice: `level` in the middle of a window of `width`, both as shares of the volume's range.
+   * @param {number} level
+   * @param {number} width
+   */
   setWindow(level, width) {
-    if (!this.values) return;
+    const values = this.#values;
+    if (!values) return;
     const table = new Uint32Array(65536), low = level - width / 2;
     for (let value = 0; value < 65536; value++) {
       const grey = Math.max(0, Math.min(255, Math.round(255 * (value / 65535 - low) / width)));
       table[value] = (255 << 24 | grey << 16 | grey << 8 | grey) >>> 0;
     }
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = this.size;
-    const context = canvas.getContext("2d"), shown = context.createImageData(canvas.width, canvas.height);
+    [canvas.width, canvas.height] = this.#size;
+    const context = context2d(canvas), shown = context.createImageData(canvas.width, canvas.height);
     const pixels = new Uint32Array(shown.data.buffer);
-    for (let i = 0; i < pixels.length; i++) pixels[i] = table[this.values[i]];
+    for (let i = 0; i < pixels.length; i++) pixels[i] = table[values[i]];
     context.putImageData(shown, 0, 0);
     this.source = canvas;
   }

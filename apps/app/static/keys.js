@@ -1,6 +1,10 @@
 // The keyboard.  Keys work wherever the focus is, except in fields and on the controls that use them themselves.
 
+/** @import { App } from "./main.js" */
+
+/** @param {App} host */
 export function bindKeys(host) {
+  /** @type {Record<string, () => void>} */
   const plain = {
     d: () => host.setTool("object"), b: () => host.setTool("background"),
     e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
@@ -14,21 +18,22 @@ export function bindKeys(host) {
     enter: () => host.save(true), escape: () => host.cancel(), "?": () => host.help(),
   };
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
+  /** @type {Record<string, (event: KeyboardEvent) => void>} */
   const control = {
     z: (event) => (event.shiftKey ? host.redo() : host.undo()), y: () => host.redo(), s: () => host.save(false),
     delete: () => host.clear(), backspace: () => host.clear(),
   };
 
   addEventListener("keydown", (event) => {
-    const { target } = event, key = event.key.toLowerCase();
+    const target = event.target instanceof Element ? event.target : document.body, key = event.key.toLowerCase();
     if (document.querySelector("dialog[open]")) return;
     if (event.ctrlKey || event.metaKey) {
       if (!event.altKey && control[key]) { event.preventDefault(); control[key](event); }
       return;
     }
     if (event.altKey) return;
-    const ofSlider = target.matches?.("input[type=range]") && /^(arrow|page)/.test(key);
-    const ofButton = target.matches?.("button, input[type=checkbox]") && (key === "enter" || key === " ");
+    const ofSlider = target.matches("input[type=range]") && /^(arrow|page)/.test(key);
+    const ofButton = target.matches("button, input[type=checkbox]") && (key === "enter" || key === " ");
     if (ofSlider || ofButton) return;
     if (key === " ") { event.preventDefault(); host.setSpace(true); return; }
     if (key === "h") { host.setAlone(true); return; }
@@ -41,14 +46,16 @@ export function bindKeys(host) {
   addEventListener("blur", () => { host.setSpace(false); host.setAlone(false); });
 }
 
-// Groups of radio buttons: arrow keys move, as assistive programs expect.
+/** Let arrow keys move in groups of radio buttons, as assistive programs expect. */
 export function bindRadios() {
   for (const group of document.querySelectorAll("[role=radiogroup]")) {
+    if (!(group instanceof HTMLElement)) continue;
     group.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (!step) return;
-      const buttons = [...group.querySelectorAll("[role=radio]")];
-      const next = buttons[(buttons.indexOf(event.target) + step + buttons.length) % buttons.length];
+      const buttons = [...group.querySelectorAll("button")];
+      const now = buttons.findIndex((button) => button === event.target);
+      const next = buttons[(now + step + buttons.length) % buttons.length];
       event.preventDefault();
       next.focus();
       next.click();
@@ -56,6 +63,7 @@ export function bindRadios() {
   }
 }
 
+/** @param {HTMLElement[]} group @param {HTMLElement | undefined} chosen */
 export function choose(group, chosen) {
   for (const button of group) {
     button.setAttribute("aria-checked", String(button === chosen));

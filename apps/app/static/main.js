@@ -1,5 +1,6 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
+import { $, buttonOf, canvasOf, inputOf } from "./elements.js";
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
 import { Mask } from "./mask.js";
@@ -10,25 +11,46 @@ import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
-const $ = (id) => document.getElementById(id);
+/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, Rgb, State, Stroke } from "./socket.js" */
+/** @import { DrawnStroke, Rectangle } from "./tools.js" */
+/** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
+
 const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];
 const DISPLAYS = ["both", "contour", "cutout"];
 const TOOLS = ["object", "background", "erase", "box"];
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
 
-class App {
-  items = []; item = -1; info = null; ready = false;
+/** @param {unknown} error */
+const reasonOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/** @type {State} */
+const NO_STATE = {
+  item: -1, order: [], undo: false, redo: false, box: null, start: false, labels: [], energy: null, seconds: 0,
+  pending: false, certified: false, exact: false, message: "",
+};
+
+export class App {
+  /** @type {Item[]} */
+  items = [];
+  item = -1; ready = false;
+  /** @type {Description | null} */
+  info = null;
   tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
   axis = -1; index = 0; level = 0.5; window = 1;
+  /** @type {Map<number, Rgb>} */
   colours = new Map([[0, [250, 250, 250]], [1, [230, 30, 30]]]);
-  state = { order: [], undo: false, redo: false };
-  kinds = new Set(); #number = Date.now() % 2 ** 31; #drawing = null;
+  state = NO_STATE;
+  /** @type {Set<string>} */
+  kinds = new Set();
+  radiusStep = RADII.indexOf(8); radiusChosen = false;
+  #number = Date.now() % 2 ** 31;
+  /** @type {Drawing | null} */
+  #drawing = null;
+  view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage();
+  tools = new Tools(canvasOf("top"), this.view, this);
+  renderer = new Renderer(this);
 
   constructor() {
-    this.view = new View(); this.mask = new Mask(); this.strokes = new Strokes(); this.image = new ShownImage();
-    this.tools = new Tools($("top"), this.view, this);
-    this.radiusStep = RADII.indexOf(8);
-    this.renderer = new Renderer(this);
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
     this.#controls();
     bindKeys(this);
@@ -37,18 +59,21 @@ class App {
     bindRadios();
     const address = new URL("socket", document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
-    this.connection = new Connection(address);
-    for (const [type, handler] of Object.entries({
-      hello: this.#hello, document: this.#document, items: this.#items, item: this.#itemState, state: this.#state, mask: this.#mask,
-      stroke: this.#stroke, confirmed: this.#confirmed, saved: this.#saved, error: this.#error,
+    this.connection = new Connection(address, {
+      hello: (message) => this.#hello(message), document: (info) => this.#document(info),
+      items: (message) => this.#items(message), item: (message) => this.#itemState(message),
+      state: (state) => this.#state(state), mask: (update) => this.#mask(update),
+      stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
+      saved: (message) => this.#saved(message), error: (message) => this.#error(message),
       open: () => { $("lost").hidden = true; },
       closed: () => { $("lost").hidden = false; },
       refused: ({ text }) => { $("lost").textContent = `Not connected: ${text}`; },
-    })) this.connection.addEventListener(type, ({ detail }) => handler.call(this, detail));
+    });
   }
 
   // ---- what the server says
 
+  /** @param {Messages["hello"]} message */
   #hello({ items, current, colours, kinds, chosen, out }) {
     this.items = items;
     this.colours = new Map(colours.map((rgb, label) => [label, rgb]));
@@ -61,16 +86,19 @@ class App {
     this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
 
+  /** @param {Messages["items"]} message */
   #items({ items }) {
     this.items = items;
     panel.showItems(items, this.item, (item) => this.open(item));
   }
 
+  /** @param {Messages["item"]} message */
   #itemState({ item, state }) {
     this.items[item].state = state;
     this.#items({ items: this.items });
   }
 
+  /** @param {Description} info */
   async #document(info) {
     if (info.item !== this.item) return;
     const again = this.info?.item === info.item;
@@ -83,7 +111,7 @@ class App {
     if (!this.radiusChosen) this.setRadius(RADII.findLastIndex((radius) => radius <= Math.max(...info.shape) / 64));
     this.strokes.order = [];
     this.tools.forgetLine();
-    if (info.shape.length > 2) {
+    if (info.window) {
       if (!again) [this.axis, this.index, this.level, this.window] = [0, info.shape[0] >> 1, ...info.window];
       this.#sliders();
       this.#showSlice(!again);
@@ -95,7 +123,7 @@ class App {
         try {
           if (!await this.image.load(info.address)) return;
         } catch (error) {
-          this.#error({ text: error.message });
+          this.#error({ text: reasonOf(error) });
           return;
         }
       }
@@ -106,6 +134,7 @@ class App {
     this.viewChanged();
   }
 
+  /** @param {State} state */
   #state(state) {
     if (state.item !== this.item) return;
     this.state = state;
@@ -116,6 +145,7 @@ class App {
     this.drawTop();
   }
 
+  /** @param {MaskUpdate} update */
   #mask(update) {
     if (update.item !== this.item || update.axis !== this.axis || update.index !== this.index) return;
     if (update.x + update.width > this.mask.width || update.y + update.height > this.mask.height) return;
@@ -124,16 +154,20 @@ class App {
     performance.mark("cutmatch-mask");
   }
 
+  /** @param {KnownStroke} stroke */
   #stroke(stroke) {
     if (stroke.item === this.item) this.strokes.add(stroke.key, stroke);
   }
 
+  /** @param {Messages["confirmed"]} message */
   #confirmed({ number }) {
     if (this.strokes.own.delete(number)) { this.renderer.strokesStale = true; this.draw(); }
   }
 
+  /** @param {Messages["saved"]} message */
   #saved({ files }) { $("saved").textContent = `Saved ${files.join(", ")}`; }
 
+  /** @param {Messages["error"]} message */
   #error({ text, number }) {
     if (number !== undefined) { this.strokes.own.delete(number); this.renderer.strokesStale = true; this.draw(); }
     panel.hint(text, true);
@@ -141,6 +175,7 @@ class App {
 
   // ---- images and slices
 
+  /** @param {number} item */
   open(item) {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
@@ -151,15 +186,18 @@ class App {
     this.connection.send({ do: "open", item });
   }
 
+  /** @param {number} by */
   step(by) { this.open(this.item + by); }
 
+  /** @param {boolean} fit */
   async #showSlice(fit) {
-    const { shape, spacing } = this.info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
+    if (!this.info?.spacing) return;
+    const { shape, spacing, address } = this.info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
     const [height, width] = [shape[down], shape[across]], [axis, index] = [this.axis, this.index];
     try {
-      if (!await this.image.loadSlice(`${this.info.address}/${axis}/${index}`, width, height)) return;
+      if (!await this.image.loadSlice(`${address}/${axis}/${index}`, width, height)) return;
     } catch (error) {
-      this.#error({ text: error.message });
+      this.#error({ text: reasonOf(error) });
       return;
     }
     this.mask.resize(width, height);
@@ -170,9 +208,12 @@ class App {
     this.viewChanged();
   }
 
+  /** @param {number} by */
   moveSlice(by) { if (this.axis >= 0) this.setSlice(this.index + by); }
 
+  /** @param {number} index */
   setSlice(index) {
+    if (!this.info) return;
     this.cancel();
     this.index = Math.max(0, Math.min(this.info.shape[this.axis] - 1, index));
     this.tools.forgetLine();
@@ -180,6 +221,7 @@ class App {
     this.#showSlice(false);
   }
 
+  /** @param {number} axis */
   setAxis(axis) {
     if (!this.info || this.axis < 0) return;
     this.cancel();
@@ -191,44 +233,53 @@ class App {
   nextAxis() { if (this.axis >= 0) this.setAxis((this.axis + 1) % 3); }
 
   #sliders() {
-    $("slice").max = this.info.shape[this.axis] - 1;
-    $("slice").value = this.index;
-    $("slice-value").textContent = `${this.index + 1}/${this.info.shape[this.axis]}`;
-    const [low, high] = this.info.range, value = (share) => Number((low + share * (high - low)).toPrecision(3));
-    $("level").value = 1000 * this.level;
-    $("window").value = 1000 * this.window;
-    $("level-value").textContent = value(this.level);
-    $("window-value").textContent = Number((this.window * (high - low)).toPrecision(3));
+    if (!this.info?.range) return;
+    const [low, high] = this.info.range, length = this.info.shape[this.axis];
+    const shown = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
+    inputOf("slice").max = String(length - 1);
+    inputOf("slice").value = String(this.index);
+    $("slice-value").textContent = `${this.index + 1}/${length}`;
+    inputOf("level").value = String(1000 * this.level);
+    inputOf("window").value = String(1000 * this.window);
+    $("level-value").textContent = shown(low + this.level * (high - low));
+    $("window-value").textContent = shown(this.window * (high - low));
     choose([0, 1, 2].map((axis) => $(`axis-${axis}`)), $(`axis-${this.axis}`));
   }
 
+  /** @returns {[number, number]}   axis and index */
   get slice() { return [this.axis, this.index]; }
 
   // ---- what the user draws
 
   get radius() { return RADII[this.radiusStep]; }
 
-  // While a stroke is being drawn, its parts are sent as previews; each starts with the last point of the one before.
+  /**
+   * Send the parts of a stroke that is being drawn as previews; each starts with the last point of the one before.
+   * @param {DrawnStroke} stroke
+   */
   strokeChanged(stroke) {
-    if (this.#drawing?.stroke !== stroke) this.#drawing = { stroke, number: ++this.#number, sent: 0, time: 0 };
+    const known = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
+    const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
+    this.#drawing = drawing;
     this.drawTop();
-    const drawing = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
-    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || (this.state.labels ?? []).length < 2) return;
-    this.connection.stroke(this.item, drawing.number, this.#rest(stroke), false);
+    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || this.state.labels.length < 2) return;
+    this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
   }
 
-  #rest(stroke) {
-    const from = Math.max(0, this.#drawing.sent - 1);
-    return { ...stroke, points: Float32Array.from(stroke.points.slice(2 * from)) };
+  /** @param {Drawing} drawing @param {boolean} final */
+  #send({ stroke, number, sent }, final) {
+    const points = stroke.points.slice(2 * Math.max(0, sent - 1));
+    this.connection.stroke(this.item, number, { ...stroke, points }, final);
   }
 
-  strokeDone(stroke) {
-    const { number } = this.#drawing;
+  strokeDone() {
+    const drawing = this.#drawing;
+    if (!drawing) return;
     performance.mark("cutmatch-stroke");
-    this.connection.stroke(this.item, number, this.#rest(stroke), true);
+    this.#send(drawing, true);
     this.#drawing = null;
-    this.strokes.own.set(number, stroke);
+    this.strokes.own.set(drawing.number, drawing.stroke);
     this.renderer.strokesStale = true;
     this.draw();
   }
@@ -238,26 +289,35 @@ class App {
     this.#drawing = null;
   }
 
+  /** @param {Rectangle} box */
   boxDone([x0, y0, x1, y1]) {
-    const { width, height } = this.view, clip = (v, most) => Math.max(0, Math.min(most, Math.round(v)));
+    const { width, height } = this.view, clip = (/** @type {number} */ v, /** @type {number} */ most) => Math.max(0, Math.min(most, Math.round(v)));
+    /** @type {Rectangle} */
     const box = [clip(x0, width), clip(y0, height), clip(x1, width), clip(y1, height)];
     if (box[2] - box[0] < 2 || box[3] - box[1] < 2) return;
     this.connection.send({ do: "box", item: this.item, box: this.axis < 0 ? box : this.#volumeBox(box) });
     this.setTool("object");
   }
 
-  // A box in a slice keeps the extent of an earlier box along the other axis, or has that of the volume.
+  /**
+   * A box in a slice keeps the extent of an earlier box along the other axis, or has that of the volume.
+   * @param {Rectangle} box
+   */
   #volumeBox([x0, y0, x1, y1]) {
-    const sizes = [...this.info.shape].reverse(), last = this.state.box ?? [0, 0, 0, ...sizes];
+    const sizes = [...this.info?.shape ?? []].toReversed(), last = this.state.box ?? [0, 0, 0, ...sizes];
     const [across, down] = [0, 1, 2].filter((place) => place !== 2 - this.axis), box = [...last];
     [box[across], box[across + 3], box[down], box[down + 3]] = [x0, x1, y0, y1];
     return box;
   }
 
-  // The box in the image shown; in a volume, where it cuts the slice.
+  /**
+   * The box in the image shown; in a volume, where it cuts the slice.
+   * @returns {Rectangle | null}
+   */
   get shownBox() {
     const { box } = this.state;
-    if (!box || this.axis < 0) return box;
+    if (!box) return null;
+    if (this.axis < 0) return [box[0], box[1], box[2], box[3]];
     const own = 2 - this.axis, [across, down] = [0, 1, 2].filter((place) => place !== own);
     if (this.index < box[own] || this.index >= box[own + 3]) return null;
     return [box[across], box[down], box[across + 3], box[down + 3]];
@@ -268,6 +328,7 @@ class App {
   clear() { this.#edit("clear"); }
   cancel() { this.tools.cancel(); }
 
+  /** @param {"undo" | "redo" | "clear"} what */
   #edit(what) {
     if (!this.ready) return;
     this.cancel();
@@ -275,17 +336,20 @@ class App {
     this.connection.send({ do: what, item: this.item });
   }
 
+  /** @param {boolean} next   whether to open the next image */
   save(next) {
     if (!this.ready) return;
     this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] });
     if (next) this.step(1);
   }
 
+  /** @param {File} file */
   async startFrom(file) {
     const answer = await fetch(`start/${this.item}`, { method: "POST", body: file });
     if (!answer.ok) this.#error({ text: await answer.text() });
   }
 
+  /** @param {File} file */
   async upload(file) {
     const answer = await fetch(`images?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
     if (answer.ok) this.open((await answer.json()).item);
@@ -306,13 +370,15 @@ class App {
 
   // ---- controls
 
+  /** @param {string} tool */
   setTool(tool) {
-    if ($(`tool-${tool}`).disabled) return;
+    if (buttonOf(`tool-${tool}`).disabled) return;
     this.tool = tool;
     choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));
     this.tools.toolChanged();
   }
 
+  /** @param {number} label */
   setLabel(label) {
     if (!this.colours.has(label)) return;
     this.label = label;
@@ -320,6 +386,7 @@ class App {
     if (this.tool !== "box") this.setTool("object");
   }
 
+  /** @param {string} display */
   setDisplay(display) {
     this.display = display;
     choose(DISPLAYS.map((name) => $(`show-${name}`)), $(`show-${display}`));
@@ -328,25 +395,33 @@ class App {
 
   nextDisplay() { this.setDisplay(DISPLAYS[(DISPLAYS.indexOf(this.display) + 1) % DISPLAYS.length]); }
 
+  /** @param {number} by */
   changeRadius(by) { this.radiusChosen = true; this.setRadius(this.radiusStep + by); }
 
+  /** @param {number} step */
   setRadius(step) {
     this.radiusStep = Math.max(0, Math.min(RADII.length - 1, step));
-    $("radius").value = this.radiusStep;
+    inputOf("radius").value = String(this.radiusStep);
     $("radius-value").textContent = `${this.radius} px`;
     this.drawTop();
   }
 
+  /** @param {boolean} held */
   setSpace(held) { this.tools.setSpace(held); }
+  /** @param {boolean} alone */
   setAlone(alone) { if (alone !== this.alone) { this.alone = alone; this.draw(); this.drawTop(); } }
   toggleStrokes() { $("strokes-shown").click(); }
   fit() { this.view.fit(); this.viewChanged(); }
+  /** @param {number} factor */
   zoomBy(factor) {
-    const place = this.tools.pointer ?? [this.view.screenWidth / 2, this.view.screenHeight / 2];
-    this.view.zoom(factor, ...place);
+    const [x, y] = this.tools.pointer ?? [this.view.screenWidth / 2, this.view.screenHeight / 2];
+    this.view.zoom(factor, x, y);
     this.viewChanged();
   }
-  help() { $("help").showModal(); }
+  help() {
+    const dialog = $("help");
+    if (dialog instanceof HTMLDialogElement) dialog.showModal();
+  }
 
   #controls() {
     for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => this.setTool(tool);
@@ -358,41 +433,42 @@ class App {
       save: () => this.save(false), "save-next": () => this.save(true), start: () => $("start-file").click(),
     };
     for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
-    $("start-file").onchange = ({ target }) => {
-      if (target.files.length) this.startFrom(target.files[0]);
-      target.value = "";
+    const [start, radius, opacity, strokes] = ["start-file", "radius", "opacity", "strokes-shown"].map(inputOf);
+    const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
+    start.onchange = () => {
+      const file = start.files?.[0];
+      if (file) this.startFrom(file);
+      start.value = "";
     };
-    $("radius").max = RADII.length - 1;
-    $("radius").oninput = ({ target }) => this.changeRadius(Number(target.value) - this.radiusStep);
-    const opacity = () => { $("opacity-value").textContent = `${$("opacity").value} %`; this.draw(); };
-    $("opacity").oninput = opacity;
-    $("strokes-shown").onchange = ({ target }) => { this.strokesShown = target.checked; this.draw(); };
-    $("slice").oninput = ({ target }) => this.setSlice(Number(target.value));
-    for (const name of ["level", "window"]) {
-      $(name).oninput = ({ target }) => {
-        this[name] = target.value / 1000;
-        this.#sliders();
-        this.image.setWindow(this.level, this.window);
-        this.draw();
-      };
-    }
+    radius.max = String(RADII.length - 1);
+    radius.oninput = () => this.changeRadius(Number(radius.value) - this.radiusStep);
+    const showOpacity = () => { $("opacity-value").textContent = `${opacity.value} %`; this.draw(); };
+    opacity.oninput = showOpacity;
+    strokes.onchange = () => { this.strokesShown = strokes.checked; this.draw(); };
+    slice.oninput = () => this.setSlice(Number(slice.value));
+    level.oninput = window.oninput = () => {
+      [this.level, this.window] = [Number(level.value) / 1000, Number(window.value) / 1000];
+      this.#sliders();
+      this.image.setWindow(this.level, this.window);
+      this.draw();
+    };
     const stage = $("stage");
-    const hasFile = (event) => event.dataTransfer?.types.includes("Files");
+    const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
     addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
     addEventListener("dragleave", (event) => { if (!event.relatedTarget) $("drop").hidden = true; });
     addEventListener("drop", (event) => {
       if (!hasFile(event)) return;
       event.preventDefault();
       $("drop").hidden = true;
-      this.upload(event.dataTransfer.files[0]);
+      if (event.dataTransfer) this.upload(event.dataTransfer.files[0]);
     });
     addEventListener("paste", (event) => { if (event.clipboardData?.files.length) this.upload(event.clipboardData.files[0]); });
     stage.addEventListener("auxclick", (event) => event.preventDefault());
     this.setTool("object");
     this.setDisplay("both");
     this.setRadius(this.radiusStep);
-    opacity();
+    showOpacity();
   }
 }
 
-globalThis.cutmatchApp = new App();
+Object.assign(globalThis, { cutmatchApp: new App() });   // for tests in a browser

@@ -1,30 +1,41 @@
 // The labels of the image shown, as a tint and as exact contours along the sides of pixels.
 
+import { context2d } from "./elements.js";
+
+/** @import { Rgb, Runs } from "./socket.js" */
+/** @import { View } from "./view.js" */
+
 const TILE = 256;
 
 export class Mask {
-  constructor() {
-    this.canvas = document.createElement("canvas");
-    this.colours = new Map();
-    this.resize(1, 1);
-  }
+  canvas = document.createElement("canvas");
+  context = context2d(this.canvas);
+  /** @type {Map<number, Rgb>} */
+  colours = new Map();   // by label
+  width = 1; height = 1; columns = 1;
+  labels = new Uint16Array(1);
+  /** @type {Map<number, [number, Path2D][]>} */
+  tiles = new Map();     // labels and contours of a tile, made when it is shown
 
+  /** @param {number} width @param {number} height */
   resize(width, height) {
     this.width = this.canvas.width = width;
     this.height = this.canvas.height = height;
-    this.context = this.canvas.getContext("2d");
     this.labels = new Uint16Array(width * height);
     this.columns = Math.ceil(width / TILE);
-    this.tiles = new Map();   // tile -> [[label, Path2D], ...], made when it is shown
+    this.tiles.clear();
   }
 
-  // colours: label -> [r, g, b]
+  /** @param {Map<number, Rgb>} colours   by label */
   setColours(colours) {
     this.colours = colours;
     this.#tint(0, 0, this.width, this.height);
   }
 
-  // Labels of a rectangle, row by row, as runs.
+  /**
+   * Set the labels of a rectangle, row by row, as runs.
+   * @param {Runs} runs
+   */
   update({ x, y, width, height, lengths, values }) {
     if (!width || !height) return;
     let column = 0, row = 0;
@@ -44,6 +55,7 @@ export class Mask {
       for (let tx = x / TILE | 0; tx <= (x + width) / TILE; tx++) this.tiles.delete(ty * this.columns + tx);
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height */
   #tint(x, y, width, height) {
     const image = this.context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
     const packed = new Map([...this.colours].map(([label, [r, g, b]]) => [label, (255 << 24 | b << 16 | g << 8 | r) >>> 0]));
@@ -59,12 +71,22 @@ export class Mask {
     this.context.putImageData(image, x, y);
   }
 
-  // Lines between pixels of different labels, in the tile at (tx, ty); each has the colour of the greater label.
+  /**
+   * Lines between pixels of different labels, in the tile at (tx, ty); each has the colour of the greater label.
+   * @param {number} tx
+   * @param {number} ty
+   */
   #contours(tx, ty) {
-    const paths = new Map(), { labels, width: w } = this;
+    /** @type {Map<number, Path2D>} */
+    const paths = new Map();
+    const { labels, width: w } = this;
     const x0 = tx * TILE, y0 = ty * TILE, x1 = Math.min(w, x0 + TILE), y1 = Math.min(this.height, y0 + TILE);
-    const path = (label) => paths.get(label) ?? paths.set(label, new Path2D()).get(label);
-    const side = (a, b) => (a === b ? 0 : Math.max(a, b));
+    const path = (/** @type {number} */ label) => {
+      const known = paths.get(label) ?? new Path2D();
+      paths.set(label, known);
+      return known;
+    };
+    const side = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? 0 : Math.max(a, b));
     for (let y = Math.max(1, y0); y < y1; y++) {
       for (let x = x0; x < x1; ) {
         const label = side(labels[y * w + x], labels[(y - 1) * w + x]), start = x++;
@@ -86,26 +108,40 @@ export class Mask {
     return [...paths];
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {View} view
+   * @param {number} ratio
+   */
   drawContours(context, view, ratio) {
     const [left, top] = view.toImage(0, 0), [right, bottom] = view.toImage(view.screenWidth, view.screenHeight);
-    const from = (v) => Math.max(0, Math.floor(v / TILE)), to = (v, n) => Math.min(Math.ceil(n / TILE) - 1, Math.floor(v / TILE));
+    const last = (/** @type {number} */ v, /** @type {number} */ n) => Math.min(Math.ceil(n / TILE) - 1, Math.floor(v / TILE));
+    /** @type {[number, Path2D][]} */
     const shown = [];
-    for (let ty = from(top); ty <= to(bottom, this.height); ty++) {
-      for (let tx = from(left); tx <= to(right, this.width); tx++) {
+    for (let ty = Math.max(0, Math.floor(top / TILE)); ty <= last(bottom, this.height); ty++) {
+      for (let tx = Math.max(0, Math.floor(left / TILE)); tx <= last(right, this.width); tx++) {
         const key = ty * this.columns + tx;
-        if (!this.tiles.has(key)) this.tiles.set(key, this.#contours(tx, ty));
-        shown.push(...this.tiles.get(key));
+        const contours = this.tiles.get(key) ?? this.#contours(tx, ty);
+        this.tiles.set(key, contours);
+        shown.push(...contours);
       }
     }
     view.apply(context, ratio);
     context.lineCap = "square";
     for (const [, path] of shown) this.#line(context, view, path, 3.5, "rgb(0 0 0 / 0.75)");
     for (const [label, path] of shown) {
-      const [r, g, b] = this.colours.get(label) ?? [255, 255, 255], bright = (c) => Math.round(128 + c / 2);
+      const [r, g, b] = this.colours.get(label) ?? [255, 255, 255], bright = (/** @type {number} */ c) => Math.round(128 + c / 2);
       this.#line(context, view, path, 1.75, `rgb(${bright(r)} ${bright(g)} ${bright(b)})`);
     }
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {View} view
+   * @param {Path2D} path
+   * @param {number} width
+   * @param {string} colour
+   */
   #line(context, view, path, width, colour) {
     context.lineWidth = width / (view.scale * Math.min(1, view.aspect));
     context.strokeStyle = colour;

@@ -3,17 +3,45 @@
 
 const HIDDEN = "#files, #start-section, section:has(#save) { display: none !important; }";   // need files of the app
 
-function render({ model, el }) {
-  const files = model.get("files"), urls = {}, waiting = new Map();
-  let socket = null, number = 0;
+/** @typedef {{ kind: string, text?: string, number?: number, type?: string, error?: string }} Content */
+/** @typedef {(content: Content, buffers?: DataView<ArrayBuffer>[]) => void} Receiver */
+/**
+ * @typedef {object} Model   of anywidget
+ * @property {{ (key: "files"): Record<string, string>, (key: "height"): number }} get
+ * @property {(content: object, callbacks?: undefined, buffers?: ArrayBuffer[]) => void} send
+ * @property {(event: "msg:custom", receiver: Receiver) => void} on
+ * @property {(event: "msg:custom", receiver: Receiver) => void} off
+ */
 
-  // Modules import each other by relative addresses, which the addresses of blobs replace.
-  const url = (name) => (urls[name] ??= URL.createObjectURL(new Blob(
-    [files[name].replace(/"\.\/([\w.]+)"/g, (_, other) => `"${url(other)}"`)], { type: "text/javascript" })));
+/** @param {{ model: Model, el: HTMLElement }} output */
+function render({ model, el }) {
+  const files = model.get("files");
+  /** @type {Map<string, string>} */
+  const urls = new Map();       // of modules, by name
+  /** @type {Map<number, (answer: Response) => void>} */
+  const waiting = new Map();    // requests, by number
+  /** @type {Socket | null} */
+  let socket = null;
+  let number = 0;
+
+  /**
+   * Modules import each other by relative addresses, which the addresses of blobs replace.
+   * @param {string} name
+   * @returns {string}
+   */
+  const url = (name) => {
+    const code = () => files[name].replace(/^(import .* from )"\.\/([\w.]+)"/gm, (_, start, other) => `${start}"${url(other)}"`);
+    const known = urls.get(name) ?? URL.createObjectURL(new Blob([code()], { type: "text/javascript" }));
+    urls.set(name, known);
+    return known;
+  };
 
   class Socket {
     static OPEN = 1;
     readyState = 0;
+    onopen = () => {};
+    /** @type {(message: { data: string | ArrayBuffer | null | undefined }) => void} */
+    onmessage = () => {};
 
     constructor() {
       socket = this;
@@ -24,12 +52,18 @@ function render({ model, el }) {
       });
     }
 
+    /** @param {string | ArrayBuffer} data */
     send(data) {   // a copy, as the frame has an ArrayBuffer of its own
       if (typeof data === "string") model.send({ kind: "text", text: data });
       else model.send({ kind: "bytes" }, undefined, [new Uint8Array(data).slice().buffer]);
     }
   }
 
+  /**
+   * @param {string} path
+   * @param {{ method?: string }} options
+   * @returns {Promise<Response>}
+   */
   const request = (path, { method = "GET" } = {}) => new Promise((resolve) => {
     if (method !== "GET") {
       resolve(new Response("a notebook shows the image of its session; make a session for another one", { status: 400 }));
@@ -39,10 +73,11 @@ function render({ model, el }) {
     model.send({ kind: "get", number, path });
   });
 
+  /** @type {Receiver} */
   const receive = (content, buffers) => {
     const data = buffers?.length ? new Uint8Array(buffers[0].buffer ?? buffers[0],
       buffers[0].byteOffset ?? 0, buffers[0].byteLength).slice().buffer : null;
-    if (content.kind === "answer") {
+    if (content.kind === "answer" && content.number !== undefined) {
       const { error, type } = content;
       waiting.get(content.number)?.(new Response(error ?? data,
         { status: error ? 400 : 200, headers: { "content-type": type ?? "text/plain" } }));
@@ -53,20 +88,22 @@ function render({ model, el }) {
   };
 
   const frame = document.createElement("iframe");
-  frame.style = `width: 100%; height: ${model.get("height")}px; border: 0`;
+  frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 0`;
   frame.srcdoc = files["index.html"].replace(/<link rel="icon".*?>|<script.*?<\/script>/g, "")
     .replace(/<link rel="stylesheet".*?>/, () => `<style>${files["app.css"]}${HIDDEN}</style>`);
   frame.onload = () => {
-    Object.assign(frame.contentWindow, { WebSocket: Socket, fetch: request });
-    const script = frame.contentDocument.createElement("script");
+    const { contentWindow: page, contentDocument: content } = frame;
+    if (!page || !content) return;
+    Object.assign(page, { WebSocket: Socket, fetch: request });
+    const script = content.createElement("script");
     Object.assign(script, { type: "module", src: url("main.js") });
-    frame.contentDocument.body.append(script);
+    content.body.append(script);
   };
   model.on("msg:custom", receive);
   el.append(frame);
   return () => {
     model.off("msg:custom", receive);
-    Object.values(urls).forEach((one) => URL.revokeObjectURL(one));
+    for (const one of urls.values()) URL.revokeObjectURL(one);
   };
 }
 

@@ -1,8 +1,11 @@
 // The controls beside the image: list of images, labels, sliders, export and the facts of the cut.
 
+import { $, buttonOf } from "./elements.js";
 import { choose } from "./keys.js";
 
-const $ = (id) => document.getElementById(id);
+/** @import { Item, Rgb, State } from "./socket.js" */
+
+/** @type {Record<string, string>} */
 const HINTS = {
   "mark the object": "Mark the object with the left button",
   "mark the background": "Now mark the background with the right button",
@@ -10,30 +13,32 @@ const HINTS = {
 };
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
+/** @param {Item[]} items @param {number} current @param {(item: number) => void} open */
 export function showItems(items, current, open) {
   $("files").classList.toggle("single", items.length < 2);
   const rows = items.map(({ name, state }, item) => {
-    const row = document.createElement("li"), button = document.createElement("button");
+    const row = document.createElement("li"), opener = document.createElement("button");
     const mark = document.createElement("span"), text = document.createElement("span");
     mark.className = `mark ${state}`;
     mark.textContent = { done: "✓", started: "●", new: "" }[state] ?? "";
     mark.setAttribute("aria-label", { done: "saved", started: "started", new: "" }[state] ?? "");
     text.className = "name";
-    text.textContent = button.title = name;
-    button.append(mark, text);
-    button.setAttribute("aria-current", String(item === current));
-    button.onclick = () => open(item);
-    row.append(button);
+    text.textContent = opener.title = name;
+    opener.append(mark, text);
+    opener.setAttribute("aria-current", String(item === current));
+    opener.onclick = () => open(item);
+    row.append(opener);
     return row;
   });
   $("list").replaceChildren(...rows);
   rows[current]?.scrollIntoView({ block: "nearest" });
   const done = items.filter(({ state }) => state === "done").length;
   $("progress").textContent = `${done} of ${items.length} saved`;
-  $("previous").disabled = current <= 0;
-  $("next").disabled = current >= items.length - 1;
+  buttonOf("previous").disabled = current <= 0;
+  buttonOf("next").disabled = current >= items.length - 1;
 }
 
+/** @param {Map<number, Rgb>} colours @param {number} chosen @param {(label: number) => void} pick */
 export function showLabels(colours, chosen, pick) {
   const buttons = [...colours].filter(([label]) => label > 0).map(([label, rgb]) => {
     const button = document.createElement("button"), swatch = document.createElement("i");
@@ -42,7 +47,7 @@ export function showLabels(colours, chosen, pick) {
     button.setAttribute("role", "radio");
     button.setAttribute("aria-label", `Label ${label}`);
     button.title = label < 10 ? `Label ${label} (key ${label})` : `Label ${label}`;
-    button.dataset.label = label;
+    button.dataset.label = String(label);
     button.onclick = () => pick(label);
     return button;
   });
@@ -50,11 +55,13 @@ export function showLabels(colours, chosen, pick) {
   chooseLabel(chosen);
 }
 
+/** @param {number} label */
 export function chooseLabel(label) {
-  const buttons = [...$("labels").children];
+  const buttons = [...$("labels").querySelectorAll("button")];
   choose(buttons, buttons.find((button) => Number(button.dataset.label) === label));
 }
 
+/** @param {[string, string][]} kinds @param {Set<string>} chosen */
 export function showKinds(kinds, chosen) {
   $("kinds").replaceChildren(...kinds.map(([kind, shown]) => {
     const label = document.createElement("label"), box = document.createElement("input");
@@ -66,22 +73,27 @@ export function showKinds(kinds, chosen) {
   }));
 }
 
+/** @param {State} state */
 export function showState(state) {
-  $("undo").disabled = !state.undo;
-  $("redo").disabled = !state.redo;
-  $("clear").disabled = !state.order.length && !state.box && !state.start;
-  const solved = state.energy !== null && state.energy !== undefined;
-  $("energy").textContent = solved ? `${DIGITS.format(state.energy)} nats` : "–";
+  buttonOf("undo").disabled = !state.undo;
+  buttonOf("redo").disabled = !state.redo;
+  buttonOf("clear").disabled = !state.order.length && !state.box && !state.start;
+  const { energy } = state, solved = energy !== null;
+  $("energy").textContent = solved ? `${DIGITS.format(energy)} nats` : "–";
   $("seconds").textContent = state.pending ? "solving…" : solved ? `${(1000 * state.seconds).toFixed(0)} ms` : "–";
   const certificate = $("certificate");
   certificate.textContent = !solved ? "–" : state.certified ? "exact, verified" : state.exact ? "exact" : "preview";
   certificate.className = !solved ? "" : state.certified || state.exact ? "good" : "warn";
-  hint(HINTS[state.message] ?? state.message ?? "");
+  hint(HINTS[state.message] ?? state.message);
 }
 
 let timer = 0;
 
-// An error stays for some seconds, whatever else is to be said.
+/**
+ * An error stays for some seconds, whatever else is to be said.
+ * @param {string} text
+ * @param {boolean} error
+ */
 export function hint(text, error = false) {
   if (timer && !error) return;
   clearTimeout(timer);

@@ -1,27 +1,30 @@
 // Drawing: the scene (image, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
 
+import { $, canvasOf, context2d, inputOf } from "./elements.js";
 import { drawStroke } from "./strokes.js";
 
-const $ = (id) => document.getElementById(id);
+/** @import { App } from "./main.js" */
+/** @import { Rectangle } from "./tools.js" */
+
 const BACKGROUND_STROKE = "rgb(250 250 250)";
 
 export class Renderer {
   #frame = 0; #topFrame = 0;
   strokesStale = true;
 
-  constructor(app) {
-    this.app = app;
-    this.scene = $("scene").getContext("2d", { alpha: false });
-    this.top = $("top").getContext("2d");
-    this.layer = document.createElement("canvas").getContext("2d");     // strokes, at the size of the screen
-    this.outlined = document.createElement("canvas").getContext("2d");
-    this.cutout = document.createElement("canvas").getContext("2d");    // also a scratch area
-  }
+  scene = context2d(canvasOf("scene"), { alpha: false });
+  top = context2d(canvasOf("top"));
+  layer = context2d(document.createElement("canvas"));     // strokes, at the size of the screen
+  outlined = context2d(document.createElement("canvas"));
+  cutout = context2d(document.createElement("canvas"));    // also a scratch area
 
-  // Device pixels per CSS pixel.
+  /** @param {App} app */
+  constructor(app) { this.app = app; }
+
+  /** Device pixels per CSS pixel. */
   get ratio() { return Math.max(1, Math.min(3, devicePixelRatio || 1)); }
 
-  colourOf = (label) => (label ? `rgb(${(this.app.colours.get(label) ?? [255, 255, 255]).join(" ")})` : BACKGROUND_STROKE);
+  colourOf = (/** @type {number} */ label) => (label ? `rgb(${(this.app.colours.get(label) ?? [255, 255, 255]).join(" ")})` : BACKGROUND_STROKE);
 
   resize() {
     const { clientWidth: width, clientHeight: height } = $("stage");
@@ -46,7 +49,7 @@ export class Renderer {
     if (this.app.alone) return;
     if (display === "both") {
       view.apply(scene, ratio);
-      scene.globalAlpha = $("opacity").value / 100;
+      scene.globalAlpha = Number(inputOf("opacity").value) / 100;
       scene.imageSmoothingEnabled = view.scale * ratio < 1;
       scene.drawImage(mask.canvas, 0, 0);
       scene.globalAlpha = 1;
@@ -78,12 +81,13 @@ export class Renderer {
     outlined.drawImage(layer.canvas, 0, 0);
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   #drawImage(context) {
     const { view, image } = this.app, scale = view.scale * this.ratio;
     view.apply(context, this.ratio);
     context.imageSmoothingEnabled = scale < 2;
     context.imageSmoothingQuality = scale < 0.5 ? "medium" : "low";
-    context.drawImage(image.source, 0, 0);
+    if (image.source) context.drawImage(image.source, 0, 0);
   }
 
   #drawCutout() {
@@ -129,11 +133,12 @@ export class Renderer {
     this.#showPointer();
   }
 
+  /** @param {Rectangle} box */
   #drawBox([x0, y0, x1, y1]) {
     const { top, ratio } = this, { view } = this.app;
     view.apply(top, ratio);
-    for (const [colour, dash] of [["#000", []], ["#fff", [5, 4]]]) {
-      top.strokeStyle = colour;
+    for (const dash of [[], [5, 4]]) {
+      top.strokeStyle = dash.length ? "#fff" : "#000";
       top.lineWidth = 1.5 / view.scale;
       top.setLineDash(dash.map((v) => v / view.scale));
       top.strokeRect(x0, y0, x1 - x0, y1 - y0);
@@ -141,14 +146,15 @@ export class Renderer {
     top.setLineDash([]);
   }
 
+  /** @param {number} x @param {number} y */
   #drawCursor(x, y) {
     const { app, top, ratio } = this, radius = Math.max(1.5, app.radius * app.view.scale);
     if (app.tools.space || app.tool === "box") return;
     top.setTransform(ratio, 0, 0, ratio, 0, 0);
     const colour = app.tool === "erase" ? "#ffcf5c" : this.colourOf(app.tool === "background" ? 0 : app.label);
-    for (const [width, style] of [[3.5, "rgb(0 0 0 / 0.7)"], [1.5, "#fff"]]) {
+    for (const width of [3.5, 1.5]) {
       top.lineWidth = width;
-      top.strokeStyle = style;
+      top.strokeStyle = width > 2 ? "rgb(0 0 0 / 0.7)" : "#fff";
       top.beginPath();
       top.arc(x, y, radius, 0, 2 * Math.PI);
       top.stroke();

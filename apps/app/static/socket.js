@@ -1,6 +1,65 @@
 // Connection to the server: binary strokes up, run lengths of masks down, small JSON messages both ways.
 // apps/app/messages.py describes the formats.
 
+/**
+ * @typedef {object} Stroke
+ * @property {ArrayLike<number>} points   x, y in pixels of each point; pixel (i, j) covers [i, i + 1) x [j, j + 1)
+ * @property {number} radius
+ * @property {number} label
+ * @property {boolean} erase
+ * @property {number} axis                of the slice; -1 for an image
+ * @property {number} index               of the slice
+ */
+/** @typedef {Stroke & { item: number, key: number }} KnownStroke */
+/** @typedef {{ x: number, y: number, width: number, height: number, lengths: Uint32Array, values: Uint16Array }} Runs */
+/** @typedef {Runs & { item: number, axis: number, index: number }} MaskUpdate */
+/** @typedef {{ name: string, state: "new" | "started" | "done" }} Item */
+/** @typedef {[number, number, number]} Rgb */
+/**
+ * @typedef {object} State
+ * @property {number} item
+ * @property {number[]} order             keys of the strokes
+ * @property {boolean} undo
+ * @property {boolean} redo
+ * @property {number[] | null} box
+ * @property {boolean} start
+ * @property {number[]} labels
+ * @property {number | null} energy
+ * @property {number} seconds
+ * @property {boolean} pending
+ * @property {boolean} certified
+ * @property {boolean} exact
+ * @property {string} message
+ */
+/**
+ * @typedef {object} Description          of an image; the last three are of volumes
+ * @property {number} item
+ * @property {string} name
+ * @property {string} address
+ * @property {number[]} shape
+ * @property {number[]} [spacing]
+ * @property {[number, number]} [range]   least and greatest grey value
+ * @property {[number, number]} [window]  level and width, as shares of the range
+ */
+/**
+ * What a connection announces: the messages of the server, by type, and changes of the connection.
+ * @typedef {object} Messages
+ * @property {{ items: Item[], current: number, colours: Rgb[], kinds: [string, string][], chosen: string[], out: string }} hello
+ * @property {{ items: Item[] }} items
+ * @property {{ item: number, state: Item["state"] }} item
+ * @property {Description} document
+ * @property {State} state
+ * @property {MaskUpdate} mask
+ * @property {KnownStroke} stroke
+ * @property {{ number: number }} confirmed
+ * @property {{ files: string[] }} saved
+ * @property {{ text: string, number?: number }} error
+ * @property {{}} open
+ * @property {{}} closed
+ * @property {{ text: string }} refused
+ */
+/** @typedef {{ [T in keyof Messages]: (message: Messages[T]) => unknown }} Handlers */
+
 const STROKE = 1, MASK = 2;
 const HEADER = 28;
 const FINAL = 1, ERASE = 2, AGAIN = 4;
@@ -15,14 +74,17 @@ async function refusal() {
   } catch { return ""; }
 }
 
-export class Connection extends EventTarget {
+export class Connection {
+  /** @type {WebSocket | null} */
   #socket = null;
+  /** @type {Map<number, ArrayBuffer>} */
   #waiting = new Map();   // strokes that the server has not confirmed, by number; sent again after a lost connection
   #delay = 250;           // milliseconds to the next attempt
 
-  constructor(address) {
-    super();
+  /** @param {URL} address @param {Handlers} handlers */
+  constructor(address, handlers) {
     this.address = address;
+    this.handlers = handlers;
     this.#open();
   }
 
@@ -31,13 +93,13 @@ export class Connection extends EventTarget {
   #open() {
     const socket = this.#socket = new WebSocket(this.address);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => { this.#delay = 250; this.#tell("open"); };
+    socket.onopen = () => { this.#delay = 250; this.handlers.open({}); };
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.#text(JSON.parse(data)) : this.#binary(data));
     socket.onclose = async ({ code, reason }) => {
-      this.#tell("closed");
+      this.handlers.closed({});
       const text = code === REFUSED ? reason : await refusal();
       if (text) {
-        this.#tell("refused", { text });
+        this.handlers.refused({ text });
         return;
       }
       setTimeout(() => this.#open(), this.#delay);
@@ -45,31 +107,42 @@ export class Connection extends EventTarget {
     };
   }
 
-  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
-
+  /**
+   * @template {keyof Messages} T
+   * @param {Messages[T] & { type: T, number?: number }} message
+   */
   #text(message) {
     if (message.number !== undefined) this.#waiting.delete(message.number);   // confirmed, or refused
-    this.#tell(message.type, message);
+    this.handlers[message.type](message);
   }
 
-  // After the server has said which document is open.
+  /**
+   * After the server has described the image that is open.
+   * @param {number} item
+   */
   sendAgain(item) {
     for (const data of this.#waiting.values()) {
       const view = new DataView(data);
-      if (!this.open || view.getUint32(4, true) !== item) continue;
+      if (!this.#socket || !this.open || view.getUint32(4, true) !== item) continue;
       view.setUint8(1, view.getUint8(1) | AGAIN);
       this.#socket.send(data);
     }
   }
 
+  /** @param {{ do: string, item: number, [argument: string]: unknown }} message */
   send(message) {
-    if (this.open) this.#socket.send(JSON.stringify(message));
+    if (this.open) this.#socket?.send(JSON.stringify(message));
     return this.open;
   }
 
-  // points: Float32Array of x, y in pixels; pixel (i, j) covers [i, i + 1) x [j, j + 1).
+  /**
+   * @param {number} item
+   * @param {number} number
+   * @param {Stroke} stroke
+   * @param {boolean} final   whether it is complete; otherwise further parts follow
+   */
   stroke(item, number, { points, radius, label, erase, axis, index }, final) {
-    const data = new ArrayBuffer(HEADER + points.byteLength), view = new DataView(data);
+    const data = new ArrayBuffer(HEADER + 4 * points.length), view = new DataView(data);
     view.setUint8(0, STROKE);
     view.setUint8(1, (final ? FINAL : 0) | (erase ? ERASE : 0));
     view.setUint16(2, label, true);
@@ -81,21 +154,22 @@ export class Connection extends EventTarget {
     view.setUint32(24, points.length / 2, true);
     new Float32Array(data, HEADER).set(points);
     if (final) this.#waiting.set(number, data);
-    if (this.open) this.#socket.send(data);
+    if (this.open) this.#socket?.send(data);
   }
 
+  /** @param {ArrayBuffer} data */
   #binary(data) {
-    const view = new DataView(data), u32 = (at) => view.getUint32(at, true);
+    const view = new DataView(data), u32 = (/** @type {number} */ at) => view.getUint32(at, true);
     if (view.getUint8(0) === MASK) {
       const runs = u32(32);
-      this.#tell("mask", {
+      this.handlers.mask({
         item: u32(4), axis: view.getInt32(8, true), index: view.getInt32(12, true),
         x: u32(16), y: u32(20), width: u32(24), height: u32(28),
         lengths: new Uint32Array(data, 36, runs), values: new Uint16Array(data, 36 + 4 * runs, runs),
       });
     } else if (view.getUint8(0) === STROKE) {
       const flags = view.getUint8(1);
-      this.#tell("stroke", {
+      this.handlers.stroke({
         label: view.getUint16(2, true), item: u32(4), key: u32(8), axis: view.getInt32(12, true),
         index: view.getInt32(16, true), radius: view.getFloat32(20, true), erase: Boolean(flags & ERASE),
         points: new Float32Array(data, HEADER, 2 * u32(24)),

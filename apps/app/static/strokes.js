@@ -1,22 +1,43 @@
 // The strokes of the image: those that the server knows, in its order, and those that it has not confirmed yet.
 
+/** @import { Stroke } from "./socket.js" */
+/** @import { View } from "./view.js" */
+/** @typedef {(label: number) => string} Colours   the colour of a label */
+
 export class Strokes {
-  constructor() { this.reset(); }
+  /** @type {Map<number, Stroke>} */
+  known = new Map();   // by the server's key
+  /** @type {number[]} */
+  order = [];          // keys
+  /** @type {Map<number, Stroke>} */
+  own = new Map();     // by the page's own number
 
   reset() {
-    this.known = new Map();   // key of the server -> stroke
-    this.order = [];          // keys
-    this.own = new Map();     // own number -> stroke
+    this.known.clear();
+    this.order = [];
+    this.own.clear();
   }
 
+  /** @param {number} key @param {Stroke} stroke */
   add(key, stroke) { this.known.set(key, stroke); }
 
   *all() {
-    for (const key of this.order) if (this.known.has(key)) yield this.known.get(key);
+    for (const key of this.order) {
+      const stroke = this.known.get(key);
+      if (stroke) yield stroke;
+    }
     yield* this.own.values();
   }
 
-  // Draw the strokes of a slice (axis -1: an image) on a context of its own, because erasing removes pixels.
+  /**
+   * Draw the strokes of a slice (axis -1: an image) on a context of its own, because erasing removes pixels.
+   * @param {CanvasRenderingContext2D} context
+   * @param {View} view
+   * @param {number} ratio
+   * @param {Colours} colourOf
+   * @param {number} axis
+   * @param {number} index
+   */
   draw(context, view, ratio, colourOf, axis, index) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);
@@ -27,6 +48,13 @@ export class Strokes {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {View} view
+ * @param {number} ratio
+ * @param {Pick<Stroke, "points" | "radius" | "label" | "erase">} stroke
+ * @param {Colours} colourOf
+ */
 export function drawStroke(context, view, ratio, { points, radius, label, erase }, colourOf) {
   const { aspect } = view;
   view.applyRound(context, ratio);

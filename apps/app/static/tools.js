@@ -4,13 +4,33 @@ const PEN_ERASER = 32;         // bit of PointerEvent.buttons
 const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
 const MAX_POINTS = 20_000;
 
-export class Tools {
-  #pointers = new Map();       // pointers on the canvas: id -> [x, y]
-  #action = null;              // "stroke", "box", "pan" or "pinch"
-  #lastEnd = null;
+/** @import { App } from "./main.js" */
+/** @import { Stroke } from "./socket.js" */
+/** @import { View } from "./view.js" */
+/** @typedef {[number, number]} Point   x, y */
+/** @typedef {Stroke & { points: number[] }} DrawnStroke */
+/** @typedef {[number, number, number, number]} Rectangle   x0, y0, x1, y1 */
 
+export class Tools {
+  /** @type {Map<number, Point>} */
+  #pointers = new Map();       // those on the canvas, by id, on the screen
+  /** @type {"stroke" | "box" | "pan" | "pinch" | null} */
+  #action = null;
+  /** @type {number[] | null} */
+  #lastEnd = null;             // of the last stroke, where a line begins
+  /** @type {Point | null} */
+  pointer = null;              // on the screen
+  /** @type {DrawnStroke | null} */
+  stroke = null;
+  /** @type {Rectangle | null} */
+  box = null;
+  space = false;               // whether the key is held
+
+  /** @param {HTMLCanvasElement} canvas @param {View} view @param {App} host */
   constructor(canvas, view, host) {
-    Object.assign(this, { canvas, view, host, pointer: null, stroke: null, box: null, space: false });
+    this.canvas = canvas;
+    this.view = view;
+    this.host = host;
     canvas.addEventListener("pointerdown", (event) => this.#down(event));
     canvas.addEventListener("pointermove", (event) => this.#move(event));
     canvas.addEventListener("pointerup", (event) => this.#up(event));
@@ -22,11 +42,13 @@ export class Tools {
 
   get busy() { return this.#action !== null; }
 
+  /** @param {MouseEvent} event @returns {Point} */
   #place(event) {
     const area = this.canvas.getBoundingClientRect();
     return [event.clientX - area.left, event.clientY - area.top];
   }
 
+/** @param {PointerEvent} event */
   #down(event) {
     this.canvas.focus({ preventScroll: true });
     if (!this.host.ready) return;
@@ -56,30 +78,33 @@ export class Tools {
     this.host.drawTop();
   }
 
+  /** @param {Point} place @param {boolean} background @param {boolean} erase @param {boolean} joined */
   #startStroke(place, background, erase, joined) {
     const { radius, label, slice } = this.host;
     const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
     this.stroke = { points, radius, label: background ? 0 : label, erase, axis: slice[0], index: slice[1] };
-    this.#extend(place, true);
+    this.#extend(this.stroke, place, true);
     this.host.strokeChanged(this.stroke);
   }
 
-  #extend(place, always = false) {
-    const { points } = this.stroke, [x, y] = this.view.toImage(...place), n = points.length;
+  /** @param {DrawnStroke} stroke @param {Point} place @param {boolean} always */
+  #extend({ points }, place, always = false) {
+    const [x, y] = this.view.toImage(...place), n = points.length;
     const step = MIN_STEP / this.view.scale;
     if (n >= 2 * MAX_POINTS) return;
     if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
   }
 
+/** @param {PointerEvent} event */
   #move(event) {
     const place = this.#place(event), before = this.#pointers.get(event.pointerId);
     this.pointer = event.pointerType === "touch" ? null : place;
     if (before) {
-      if (this.#action === "stroke") {
+      if (this.stroke) {
         const events = event.getCoalescedEvents?.() ?? [];
-        for (const one of events.length ? events : [event]) this.#extend(this.#place(one));
+        for (const one of events.length ? events : [event]) this.#extend(this.stroke, this.#place(one));
         this.host.strokeChanged(this.stroke);
-      } else if (this.#action === "box") {
+      } else if (this.box) {
         [this.box[2], this.box[3]] = this.view.toImage(...place);
       } else if (this.#action === "pan") {
         this.view.pan(place[0] - before[0], place[1] - before[1]);
@@ -92,10 +117,11 @@ export class Tools {
     this.host.drawTop();
   }
 
+  /** @param {number} id @param {Point} before @param {Point} place */
   #pinch(id, before, place) {
     const other = [...this.#pointers].find(([key]) => key !== id)?.[1];
     if (!other) return;
-    const distance = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]);
+    const distance = (/** @type {Point} */ a) => Math.hypot(a[0] - other[0], a[1] - other[1]);
     this.view.pan((place[0] - before[0]) / 2, (place[1] - before[1]) / 2);
     if (distance(before) > 4) {
       this.view.zoom(distance(place) / distance(before), (place[0] + other[0]) / 2, (place[1] + other[1]) / 2);
@@ -103,16 +129,16 @@ export class Tools {
     this.host.viewChanged();
   }
 
+/** @param {PointerEvent} event */
   #up(event) {
     if (!this.#pointers.has(event.pointerId)) return;
     const place = this.#place(event);
-    if (this.#action === "stroke") {
-      this.#extend(place);
-      const stroke = { ...this.stroke, points: Float32Array.from(this.stroke.points) };
+    if (this.stroke) {
+      this.#extend(this.stroke, place);
       this.#lastEnd = this.stroke.points.slice(-2);
       this.stroke = null;
-      this.host.strokeDone(stroke);
-    } else if (this.#action === "box") {
+      this.host.strokeDone();
+    } else if (this.box) {
       const [x0, y0, x1, y1] = this.box;
       this.box = null;
       this.host.boxDone([Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1)]);
@@ -121,6 +147,7 @@ export class Tools {
     this.host.drawTop();
   }
 
+/** @param {PointerEvent} event */
   #forget(event) {
     this.#pointers.delete(event.pointerId);
     // After a pinch, the remaining finger must not draw.
@@ -128,15 +155,16 @@ export class Tools {
     this.#showCursor();
   }
 
-  // Give up what is being drawn.
+  /** Give up what is being drawn. */
   cancel() {
     const drawn = this.stroke;
     this.stroke = this.box = null;
     if (this.#action !== "pinch") this.#action = null;
-    if (drawn) this.host.strokeCancelled(drawn);
+    if (drawn) this.host.strokeCancelled();
     this.host.drawTop();
   }
 
+  /** @param {boolean} held */
   setSpace(held) {
     this.space = held;
     this.#showCursor();
@@ -153,6 +181,7 @@ export class Tools {
 
   toolChanged() { this.#showCursor(); this.host.drawTop(); }
 
+  /** @param {WheelEvent} event */
   #wheel(event) {
     event.preventDefault();
     if (!this.host.ready) return;

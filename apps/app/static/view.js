@@ -7,16 +7,17 @@
 const MIN_SCALE = 0.02, MAX_SCALE = 64;
 
 export class View {
-  constructor() {
-    Object.assign(this, { width: 1, height: 1, scale: 1, x: 0, y: 0, aspect: 1, screenWidth: 1, screenHeight: 1 });
-    this.fitted = true;
-  }
+  width = 1; height = 1; aspect = 1;   // of the image
+  screenWidth = 1; screenHeight = 1;
+  scale = 1; x = 0; y = 0; fitted = true;
 
+  /** @param {number} width @param {number} height */
   setImage(width, height, aspect = 1) {
     Object.assign(this, { width, height, aspect });
     this.fit();
   }
 
+  /** @param {number} width @param {number} height */
   setScreen(width, height) {
     const [dx, dy] = [(width - this.screenWidth) / 2, (height - this.screenHeight) / 2];
     Object.assign(this, { screenWidth: width, screenHeight: height });
@@ -31,12 +32,14 @@ export class View {
     this.fitted = true;
   }
 
+  /** @param {number} dx @param {number} dy */
   pan(dx, dy) {
     this.x += dx;
     this.y += dy;
     this.#keepInSight();
   }
 
+  /** @param {number} factor @param {number} x @param {number} y */
   zoom(factor, x, y) {
     const scale = Math.min(MAX_SCALE, Math.max(MIN_SCALE, this.scale * factor)), ratio = scale / this.scale;
     this.x = x - (x - this.x) * ratio;
@@ -54,17 +57,26 @@ export class View {
     this.fitted = false;
   }
 
+  /** @param {number} x @param {number} y @returns {[number, number]} */
   toImage(x, y) {
     return [(x - this.x) / this.scale, (y - this.y) / (this.scale * this.aspect)];
   }
 
-  // Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates.
+  /**
+   * Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates.
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} ratio
+   */
   apply(context, ratio) {
     const scale = ratio * this.scale;
     context.setTransform(scale, 0, 0, scale * this.aspect, ratio * this.x, ratio * this.y);
   }
 
-  // The same with square pixels, for round brushes: y has to be multiplied by `aspect`.
+  /**
+   * The same with square pixels, for round brushes: y has to be multiplied by `aspect`.
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} ratio
+   */
   applyRound(context, ratio) {
     const scale = ratio * this.scale;
     context.setTransform(scale, 0, 0, scale, ratio * this.x, ratio * this.y);
