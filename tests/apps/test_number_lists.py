@@ -49,7 +49,7 @@ def test_three_numbers():
 
 
 def run(files, *arguments):
-    return cli.main(["segment", *(str(word) for word in arguments), "--out", str(files / "out"), "--json=-"])
+    return cli.main(["segment", *(str(word) for word in arguments), "--out", str(files / "out"), "--overwrite", "--json=-"])
 
 
 def test_a_box_with_blanks_is_a_box_with_commas(files, capfd):
@@ -144,6 +144,6 @@ def test_spacing_with_commas(tmp_path, capfd):
     energies = []
     for spacing in (["--spacing", "2.5", "1", "1"], ["--spacing", "2.5,1,1"], []):
         line = ["segment", tmp_path / "v.npy", "--labels", tmp_path / "s.npy", *spacing, "--out", tmp_path / "out"]
-        assert cli.main([*map(str, line), "--json=-"]) == 0
+        assert cli.main([*map(str, line), "--overwrite", "--json=-"]) == 0
         energies.append(json.loads(capfd.readouterr().out)["energies"])
     assert energies[0] == energies[1] != energies[2]

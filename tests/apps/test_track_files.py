@@ -35,7 +35,7 @@ def table(tmp_path):
 def tracked(table, suffix=".csv"):
     out = table.with_name(f"tracks{suffix}")
     line = ["track", str(table), "--search-range", "3", "--table", str(out), "--out", str(table.parent / "out")]
-    assert cli.main([*line, "--quiet"]) == 0
+    assert cli.main([*line, "--overwrite", "--quiet"]) == 0
     return out
 
 
