@@ -6,8 +6,8 @@
     open_images     the images, those that are open, and the messages of tabs
     tabs            what each tab has seen, and what it is sent next
     messages        the messages of the socket, binary and JSON
-    saving          the files written to --out
-    stroke_journal  the strokes since the last session file
+    stroke_files    the session file and the journal of an open image
+    saved_results   the results written to --out
     server          addresses, and the life of the server
     guard           who may use them
     handover        the page that leads the browser to the server

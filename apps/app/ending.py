@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from apps.app.open_images import OpenImages
-from apps.app.saving import COMMAND
+from apps.app.stroke_files import COMMAND
 from apps.common.errors import SOME_FAILED, print_error
 from apps.common.outputs import FOLDER
 from apps.common.writing import remove_unfinished

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.app import saving
 from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import StrokeMessage, encode_stroke
-from apps.app.saving import SessionFile
+from apps.app.saved_results import save_results
+from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
 from apps.common.uncopied import Uncopied
@@ -47,7 +47,7 @@ class OpenImage(Uncopied):
     """An open image or volume; `start` begins its tasks, and `close` ends them.
 
     item      number of the image
-    file      its session file; None if the session is kept elsewhere
+    files     of its strokes; None if the session is kept elsewhere
     tabs      all connected pages
     thread    applies edits, one after the other
     """
@@ -58,12 +58,12 @@ class OpenImage(Uncopied):
         source: Source,
         image: Image,
         session: Session,
-        file: SessionFile | None,
+        files: StrokeFiles | None,
         tabs: Tabs,
         thread: Executor,
     ):
         self.item, self.source, self.image, self.session = item, source, image, session
-        self._file, self._tabs, self._thread = file, tabs, thread
+        self._files, self._tabs, self._thread = files, tabs, thread
         self._edits: asyncio.Queue[Edit] = asyncio.Queue()
         self._waiting: list[Edit] = []  # of other tabs during a stroke
         self._drawing: Tab | None = None  # the tab that draws a stroke now
@@ -217,7 +217,7 @@ class OpenImage(Uncopied):
 
     def _send_file_state(self) -> None:
         """Send the state of the image's files to all tabs, if it has changed."""
-        if self._file is not None and (state := self._file.state) != self.source.state:
+        if self._files is not None and (state := self._files.state) != self.source.state:
             self.source.state = state
             self._tabs.send({"type": "item", "item": self.item, "state": state})
 
@@ -235,8 +235,8 @@ class OpenImage(Uncopied):
 
     async def rescue(self) -> Path:
         """Write the session to a folder for temporary files, after `close` has raised."""
-        assert self._file is not None
-        return await self._run(partial(self._file.rescue, self.session))
+        assert self._files is not None
+        return await self._run(partial(self._files.rescue, self.session))
 
     # In the thread of edits
 
@@ -312,11 +312,11 @@ class OpenImage(Uncopied):
 
     def save_results(self, chosen: Namespace, kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""
-        if self._file is None:
+        if self._files is None:
             raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
         self._end_stroke()
         self._save()
-        files = saving.save_results(chosen, self.source, self.image, self.session, kinds)
+        files = save_results(chosen, self.source, self.image, self.session, kinds)
         return {"type": "saved", "files": [path.name for path in files]}
 
     def _take_snapshot(self) -> None:
@@ -348,25 +348,25 @@ class OpenImage(Uncopied):
         return encode_stroke(self.item, key, record.points, record.radius, record.label, record.axis, record.slice)
 
     def _append_to_journal(self) -> None:
-        if self._file is not None:
-            self._file.append(self.session)
+        if self._files is not None:
+            self._files.append(self.session)
 
     def _save(self, only_if_due: bool = False) -> None:
         """Write the session file, if something has changed."""
-        if self._file is not None and (self._file.is_due or not only_if_due):
-            self._file.save(self.session)
+        if self._files is not None and (self._files.is_due or not only_if_due):
+            self._files.save(self.session)
 
     @property
     def is_behind(self) -> bool:
         """Whether strokes could not be written to the session file or the journal."""
-        return self._file is not None and self._file.is_behind
+        return self._files is not None and self._files.is_behind
 
     def _close(self) -> None:
         self._end_stroke()
         self._save()
         self.session.close()
-        if self._file is not None:
-            self._file.close()
+        if self._files is not None:
+            self._files.close()
 
 
 def joined(edits: list[Edit]) -> list[Edit]:

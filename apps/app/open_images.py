@@ -11,7 +11,8 @@ from apps.app import MAX_OPEN_IMAGES, MAX_UPLOADS
 from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import parse_action, parse_stroke
 from apps.app.open_image import OpenImage
-from apps.app.saving import DEFAULT, KINDS, SessionFile
+from apps.app.saved_results import DEFAULT, KINDS
+from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Tab, Tabs
 from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
@@ -76,7 +77,7 @@ class OpenImages(Uncopied):
         sources = self.sources[:]  # uploads add to it at any time
         for source in sources:
             if source.state is None:
-                source.state = SessionFile(self.chosen, source).state
+                source.state = StrokeFiles(self.chosen, source).state
         return [{"name": source.path.name, "state": source.state} for source in sources]
 
     async def receive(self, tab: Tab, data: str | bytes) -> None:
@@ -168,14 +169,14 @@ class OpenImages(Uncopied):
         source = self.sources[item]
         uploaded, self._uploaded = self._uploaded, None
         image = uploaded[1] if uploaded is not None and uploaded[0] is source else source.load()
-        file = SessionFile(self.chosen, source)
-        session = file.open(image.pixels, spacing=image.spacing, device=self.chosen.device)
+        files = StrokeFiles(self.chosen, source)
+        session = files.open(image.pixels, spacing=image.spacing, device=self.chosen.device)
         try:
-            opened = OpenImage(item, source, image, session, file, self.tabs, self._thread)
+            opened = OpenImage(item, source, image, session, files, self.tabs, self._thread)
             if source.start is not None and not session.records:
                 opened.read_start(source.start)
         except BaseException:
-            file.close()
+            files.close()
             raise
         return opened
 

@@ -21,13 +21,13 @@ from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
 from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
-from apps.session.record_history import RecordHistory
 from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
     Clear,
     PackedMask,
     Record,
+    RecordHistory,
     Start,
     as_json,
     effective,

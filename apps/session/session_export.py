@@ -1,6 +1,5 @@
 """Files of a session's result: masks, cut-outs, label images, annotations, and volumes in their own format."""
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +7,9 @@ import numpy as np
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.annotation_files import encoded_annotations
 from apps.common.errors import InputError
-from apps.common.images import write_image
+from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.stems import suffix_of
-from apps.common.writing import write_bytes
+from apps.common.writing import encoded_image, write_bytes
 from apps.segment.label_figures import annotations_of, encoded_labels
 from apps.segment.label_values import label_values
 from apps.segment.matte import cut_out
@@ -28,18 +27,27 @@ _FORMAT_OF = {suffix: kind for kind, suffix in FORMATS.items() if kind in ("npy"
 def export_image(path: Path, kind: str, rgb: np.ndarray, labels: np.ndarray, image: Path) -> Path:
     """Write labels (H, W) of an image, float RGB (H, W, 3), as a file of a kind; `image` is the image's file."""
     _check_kind(kind, KINDS)
-    values = [int(value) for value in np.unique(labels) if value]
-    if kind in ANNOTATIONS:
-        data = encoded_annotations(kind, path, image, labels.shape, annotations_of(labels, values))
-        return write_bytes(path, data, "path")
-    if kind == "labels":
-        if suffix_of(path) in TIFF:
-            return write_bytes(path, _tiff(label_values(labels, "labels")), "path")
+    if kind not in ANNOTATIONS and not (kind == "labels" and suffix_of(path) in TIFF):
         _check_png(path, kind)
-        return write_bytes(path, encoded_labels(labels), "path")
-    _check_png(path, kind)
+    return write_bytes(path, encoded_result(kind, path, rgb, labels, image), "path")
+
+
+def encoded_result(
+    kind: str, path: Path, rgb: np.ndarray, labels: np.ndarray, image: Path, metadata: Metadata = NO_METADATA
+) -> bytes:
+    """Content of the file at a path: labels (H, W) of an image, in the form of a kind; `metadata` is the image's."""
     mask = labels > 0
-    return write_image(path, cut_out(rgb, mask) if kind == "cutout" else np.uint8(255) * mask, "path")
+    if kind in ANNOTATIONS:
+        objects = (int(value) for value in np.flatnonzero(np.bincount(labels.ravel())) if value)
+        return encoded_annotations(kind, path, image, labels.shape, annotations_of(labels, objects))
+    if kind == "cutout":
+        return encoded_image(cut_out(rgb, mask), ".png", metadata)
+    if kind == "mask":
+        return encoded_image(np.uint8(255) * mask, ".png", metadata.without_profile())
+    if suffix_of(path) in TIFF:
+        values = label_values(labels, "labels")
+        return encoded_image(values, ".tif", metadata.without_profile(), compression="tiff_deflate")
+    return encoded_labels(labels, metadata)
 
 
 def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Volume | None) -> Path:
@@ -52,14 +60,6 @@ def export_volume(path: Path, kind: str, labels: np.ndarray, spacing, source: Vo
             raise InputError(f"path: {path.name!r} has no suffix of a volume; use one of {', '.join(_FORMAT_OF)}")
         source = Volume(values, _FORMAT_OF[suffix], Geometry(tuple(map(float, spacing)), UNIT, ORIGIN, AXES))
     return write_labels(path, values, source)
-
-
-def _tiff(labels: np.ndarray) -> bytes:
-    import tifffile
-
-    buffer = io.BytesIO()
-    tifffile.imwrite(buffer, labels, compression="zlib", photometric="minisblack", metadata=None)
-    return buffer.getvalue()
 
 
 def _check_kind(kind: str, kinds: tuple[str, ...]) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 
-from apps.app import saving
+from apps.app import stroke_files
 from apps.app.image_sources import Source
 from apps.app.messages import encode_stroke, parse_stroke
 from apps.app.open_images import OpenImages
-from apps.app.saving import SessionFile
+from apps.app.saved_results import save_results
+from apps.app.stroke_files import StrokeFiles
 from apps.common.errors import InputError, OutputError
 from apps.session import Session
 
@@ -28,7 +29,7 @@ def source(files):
 @pytest.fixture
 def file(chosen, source):
     """An open session file, and its session."""
-    one = SessionFile(chosen, source)
+    one = StrokeFiles(chosen, source)
     with one.open(source.load().pixels, device="cpu") as session:
         yield one, session
     one.close()
@@ -46,7 +47,7 @@ def records_in(path):
 def test_an_image_is_open_once(file, chosen, source, scene):
     one, session = file
     draw(one, session)
-    other = SessionFile(chosen, source)
+    other = StrokeFiles(chosen, source)
     with pytest.raises(InputError, match="in use by another cutmatch app"):
         other.open(scene.image, device="cpu")
     one.save(session)
@@ -64,13 +65,13 @@ def test_results_of_a_session_that_is_continued_are_replaced(file, chosen, sourc
     path = one.path.with_name("photo-mask.png")
     path.write_bytes(b"mine")
     with pytest.raises(InputError, match="already exists; choose another folder"):
-        saving.save_results(chosen, source, image, session, ["mask"])
+        save_results(chosen, source, image, session, ["mask"])
     assert path.read_bytes() == b"mine"
     one.save(session)
     one.close()
-    other = SessionFile(chosen, source)
+    other = StrokeFiles(chosen, source)
     with other.open(image.pixels, device="cpu") as again:
-        saving.save_results(chosen, source, image, again, ["mask"])
+        save_results(chosen, source, image, again, ["mask"])
     other.close()
     assert path.read_bytes() != b"mine"
 
@@ -82,18 +83,18 @@ def test_a_stroke_is_kept_after_a_journal_that_could_not_be_started(file, chosen
     draw(one, session, 20.5)
     session.undo()
     with monkeypatch.context() as patch:
-        patch.setattr("apps.app.stroke_journal.write_bytes", lambda path, data: (path / "none").write_bytes(data))
+        patch.setattr("apps.app.stroke_files.write_bytes", lambda path, data: (path / "none").write_bytes(data))
         with pytest.raises(NotADirectoryError):
             one.save(session)
     session.redo()
     one.append(session)
     one.close()
-    with SessionFile(chosen, source).open(source.load().pixels, device="cpu") as again:
+    with StrokeFiles(chosen, source).open(source.load().pixels, device="cpu") as again:
         assert again.strokes == session.strokes
 
 
 def test_an_image_that_cannot_be_opened_is_not_kept_from_others(chosen, source, scene):
-    one, other = SessionFile(chosen, source), SessionFile(chosen, source)
+    one, other = StrokeFiles(chosen, source), StrokeFiles(chosen, source)
     with pytest.raises(InputError, match="device"):
         one.open(scene.image, device="nothing")
     other.open(scene.image, device="cpu").close()
@@ -104,10 +105,10 @@ def test_an_image_that_cannot_be_opened_is_not_kept_from_others(chosen, source, 
 def test_what_others_wrote_is_not_overwritten(file, chosen, source, monkeypatch, written):
     """Where the file system has no locks."""
     one, session = file
-    monkeypatch.setattr(saving.FileLock, "acquire", lambda self: True)
+    monkeypatch.setattr(stroke_files.FileLock, "acquire", lambda self: True)
     draw(one, session)
     one.save(session)
-    other = SessionFile(chosen, source)
+    other = StrokeFiles(chosen, source)
     with other.open(source.load().pixels, device="cpu") as second:
         draw(other, second, 20.5)
         if written == "session":
@@ -131,7 +132,7 @@ def test_files_that_were_removed_are_written_again(file, chosen, source):
     one.journal_path.unlink()
     draw(one, session, 24.5)
     one.close()
-    with SessionFile(chosen, source).open(source.load().pixels, device="cpu") as again:
+    with StrokeFiles(chosen, source).open(source.load().pixels, device="cpu") as again:
         assert again.strokes == session.strokes
 
 
@@ -139,7 +140,7 @@ def test_files_that_were_removed_are_written_again(file, chosen, source):
 def full_disk(monkeypatch):
     """function(bool): whether the disk is full."""
     is_full = [False]
-    write, extend_really = Session.save, saving.Journal.extend
+    write, extend_really = Session.save, stroke_files.Journal.extend
 
     def save(self, path, *arguments):
         if is_full[0] and "cutmatch-" not in str(path):
@@ -153,7 +154,7 @@ def full_disk(monkeypatch):
             raise OutputError("--out: cannot write the journal (No space left on device); free some space", 1)
         return extend_really(self, records)
 
-    monkeypatch.setattr(saving.Journal, "extend", extend)
+    monkeypatch.setattr(stroke_files.Journal, "extend", extend)
     return lambda now: is_full.__setitem__(0, now)
 
 

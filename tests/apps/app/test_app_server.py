@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.app import saving
 from apps.app.image_sources import Source
 from apps.app.messages import AGAIN, FINAL, encode_stroke
+from apps.app.saved_results import KINDS
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -367,4 +367,4 @@ def test_nothing_to_save_is_an_error(served, connect):
 
 
 def test_kinds_have_different_files():
-    assert len({suffix for _, suffix in saving.KINDS.values()}) == len(saving.KINDS)
+    assert len({suffix for _, suffix in KINDS.values()}) == len(KINDS)

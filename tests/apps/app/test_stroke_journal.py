@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from apps.app import stroke_journal
-from apps.app.stroke_journal import Journal
+from apps.app import stroke_files
+from apps.app.stroke_files import Journal
 from apps.session import Session
 from apps.session.stroke_records import Box, Start, Stroke
 
@@ -148,11 +148,11 @@ def test_lines_that_count_ever_more_records(again, tmp_path):
     """Each takes place for the records that it claims are missing."""
     path = tmp_path / "photo.journal"
     again().start([])
-    more = range(1, 40 * stroke_journal.MAX_RECORDS, stroke_journal.MAX_RECORDS)
+    more = range(1, 40 * stroke_files.MAX_RECORDS, stroke_files.MAX_RECORDS)
     path.write_text(path.read_text() + "".join(f'{{"kept":{count},"added":[]}}\n' for count in more))
     journal = again()
     assert journal.replay([], SHAPE) == []
-    assert journal.missing <= stroke_journal.MAX_RECORDS
+    assert journal.missing <= stroke_files.MAX_RECORDS
 
 
 @pytest.mark.parametrize("period", [11, pytest.param(1, marks=pytest.mark.slow)])
@@ -194,7 +194,7 @@ def test_a_line_is_written_completely_or_not_at_all(again, tmp_path, monkeypatch
     journal = again()
     journal.extend(records[:1])
     data = path.read_bytes()
-    real = stroke_journal.os.fdopen
+    real = stroke_files.os.fdopen
 
     class Full:
         def __init__(self, file):
@@ -212,7 +212,7 @@ def test_a_line_is_written_completely_or_not_at_all(again, tmp_path, monkeypatch
             return self.file.write(line[:-20])
 
     with monkeypatch.context() as patch:
-        patch.setattr(stroke_journal.os, "fdopen", lambda *one, **two: Full(real(*one, **two)))
+        patch.setattr(stroke_files.os, "fdopen", lambda *one, **two: Full(real(*one, **two)))
         with pytest.raises(ValueError, match="No space left"):
             journal.extend(records)
     assert path.read_bytes() == data

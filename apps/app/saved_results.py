@@ -1,0 +1,87 @@
+"""The results that the page writes to --out on request: masks, cut-outs, labels, annotations, and volumes of labels."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.app.image_sources import Image, Source
+from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.errors import InputError
+from apps.common.writing import write_bytes
+from apps.volumes.volume_files import result_suffix, write_labels
+
+if TYPE_CHECKING:
+    from apps.session import Session
+
+# Kinds of results of an image: name shown, and what follows the image's name.
+KINDS = {
+    "mask": ("Mask PNG", "mask.png"),
+    "cutout": ("Cut-out PNG", "cutout.png"),
+    "labels": ("Labels PNG", "labels.png"),
+    "labels-tiff": ("Labels TIFF", "labels.tif"),
+    "coco": ("COCO", ANNOTATIONS["coco"]),
+    "coco-rle": ("COCO RLE", ANNOTATIONS["coco-rle"]),
+    "geojson": ("GeoJSON", ANNOTATIONS["geojson"]),
+    "labelme": ("labelme", ANNOTATIONS["labelme"]),
+}
+DEFAULT = ("mask", "cutout")
+_own_files: set[Path] = set()  # results that this process wrote, or of sessions that it continues
+
+
+def save_results(chosen: Namespace, source: Source, image: Image, session: "Session", kinds: list) -> list[Path]:
+    """Write results of these kinds with the certified labels; return the files.
+
+    Raises InputError for an unknown kind, without marks to cut, and for files that another program wrote.
+    """
+    from apps.session.session_export import encoded_result
+
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise InputError(f"unknown kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
+    if not kinds and image.volume is None:
+        raise InputError("choose at least one kind of files to save")
+    result = session.result()
+    if result.energy is None:
+        raise InputError("there is nothing to save yet; mark the object and the background")
+    if image.volume is not None:
+        path = _volume_file(chosen, source)
+        _check_own(chosen, [path])
+        values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
+        return [write_labels(path, values, image.volume)]
+    files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
+    rgb = image.rgb if "cutout" in files else image.pixels  # the other kinds contain no colours
+    contents = {
+        kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, result.labels, source.path, image.metadata)
+        for kind, path in files.items()
+    }
+    _check_own(chosen, files.values())
+    return [write_bytes(files[kind], content) for kind, content in contents.items()]
+
+
+def _check_own(chosen: Namespace, files: Iterable[Path]) -> None:
+    """Raise InputError for a file that another program wrote, unless --overwrite; the others are own files now."""
+    files = {*files}
+    if not chosen.overwrite and (foreign := [path for path in files - _own_files if os.path.lexists(path)]):
+        raise InputError(
+            f"--out: {str(min(foreign))!r} already exists; choose another folder, or pass --overwrite to replace it"
+        )
+    _own_files.update(files)
+
+
+def _volume_file(chosen: Namespace, source: Source) -> Path:
+    return Path(chosen.out) / f"{source.name}-labels{result_suffix(source.path, source.slices)}"
+
+
+def result_files(chosen: Namespace, source: Source) -> list[Path]:
+    """All results that an image may have."""
+    files = [Path(chosen.out) / f"{source.name}-{suffix}" for _, suffix in KINDS.values()]
+    return files if source.data is not None else [*files, _volume_file(chosen, source)]
+
+
+def adopt_results(chosen: Namespace, source: Source) -> None:
+    """Let the results of an image be replaced, as they are those of a session that is continued."""
+    _own_files.update(result_files(chosen, source))
