@@ -1,4 +1,4 @@
-"""Company: two programs on one folder, and disks that are full for a while.  No stroke is lost without a word."""
+"""Strokes on disk: two programs on one folder, and disks that are full for a while.  No stroke is lost silently."""
 
 import asyncio
 import json

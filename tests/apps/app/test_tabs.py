@@ -1,0 +1,53 @@
+"""What a tab is sent, in which order, while its page reads slowly."""
+
+import asyncio
+import json
+
+import numpy as np
+
+from apps.app.tabs import Snapshot, Tab
+
+
+def kinds_sent(reselect_at):
+    """Kinds of the messages of a tab that selects its image again while it is sent stroke number `reselect_at`."""
+    snapshot = Snapshot(0, np.zeros((3, 4), np.int16), {"version": 1}, {1: b"first", 2: b"second", 3: b"third"})
+    sent = []
+
+    async def send_text(text):
+        sent.append(json.loads(text)["type"])
+
+    async def send_bytes(data):
+        if data[0] == 2:
+            sent.append("mask")
+            return
+        sent.append(data.decode())
+        if len(sent) == 1 + reselect_at:
+            select()
+
+    def select():
+        tab.select(0)
+        tab.describe({"type": "document"}, snapshot)
+        tab.show_slice(-1, 0)
+
+    async def run():
+        select()
+        running = asyncio.create_task(tab.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        running.cancel()
+
+    tab = Tab(send_text, send_bytes)
+    asyncio.run(run())
+    return sent
+
+
+WHOLE = ["document", "first", "second", "third", "mask", "state"]
+
+
+def test_strokes_labels_and_state_follow_the_description():
+    assert kinds_sent(99) == WHOLE
+
+
+def test_an_image_selected_again_is_sent_from_the_start():
+    """Nothing of it follows before its description, and no stroke is left out."""
+    assert kinds_sent(2) == ["document", "first", "second", *WHOLE]
