@@ -49,7 +49,9 @@ def test_three_numbers():
 
 
 def run(files, *arguments):
-    return cli.main(["segment", *(str(word) for word in arguments), "--out", str(files / "out"), "--overwrite", "--json=-"])
+    return cli.main(
+        ["segment", *(str(word) for word in arguments), "--out", str(files / "out"), "--overwrite", "--json=-"]
+    )
 
 
 def test_a_box_with_blanks_is_a_box_with_commas(files, capfd):
