@@ -24,7 +24,7 @@ from importlib import import_module
 
 from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
 
-# name: module whose main(argv) runs the command
+# name: module whose run(argv) runs the command
 COMMANDS = {
     "demo": "apps.demo",
     "segment": "apps.segment.segment_command",
@@ -43,7 +43,8 @@ COMMANDS = {
 
 def main(argv=None) -> int:
     """Run the command that `argv[0]` names (default: the process's arguments) and return its exit status."""
-    return finish("cutmatch", _run, list(sys.argv[1:] if argv is None else argv))
+    argv = list(sys.argv[1:] if argv is None else argv)
+    return finish(f"cutmatch {argv[0]}" if argv and argv[0] in COMMANDS else "cutmatch", _run, argv)
 
 
 def _run(argv) -> int:
@@ -59,7 +60,7 @@ def _run(argv) -> int:
         print_error(f"cutmatch: no command {argv[0]!r}; the commands are {', '.join(COMMANDS)}")
         return BAD_INPUT
     # Imported on demand, so that a command does not wait for the imports of another.
-    return import_module(COMMANDS[argv[0]]).main(argv[1:])
+    return import_module(COMMANDS[argv[0]]).run(argv[1:])
 
 
 if __name__ == "__main__":

@@ -98,7 +98,8 @@ def _second_rows(index: int, folder: Path, device: str, threads: int) -> list[di
         return list(_shown(demo_jobs.SECOND_JOBS[index](folder, device), True))
 
 
-def _main(argv) -> int:
+def run(argv) -> int:
+    """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("demo", __doc__)
     add_shared_options(options, "out")
     options.add_argument("--samples", metavar="FOLDER", help="only write sample files to a new folder: inputs to try")
@@ -133,7 +134,7 @@ def _main(argv) -> int:
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return finish("cutmatch demo", _main, argv)
+    return finish("cutmatch demo", run, argv)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,8 @@ def warnings() -> list[str]:
     ]
 
 
-def _main(argv) -> int:
+def run(argv) -> int:
+    """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("info", __doc__)
     add_json_option(options)
     chosen = parsed(options, argv)
@@ -134,7 +135,7 @@ def _line(folder: dict) -> str:
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return finish("cutmatch info", _main, argv)
+    return finish("cutmatch info", run, argv)
 
 
 if __name__ == "__main__":

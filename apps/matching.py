@@ -50,10 +50,9 @@ def _plan(chosen) -> Work:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     from matching.methods import INITS, METHODS
 
-    for option, names in (("method", METHODS), ("init", INITS)):
-        if getattr(chosen, option) not in ("auto", *names):
-            known = ", ".join(("auto", *names))
-            raise InputError(f"--{option} must be one of {known}; got {getattr(chosen, option)!r}")
+    for option, given, names in (("method", chosen.method, METHODS), ("init", chosen.init, INITS)):
+        if given not in ("auto", *names):
+            raise InputError(f"--{option} must be one of {', '.join(('auto', *names))}; got {given!r}")
     path = Path(chosen.file)
     item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()))
     return Work([item], False, _match_one, _line)
@@ -82,7 +81,7 @@ def _match_one(file: Path, chosen) -> dict:
     graph = _read(file)
     times.append(time.perf_counter())
     charge("read")
-    how = {name: getattr(chosen, name) for name in ("method", "init", "device", "threads")}
+    how = {"method": chosen.method, "init": chosen.init, "device": chosen.device, "threads": chosen.threads}
     found = matching.maximum(graph, **how)
     times.append(time.perf_counter())
     charge("match")
@@ -216,7 +215,7 @@ def _line(report) -> str:
 
 
 PROGRAM = Program("matching", __doc__, "matrix", ("file",), _add_options, _plan, has_batches=False)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -27,7 +27,8 @@ from apps.common.errors import SOME_FAILED, InputError, finish, print_lines
 PACKAGES = ("starlette", "uvicorn", "websockets")
 
 
-def _main(argv) -> int:
+def run(argv) -> int:
+    """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("app", __doc__)
     options.add_argument("image", nargs="*", help="images or volumes, or folders of them")
     options.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
@@ -93,7 +94,7 @@ def _sources(chosen):
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return finish("cutmatch app", _main, argv)
+    return finish("cutmatch app", run, argv)
 
 
 if __name__ == "__main__":

@@ -52,14 +52,25 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     chosen = options.parse_args(argv)
     for name, value in vars(chosen).items():
         if "" in (value if isinstance(value, list | tuple) else [value]):
-            shown = f"--{name.replace('_', '-')}" if f"--{name.replace('_', '-')}" in options.format_usage() else name
+            shown = spelled(name) if spelled(name) in options.format_usage() else name
             raise InputError(f"{shown} is empty; pass a value (. is the current folder)")
-    for name, suffix in SUFFIX_OF.items():
-        value = getattr(chosen, name, None)
-        if value not in (None, "-") and Path(value).suffix.lower() != suffix:
+        suffix = SUFFIX_OF.get(name)
+        if suffix and value not in (None, "-") and Path(value).suffix.lower() != suffix:
             hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
-            raise InputError(f"--{name.replace('_', '-')}: {value!r} must end in {suffix}{hint}")
+            raise InputError(f"{spelled(name)}: {value!r} must end in {suffix}{hint}")
     return chosen
+
+
+def spelled(option: str) -> str:
+    """An option as it is written on the command line."""
+    return f"--{option.replace('_', '-')}"
+
+
+def passed(chosen: argparse.Namespace, *options: str) -> list[str]:
+    """Those of the options that are neither missing, off nor the number 0, as they are spelled."""
+    values = vars(chosen)
+    unset = [values[option] is None or (isinstance(values[option], int) and not values[option]) for option in options]
+    return [spelled(option) for option, is_unset in zip(options, unset, strict=True) if not is_unset]
 
 
 def add_json_option(options: argparse.ArgumentParser) -> None:

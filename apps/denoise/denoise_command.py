@@ -104,8 +104,8 @@ def _plan(chosen) -> Work:
 
 
 def _job(chosen, path: Path) -> Job:
-    mask, truth = (companion_of(getattr(chosen, name), stem_of(path), f"--{name}") for name in ("mask", "truth"))
-    return Job(path, mask, truth)
+    stem = stem_of(path)
+    return Job(path, companion_of(chosen.mask, stem, "--mask"), companion_of(chosen.truth, stem, "--truth"))
 
 
 def _file(image: Path, chosen) -> Path:
@@ -241,7 +241,7 @@ def _scores(reports) -> str:
 
 
 PROGRAM = Program("denoise", __doc__, "image", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["denoise", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -321,7 +321,7 @@ def _summary(reports) -> str:
 
 
 PROGRAM = Program("flow", __doc__, "pair", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["flow", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -79,18 +79,19 @@ def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=i
     raise InputError(f"{argument}: folder {str(folder)!r} holds no image{' ' * (minimum == 1)}{needed}")
 
 
-def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tuple[list[Item], bool]:
+def pair_items(given: dict[str, str], truth: str | None, name, files) -> tuple[list[Item], bool]:
     """One item per pair of two folders, paired by name, or the item of two images, and whether the inputs are folders.
 
-    arguments   options that name the images or folders
-    name        first and second image -> name of the results; without the second if it does not exist
-    files       name of the results -> results by kind
+    given   {option: image or folder}, two entries
+    truth   ground truth, or a folder of them
+    name    first and second image -> name of the results; without the second if it does not exist
+    files   name of the results -> results by kind
 
     Raises InputError, naming the arguments, for a folder and an image, and if no image has a partner.
     """
-    given = [getattr(chosen, argument) for argument in arguments]
-    folders = [os.path.isdir(path) for path in given]
-    one, other = map(Path, given)
+    arguments = tuple(given)
+    one, other = map(Path, given.values())
+    folders = one.is_dir(), other.is_dir()
     if folders[0] != folders[1]:
         folder, single = arguments if folders[0] else arguments[::-1]
         raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
@@ -110,7 +111,7 @@ def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tu
 
     def job(first, second):
         second = companion_of(other, first.stem, arguments[1]) if second is None else second
-        return Pair(first, second, companion_of(chosen.truth, first.stem, "--truth"))
+        return Pair(first, second, companion_of(truth, first.stem, "--truth"))
 
     items = []
     for first, second in pairs:

@@ -95,7 +95,7 @@ class Program:
             if not (self.has_batches and command.in_batch(work.many, chosen)):
                 return run_one(self, work, chosen, options, clock)
             for option, message in work.one_only.items():
-                if getattr(chosen, option):
+                if command.passed(chosen, option):
                     raise InputError(message)
             return run_many(self, work, chosen, options, clock)
 
@@ -237,7 +237,7 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
 
 def _write_page(program: Program, work: Work, chosen: Namespace, options: dict, content: dict, clock: Clock) -> None:
     """Write the page of --report, if requested, from the content of the JSON of a batch."""
-    if getattr(chosen, "report", None):
+    if program.has_batches and chosen.report:
         from apps.many.html_report import write_page
 
         summary = work.summary(content[f"{program.noun}s"]).lstrip("; ")

@@ -74,7 +74,7 @@ def verified(task, known: dict) -> dict | None:
             if not outputs.keys() >= set(names.values()):
                 return None
             files.update({kind: str(out / name) for kind, name in names.items()})
-        if getattr(task.chosen, "record", False) and not str(report.get("files", {}).get("record", "")):
+        if task.chosen.record and not str(report.get("files", {}).get("record", "")):
             return None  # finished with --no-record
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # missing, or not written by this program
         return None

@@ -42,11 +42,6 @@ KIND = "record"  # of the file, in a report's "files"
 UNCHECKED = {"checked": False}
 
 
-def is_recorded(chosen: Namespace) -> bool:
-    """Whether each result gets a record."""
-    return getattr(chosen, "record", False)
-
-
 def record_path(out, name: str, command: str) -> Path:
     """File of the record of a result."""
     return Path(out) / f"{name}-{command}.json"
@@ -54,7 +49,7 @@ def record_path(out, name: str, command: str) -> Path:
 
 def with_record(item: Item, command: str, chosen: Namespace) -> Item:
     """The item with its record among the files that it writes, unless --no-record."""
-    if not is_recorded(chosen):
+    if not chosen.record:
         return item
     return item._replace(files=(*item.files, record_path(chosen.out, item.name, command)))
 
@@ -62,7 +57,7 @@ def with_record(item: Item, command: str, chosen: Namespace) -> Item:
 @timed("digest")
 def given(task) -> dict:
     """Facts of a task's inputs, taken before its work, which reads the same contents; none without a record."""
-    return inputs_of(task.job, task.source) if is_recorded(task.chosen) else {}
+    return inputs_of(task.job, task.source) if task.chosen.record else {}
 
 
 def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
@@ -71,7 +66,7 @@ def complete(task, report: dict, inputs: Mapping, clock: Clock) -> None:
     `inputs` are those of `given`.  Raises InputError if the record cannot be written.
     """
     report["elapsed"] = phases(clock)
-    if not is_recorded(task.chosen):
+    if not task.chosen.record:
         return
     path = record_path(task.chosen.out, task.name, task.command)
     report["files"] = {**report.get("files", {}), KIND: str(path)}

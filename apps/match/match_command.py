@@ -68,7 +68,8 @@ def _plan(chosen) -> Work:
         raise InputError(f"--inlier-threshold must be above 0 pixels, got {chosen.inlier_threshold}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
-    items, many = pair_items(chosen, ("first", "second"), _name, lambda name: _files(name, chosen))
+    images = {"first": chosen.first, "second": chosen.second}
+    items, many = pair_items(images, chosen.truth, _name, lambda name: _files(name, chosen))
     one_pair = "--table takes the matches of one pair; omit it for folders, and tables are written to --out"
     # The points of both images are detected concurrently.
     return Work(items, many, _match_one, _line, threads_per_item=2, one_only={"table": one_pair})
@@ -237,7 +238,7 @@ def _line(report) -> str:
 
 
 PROGRAM = Program("match", __doc__, "pair", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["match", *sys.argv[1:]]))  # workers find this module's functions under its name

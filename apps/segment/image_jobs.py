@@ -36,10 +36,10 @@ def job_of(chosen, boxes, many: bool, image: Path) -> Job | VolumeJob:
     box = None
     if chosen.box is not None:
         box = parse_box(chosen.box) if boxes is None else box_of(boxes, stem_of(image), chosen.box)
-    kinds = ("scribbles", "trimap", "truth", "start")
-    scribbles, trimap, truth, start = (
-        companion_of(getattr(chosen, kind), stem_of(image), f"--{kind}") for kind in kinds
-    )
+    scribbles = companion_of(chosen.scribbles, stem_of(image), "--scribbles")
+    trimap = companion_of(chosen.trimap, stem_of(image), "--trimap")
+    truth = companion_of(chosen.truth, stem_of(image), "--truth")
+    start = companion_of(chosen.start, stem_of(image), "--start")
     session = None if chosen.resume_session is None else Path(chosen.resume_session)
     return Job(image, scribbles, trimap, box, truth, start, session)
 
@@ -85,10 +85,10 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         start=location.hints.start,
         boxed=location.hints.boxed,
         labelling=location.labelling,
-        keep=options["keep"] or location.hints.default_keep,
-        fill_holes=options["fill_holes"],
-        min_area=options["min_area"],
-        soft_strokes=options["soft_strokes"],
+        keep=options.keep or location.hints.default_keep,
+        fill_holes=options.fill_holes,
+        min_area=options.min_area,
+        soft_strokes=options.soft_strokes,
         device=chosen.device,
     )
     notes = (*location.hints.notes, *remarks_on(result.mask))

@@ -1,17 +1,19 @@
 """The options that locate the object, and the files they name: strokes, trimap, box, start mask, session."""
 
+from argparse import Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from apps.common.command import passed
 from apps.common.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from apps.segment.hints import Hints
+    from apps.segment.session_files import ObjectOptions
 
 KINDS = ("scribbles", "box", "trimap", "start", "resume_session", "labels")
-OPTIONS = ("keep", "fill_holes", "min_area", "soft_strokes")  # that a session stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Location:
 
     hints: "Hints"
     labelling: "np.ndarray | None"
-    options: dict
+    options: "ObjectOptions"
     strokes: "np.ndarray"
 
     def save(self, path, rgb, name: str, mask) -> None:
@@ -33,28 +35,27 @@ class Location:
         save_session(path, rgb, name, Session(self.strokes, self.hints.box, self.hints.start, mask, self.options))
 
 
-def check_location(chosen) -> str:
+def check_location(chosen: Namespace) -> str:
     """Return the first of the options that locate the object; InputError if there is none or they do not combine."""
-    given = [name for name in KINDS if getattr(chosen, name) is not None]
+    given = passed(chosen, *KINDS)
     if not given:
         raise InputError("pass --scribbles, --box, --trimap, --start, --resume-session or --labels, got none")
     if chosen.labels is not None:
-        others = [name for name in (*given, "save_session") if name != "labels" and getattr(chosen, name) is not None]
-        if others:
+        if others := [option for option in (*given, *passed(chosen, "save_session")) if option != "--labels"]:
             raise InputError(
-                f"--labels marks several objects, but {_options(others)} applies to a single one; omit one of them"
+                f"--labels marks several objects, but {' and '.join(others)} applies to a single one; omit one of them"
             )
     if chosen.scribbles is not None and chosen.trimap is not None:
         raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
-    return given[0].replace("_", "-")
+    return given[0].removeprefix("--")
 
 
-def has_strokes(chosen) -> bool:
+def has_strokes(chosen: Namespace) -> bool:
     """Whether there are strokes to show."""
-    return any(getattr(chosen, name) is not None for name in ("scribbles", "trimap", "labels", "resume_session"))
+    return bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
 
 
-def read_location(job, chosen, rgb, scribbles=None) -> Location:
+def read_location(job, chosen: Namespace, rgb, scribbles=None) -> Location:
     """Read the files of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
     rgb         float in [0, 1], or uint8
@@ -67,7 +68,7 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
     from apps.common.images import check_same_size, to_bytes
     from apps.segment.hints import combine
     from apps.segment.marks import OPEN
-    from apps.segment.session_files import load_session, with_strokes
+    from apps.segment.session_files import ObjectOptions, load_session, with_strokes
     from apps.segment.start_mask import read_start
     from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
 
@@ -79,7 +80,7 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
     elif job.trimap is not None:
         strokes, name = read_trimap(job.trimap), "--trimap"
     start = None if job.start is None else read_start(job.start)
-    options = {option: getattr(chosen, option) for option in OPTIONS}
+    options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if job.session is not None:
         session = load_session(job.session, rgb)
         if strokes is not None:
@@ -90,11 +91,7 @@ def read_location(job, chosen, rgb, scribbles=None) -> Location:
         box = session.box if box is None else box
         start = session.start if start is None else start
         labelling = session.mask
-        options = {option: options[option] or session.options[option] for option in OPTIONS}
+        options = options.or_else(session.options)
     hints = combine(shape, strokes, box, start, name, scribbles)
     kept = np.full(shape, OPEN, np.int8) if strokes is None else strokes
     return Location(hints, labelling, options, kept)
-
-
-def _options(names) -> str:
-    return " and ".join(f"--{name.replace('_', '-')}" for name in names)

@@ -56,6 +56,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
+from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 from apps.common.number_lists import three_numbers
 from apps.common.stems import stem_of
@@ -149,23 +150,22 @@ def _plan(chosen) -> Work:
         return _plan_labels(chosen)
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
-    for option in ("scribbles", "trimap", "start"):
-        if (given := getattr(chosen, option)) is not None:
-            _check_one_per_image(given, images, option)
+    for option, file in (("scribbles", chosen.scribbles), ("trimap", chosen.trimap), ("start", chosen.start)):
+        if file is not None:
+            _check_one_per_image(file, images, option)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = image_items(
         images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
     )
-    alone = "--{} applies to one image; pass one, without --workers, --scheduler and --resume"
-    one_only = {name: alone.format(name.replace("_", "-")) for name in ("save_session", "resume_session")}
+    alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
+    one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
     return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
 
 
 def _plan_labels(chosen) -> Work:
     """The same for several objects, in images and volumes."""
-    for name in ("fill_holes", "soft_strokes", "min_area"):
-        if getattr(chosen, name):
-            raise InputError(f"--{name.replace('_', '-')} applies to a single object; omit it with --labels")
+    if single := passed(chosen, "fill_holes", "soft_strokes", "min_area"):
+        raise InputError(f"{single[0]} applies to a single object; omit it with --labels")
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
     _check_one_per_image(chosen.labels, images, "labels")
@@ -173,9 +173,9 @@ def _plan_labels(chosen) -> Work:
     def job(path):
         if found := volume_job(path, chosen, many):
             return found
-        seeds, truth = (companion_of(getattr(chosen, name), stem_of(path), f"--{name}") for name in ("labels", "truth"))
+        seeds = companion_of(chosen.labels, stem_of(path), "--labels")
         assert seeds is not None, "the option selects this plan"
-        return label_jobs.Job(path, seeds, truth)
+        return label_jobs.Job(path, seeds, companion_of(chosen.truth, stem_of(path), "--truth"))
 
     parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
     return _work(chosen, image_items(images, job, *parts), many, label_jobs)
@@ -205,7 +205,7 @@ def _check_one_per_image(given: str, images, option: str) -> None:
 
 
 PROGRAM = Program("segment", __doc__, "image", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["segment", *sys.argv[1:]]))  # workers find this module's functions under its name

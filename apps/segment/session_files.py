@@ -22,6 +22,7 @@ import hashlib
 import io
 import json
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,9 +34,26 @@ from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
 
 FORMAT, VERSION = "cutmatch-session", 1
-OPTIONS = {"keep": None, "fill_holes": False, "min_area": 0, "soft_strokes": False}  # and their defaults
 MARKS = np.array([OPEN, OBJECT, BACKGROUND], np.int8)  # of the codes in a file
 CODES = np.array([2, 1, 0], np.uint8)  # of BACKGROUND, OBJECT and, as the last entry, OPEN
+
+
+class ObjectOptions(NamedTuple):
+    """Options of a single object, which a session stores."""
+
+    keep: str | None = None
+    fill_holes: bool = False
+    min_area: int = 0
+    soft_strokes: bool = False
+
+    def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
+        """These options, where they are given, and else the stored ones."""
+        return ObjectOptions(
+            self.keep or stored.keep,
+            self.fill_holes or stored.fill_holes,
+            self.min_area or stored.min_area,
+            self.soft_strokes or stored.soft_strokes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +64,7 @@ class Session:
     box: tuple[int, int, int, int] | None
     start: np.ndarray | None
     mask: np.ndarray
-    options: dict
+    options: ObjectOptions
 
 
 def save_session(path, rgb: np.ndarray, name: str, session: Session, option: str = "--save-session", **more) -> None:
@@ -55,7 +73,7 @@ def save_session(path, rgb: np.ndarray, name: str, session: Session, option: str
     content = {
         "image": {"name": name, "width": width, "height": height, "digest": digest_of(rgb)},
         "box": None if session.box is None else list(session.box),
-        "options": session.options,
+        "options": session.options._asdict(),
         "marks": packed(CODES[session.marks]),
         "start": None if session.start is None else packed(session.start.astype(np.uint8) * 255),
         "mask": packed(session.mask.astype(np.uint8) * 255),
@@ -151,19 +169,20 @@ def _box(content: dict, name: str):
         raise damaged(name, "box") from None
 
 
-def options_in(content: dict, name: str) -> dict:
+def options_in(content: dict, name: str) -> ObjectOptions:
     """The options stored; InputError, starting with `name`, for impossible ones."""
     stored = content.get("options")
     if not isinstance(stored, dict):
         raise damaged(name, "options")
-    options = {key: stored.get(key, default) for key, default in OPTIONS.items()}
-    area = options["min_area"]
+    options = ObjectOptions()._replace(**{key: stored[key] for key in ObjectOptions._fields if key in stored})
+    area = options.min_area
     legal = (
-        options["keep"] in (None, *KEEP)
+        options.keep in (None, *KEEP)
         and isinstance(area, int)
         and not isinstance(area, bool)
         and area >= 0
-        and all(isinstance(options[key], bool) for key in ("fill_holes", "soft_strokes"))
+        and isinstance(options.fill_holes, bool)
+        and isinstance(options.soft_strokes, bool)
     )
     if not legal:
         raise damaged(name, "options")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from apps.common.command import passed
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Work
@@ -51,15 +52,14 @@ def plan(chosen, kind: str) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
     if kind not in ("scribbles", "trimap"):
         raise InputError(f"a clip requires --scribbles or --trimap with marks of one or more frames, got --{kind}")
-    for name in NOT_FOR_CLIPS:
-        if getattr(chosen, name):
-            raise InputError(f"--{name.replace('_', '-')} does not apply to a clip; omit it")
+    if others := passed(chosen, *NOT_FOR_CLIPS):
+        raise InputError(f"{others[0]} does not apply to a clip; omit it")
     chosen.kinds = _check_kinds(chosen.write)
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
     check_unique_names([_name(path) for path in clips], "image")
-    given = Path(getattr(chosen, kind))
+    given = Path(chosen.scribbles if kind == "scribbles" else chosen.trimap)
     check_out_is_not_input([*clips, given], chosen.out, "image")
     if len(clips) > 1 and not os.path.isdir(given):
         raise InputError(

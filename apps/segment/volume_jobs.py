@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.clock import charge, shown_seconds
+from apps.common.command import passed
 from apps.common.errors import InputError
 from apps.common.images import READABLE, write_image
 from apps.common.stems import stem_of, suffix_of
@@ -62,9 +63,9 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
 
 def check_volume_options(images: list[Path], chosen) -> None:
     """Raise InputError for options of volumes if no input is a volume."""
-    given = [option for option in FOR_VOLUMES if getattr(chosen, option) is not None]
+    given = passed(chosen, *FOR_VOLUMES)
     if given and not any(is_volume(path, chosen.volume) for path in images):
-        raise InputError(f"--{given[0]} applies to volumes, but no input is a volume; omit it")
+        raise InputError(f"{given[0]} applies to volumes, but no input is a volume; omit it")
 
 
 def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
@@ -79,18 +80,18 @@ def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
                 "with many pages, a DICOM series or a folder of slices"
             )
         return None
-    if not any(getattr(chosen, option) for option in MARKS):
-        given = next(option for option in FOR_IMAGES if getattr(chosen, option))
+    others = passed(chosen, *FOR_IMAGES)
+    if not passed(chosen, *MARKS):
         raise InputError(
             f"image: {str(path)!r} is a volume, which requires --labels, --scribbles or --start of its size, got "
-            f"--{given.replace('_', '-')}"
+            + others[0]
         )
-    for option in FOR_IMAGES:
-        if getattr(chosen, option):
-            raise InputError(f"--{option.replace('_', '-')} applies to images, but {str(path)!r} is a volume; omit it")
+    if others:
+        raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
     if chosen.start and (chosen.fill_holes or chosen.min_area):
         raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
-    found = {option: _companion(path, chosen, option, many) for option in (*MARKS, "truth")}
+    given = {"labels": chosen.labels, "scribbles": chosen.scribbles, "start": chosen.start, "truth": chosen.truth}
+    found = {option: _companion(path, file, f"--{option}", many) for option, file in given.items()}
     return VolumeJob(path, further_files(path), **found)
 
 
@@ -246,15 +247,14 @@ def _files(path: Path, chosen) -> dict[str, Path]:
     }
 
 
-def _companion(path: Path, chosen, option: str, many: bool) -> Path | None:
+def _companion(path: Path, given: str | None, option: str, many: bool) -> Path | None:
     """The file or folder given by an option, or the one of the volume's name in the folder given."""
-    given = getattr(chosen, option)
     if given is None:
         return None
     # A folder contains the marked slices of the volume, unless there are several volumes.
     if not many or kind_of(Path(given)) is not None:
         return Path(given)
-    return companion_of(given, stem_of(path), f"--{option}")
+    return companion_of(given, stem_of(path), option)
 
 
 def _is_input_of_folder(path: Path) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from apps.common.images import InputError
 from apps.segment.marks import OBJECT, OPEN
 from apps.segment.session_files import (
-    OPTIONS,
+    ObjectOptions,
     Session,
     damaged,
     options_in,
@@ -43,10 +43,10 @@ def save(
 ) -> None:
     """Write the records of a session and its labels; `pixels` is float RGB (H, W, 3) in [0, 1], or a volume."""
     stored = [_stored(record) for record in records]
-    options = OPTIONS | {"keep": keep if keep == "all" else None}
+    options = ObjectOptions(keep="all" if keep == "all" else None)
     if pixels.shape == labels.shape:
         image = _volume_entry(pixels, name)
-        write_content(path, {"image": image, "options": options, "records": stored}, "path")
+        write_content(path, {"image": image, "options": options._asdict(), "records": stored}, "path")
         return
     canvas = Canvas(labels.shape, labels.shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
@@ -60,7 +60,7 @@ def save(
 def read(path: str | Path) -> tuple[dict, str]:
     """The content of a session's file, and the option `keep` it was made with; InputError for another file."""
     content = read_content(path, "path")
-    return content, "all" if options_in(content, _name(path))["keep"] == "all" else "touching"
+    return content, "all" if options_in(content, _name(path)).keep == "all" else "touching"
 
 
 def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple[int, ...]) -> list[Record]:

@@ -77,9 +77,8 @@ def _plan(chosen) -> Work:
         from apps.stereo.disparity_files import check_png
 
         check_png(chosen.max_disparity)
-    items, many = pair_items(
-        chosen, ("left", "right"), lambda left, right: left.stem, lambda name: _files(name, chosen)
-    )
+    images = {"left": chosen.left, "right": chosen.right}
+    items, many = pair_items(images, chosen.truth, lambda left, right: left.stem, lambda name: _files(name, chosen))
     return Work(items, many, _stereo_one, _line, _scores, threads_per_item=2)
 
 
@@ -164,7 +163,7 @@ def _scores(reports) -> str:
 
 
 PROGRAM = Program("stereo", __doc__, "pair", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["stereo", *sys.argv[1:]]))  # workers find this module's functions under its name

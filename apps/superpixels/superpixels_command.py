@@ -229,7 +229,7 @@ def _summary(reports) -> str:
 
 
 PROGRAM = Program("superpixels", __doc__, "image", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["superpixels", *sys.argv[1:]]))  # workers find this module's functions under its name

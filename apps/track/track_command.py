@@ -108,9 +108,9 @@ def _plan(chosen) -> Work:
         check_video(chosen.video)
     paths = [Path(name) for name in chosen.input]
     check_out_is_not_input(paths, chosen.out, "input")
-    for option in ("table", "video"):
-        if getattr(chosen, option):
-            check_out_is_not_input(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
+    for option, file in (("--table", chosen.table), ("--video", chosen.video)):
+        if file:
+            check_out_is_not_input(paths, Path(file).parent, "input", option)
     items = [
         Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values())) for path in paths
     ]
@@ -213,9 +213,9 @@ def _check(chosen) -> None:
         check_search_range(chosen.search_range, "--search-range")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
-    for option in ("min_length", "tail"):
-        if getattr(chosen, option) < 1:
-            raise InputError(f"--{option.replace('_', '-')} must be 1 or more, got {getattr(chosen, option)}")
+    for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
+        if number < 1:
+            raise InputError(f"{option} must be 1 or more, got {number}")
     if chosen.size is not None and not 1 <= chosen.size <= 999:
         raise InputError(f"--size must be 1 to 999 pixels, got {chosen.size}")
     if chosen.threshold is not None and not 0 < chosen.threshold < float("inf"):
@@ -307,7 +307,7 @@ def _line(report) -> str:
 
 
 PROGRAM = Program("track", __doc__, "input", INPUTS, _add_options, _plan)
-main = PROGRAM.main
+main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":
     sys.exit(cli.main(["track", *sys.argv[1:]]))  # workers find this module's functions under its name

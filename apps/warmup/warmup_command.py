@@ -36,7 +36,8 @@ class Outcome(NamedTuple):
     folders: set[str]
 
 
-def _main(argv) -> int:
+def run(argv) -> int:
+    """Run the command and return its exit status; raises an error that ends the run."""
     from apps.warmup import warmup_jobs
 
     options = parser("warmup", __doc__)
@@ -156,7 +157,7 @@ def _store(names: set[str], folders: set[str]) -> Path:
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return finish("cutmatch warmup", _main, argv)
+    return finish("cutmatch warmup", run, argv)
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ def _clips() -> dict[str, bytes]:
 
 
 def _sessions() -> dict[str, bytes]:
-    from apps.segment.session_files import OPTIONS, Session, save_session
+    from apps.segment.session_files import ObjectOptions, Session, save_session
     from tests.apps.hostile_files import _strokes
 
     photo = np.float32(_photo()) / 255
@@ -287,7 +287,8 @@ def _sessions() -> dict[str, bytes]:
 
     def session(rgb, marks) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
-            save_session(path := Path(folder) / "s.json", rgb, "photo.png", Session(marks, None, None, mask, OPTIONS))
+            content = Session(marks, None, None, mask, ObjectOptions())
+            save_session(path := Path(folder) / "s.json", rgb, "photo.png", content)
             return path.read_bytes()
 
     good = session(photo, _strokes().astype(np.int8))

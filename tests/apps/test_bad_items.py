@@ -181,7 +181,7 @@ def record(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "a.txt").write_text("text")
-    chosen = Namespace(out=str(tmp_path / "out"), resume=True, device="cpu")
+    chosen = Namespace(out=str(tmp_path / "out"), resume=True, record=False, device="cpu")
     task = Task(0, "a", "a", "copy", worker_jobs.copy, tmp_path / "in" / "a.txt", chosen, ())
     assert attempt(task).status == "done"
     assert attempt(task).status == SKIPPED
@@ -234,7 +234,7 @@ def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkey
 
 
 def test_a_failed_item_is_not_retried_for_a_special_file(folder):
-    chosen = Namespace(out="out", resume=False, device="cpu")
+    chosen = Namespace(out="out", resume=False, record=False, device="cpu")
     outcome = attempt(Task(0, "a", "a", "copy", worker_jobs.copy, folder / "p" / "fifo.png", chosen, ()))
     assert (outcome.status, outcome.retry, outcome.defect) == (FAILED, False, False)
     assert "not a regular file" in outcome.reason

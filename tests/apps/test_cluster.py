@@ -64,7 +64,7 @@ def outcomes(workers, tmp_path):
 
     def run(texts):
         (tmp_path / "out").mkdir(exist_ok=True)
-        chosen = Namespace(out=str(tmp_path / "out"), resume=False)
+        chosen = Namespace(out=str(tmp_path / "out"), resume=False, record=False)
         tasks = []
         for number, (name, text) in enumerate(texts.items()):
             path = tmp_path / f"{name}.txt"

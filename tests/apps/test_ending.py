@@ -215,7 +215,7 @@ sys.exit(main(["denoise", "a.png"]))
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert errors == "cutmatch: stopped\n"
+    assert errors == "cutmatch denoise: stopped\n"
 
 
 def test_help_lists_the_exit_statuses(capsys):

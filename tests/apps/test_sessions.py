@@ -10,14 +10,14 @@ from PIL import Image
 from apps import cli
 from apps.common.images import InputError, read_image
 from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.session_files import Session, load_session, save_session
+from apps.segment.session_files import ObjectOptions, Session, load_session, save_session
 from apps.segment.strokes import marks_of
 
 
 @pytest.fixture
 def session(scene):
     marks = marks_of(scene.strokes)
-    options = {"keep": "largest", "fill_holes": True, "min_area": 3, "soft_strokes": False}
+    options = ObjectOptions("largest", True, 3)
     return Session(marks, scene.box, scene.truth, ~scene.truth, options)
 
 
@@ -42,7 +42,7 @@ def read_mask(files):
 def test_a_session_is_read_as_it_was_written(files, session, full):
     rgb = read_image(files / "photo.png")
     if not full:
-        session = Session(session.marks, None, None, session.mask, session.options | {"keep": None})
+        session = Session(session.marks, None, None, session.mask, session.options._replace(keep=None))
     save_session(files / "a.json", rgb, "photo.png", session)
     found = load_session(files / "a.json", rgb)
     for name in ("marks", "start", "mask"):
@@ -61,7 +61,7 @@ def test_the_same_pixels_in_another_file(stored, files, scene):
 def test_unknown_keys_are_ignored(stored):
     path, rgb, content = stored
     path.write_text(json.dumps(content | {"history": [1, 2]}))
-    assert load_session(path, rgb).options["min_area"] == 3
+    assert load_session(path, rgb).options.min_area == 3
 
 
 def changed(**values):
@@ -136,7 +136,7 @@ def test_strokes_are_added_to_a_session(files, scene):
     stored = load_session(files / "s.json", read_image(files / "photo.png"))
     np.testing.assert_array_equal(stored.marks, np.where(strokes == 2, BACKGROUND, OPEN))
     assert stored.box == scene.box
-    assert stored.options["min_area"] == 2
+    assert stored.options.min_area == 2
     np.testing.assert_array_equal(stored.mask, second)
 
     again = np.zeros((32, 32), np.uint8)
@@ -160,7 +160,7 @@ def test_options_of_the_command_replace_those_of_the_session(files):
     assert run(files, "--scribbles", "strokes.png", "--keep", "largest", "--save-session", "s.json") == 0
     assert run(files, "--overwrite", "--resume-session", "s.json", "--keep", "all", "--save-session", "t.json") == 0
     rgb = read_image(files / "photo.png")
-    assert [load_session(files / name, rgb).options["keep"] for name in ("s.json", "t.json")] == ["largest", "all"]
+    assert [load_session(files / name, rgb).options.keep for name in ("s.json", "t.json")] == ["largest", "all"]
 
 
 @pytest.mark.parametrize(

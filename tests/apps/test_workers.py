@@ -32,15 +32,8 @@ from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 COPY = Program("copy", "", "item", (), None, None)
-HOW = {
-    "workers": None,
-    "scheduler": None,
-    "resume": False,
-    "threads": None,
-    "device": "cpu",
-    "quiet": False,
-    "overwrite": False,
-}
+HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
+HOW |= {"overwrite": False, "record": False, "report": None}
 
 
 @pytest.fixture
