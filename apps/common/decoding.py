@@ -7,6 +7,10 @@ one-line message without the file's name, which the caller adds:
     Unsuitable   the file is valid, but not a single image; the message continues "FILE ..." and states the remedy
 
 No object is ever unpickled.
+
+Pillow, tifffile and OpenCV are called directly.  imageio wraps them, but allocates the pixels before their number can
+be compared with the size of the file, ignores orientations, reduces colours of 16 bits to 8, leaves CMYK as it is,
+drops the transparency of palettes, and returns one page of many.
 """
 
 import io

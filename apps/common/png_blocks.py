@@ -1,4 +1,6 @@
-"""Write large PNG files on all threads, from figures that are computed block by block.
+"""Write PNG files on all threads, from figures that are computed block by block; also colours of 16 bits.
+
+Pillow writes a PNG on one thread, and cannot store several channels of 16 bits.
 
 A figure of 24 megapixels is 72 MB, and deflating it takes longer than computing it.  Blocks of rows are therefore
 computed, filtered and deflated independently: the figure is never in memory as a whole.  Deflate streams of blocks that
@@ -21,7 +23,6 @@ from functools import partial
 import numpy as np
 
 from apps.common.decoding import PNG_MAGIC
-from apps.common.deep_png import metadata_chunks, png_chunk
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.row_blocks import blocks_of, in_parallel
 
@@ -30,6 +31,7 @@ COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # by the number of channels: grey, with
 ADLER_BASE = 65521
 LEVEL = 1
 ZLIB_HEADER = b"\x78\x01"
+INCHES_PER_METRE = 1 / 0.0254
 
 
 class Figure:
@@ -80,12 +82,29 @@ def _file(figure: Figure, parts: list) -> bytes:
         checksum = joined_checksum(checksum, adler, length)
     header = struct.pack(">IIBBBBB", width, height, bits, COLOUR_TYPES[channels], 0, 0, 0)
     like = np.empty((0, 0) if channels <= 2 else (0, 0, 3), np.uint8)
-    chunks = [png_chunk(b"IHDR", header), metadata_chunks(figure.metadata, like)]
+    chunks = [_chunk(b"IHDR", header), _metadata_chunks(figure.metadata, like)]
     for k, (data, *_) in enumerate(parts):
         start = ZLIB_HEADER if k == 0 else b""
         end = struct.pack(">I", checksum) if k == len(parts) - 1 else b""
-        chunks.append(png_chunk(b"IDAT", start + data + end))
-    return b"".join([PNG_MAGIC, *chunks, png_chunk(b"IEND", b"")])
+        chunks.append(_chunk(b"IDAT", start + data + end))
+    return b"".join([PNG_MAGIC, *chunks, _chunk(b"IEND", b"")])
+
+
+def _metadata_chunks(metadata: Metadata, pixels: np.ndarray) -> bytes:
+    """The chunks of the colour profile and the resolution of a PNG file of pixels (H, W) or (H, W, channels)."""
+    kept = metadata.options(pixels)
+    chunks = b""
+    if "icc_profile" in kept:
+        chunks += _chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(kept["icc_profile"]))
+    if "dpi" in kept:
+        per_metre = (round(dpi * INCHES_PER_METRE) for dpi in kept["dpi"])
+        chunks += _chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
+    return chunks
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    """A chunk of a PNG file."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 def joined_checksum(first: int, second: int, length: int) -> int:

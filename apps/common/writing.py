@@ -38,7 +38,7 @@ def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **optio
 
     buffer = io.BytesIO()
     kind = Image.registered_extensions().get(suffix.lower(), "PNG")
-    if kind == "PNG" and not options and (content := _large_png(pixels, metadata)) is not None:
+    if kind == "PNG" and (content := _png_in_blocks(pixels, metadata)) is not None:
         return content
     # Level 1 is three times as fast as Pillow's default, and a tenth larger.
     options |= {"compress_level": 1} if kind == "PNG" else {}
@@ -46,10 +46,10 @@ def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **optio
     return buffer.getvalue()
 
 
-def _large_png(pixels, metadata: Metadata) -> bytes | None:
-    """Content of a large PNG file, compressed on all threads; None for a small one, which Pillow writes."""
-    shape: tuple[int, ...] = getattr(pixels, "shape", ())
-    if len(shape) < 2 or shape[0] * shape[1] <= ONE_BLOCK_PIXELS or pixels.dtype not in ("uint8", "uint16"):
+def _png_in_blocks(pixels, metadata: Metadata) -> bytes | None:
+    """Content of a PNG file that is large, or has 16 bits; None for others, which Pillow writes."""
+    shape = pixels.shape
+    if pixels.dtype != "uint16" and (pixels.dtype != "uint8" or shape[0] * shape[1] <= ONE_BLOCK_PIXELS):
         return None
     from apps.common.png_blocks import Figure, encoded_figures
 

@@ -169,16 +169,12 @@ def _encoded(image, kind: str, deep: bool, metadata: Metadata) -> bytes:
     """Encode an image in [0, 1], with 16 bits if `deep` and the format supports it."""
     import numpy as np
 
-    from apps.common.deep_png import encoded_deep_png
-
     most = 65535 if deep and kind != "jpg" else 255
     pixels = np.empty(image.shape, np.uint16 if most > 255 else np.uint8)
     for row, values in zip(pixels, image, strict=True):  # by rows: no copy of the image in floats
         row[...] = np.rint(values * np.float32(most))
     if kind == "tif":
         return _encoded_tiff(pixels, metadata)
-    if pixels.ndim == 3 and most > 255:
-        return encoded_deep_png(pixels, metadata)
     return encoded_image(pixels, f".{kind}", metadata, **({"quality": JPEG_QUALITY} if kind == "jpg" else {}))
 
 

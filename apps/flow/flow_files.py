@@ -20,6 +20,7 @@ import numpy as np
 from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png, load_array
 from apps.common.images import InputError, read_bytes
 from apps.common.pfm import decode_pfm, encode_pfm
+from apps.common.writing import encoded_image
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
@@ -98,17 +99,15 @@ def _from_kitti(data):
 
 
 def _to_kitti(flow, valid):
-    import cv2
-
     codes = np.rint(np.where(valid[..., None], flow, 0).astype(np.float64) * KITTI_STEP) + KITTI_ZERO
     if codes.min() < 0 or codes.max() > 65535:
         x, y = np.abs(flow[valid]).max(axis=0)
         raise InputError(
             f"flow: motion of up to {max(x, y):.0f} pixels, but a KITTI .png is limited to 512; write .flo"
         )
-    pixels = np.dstack([valid.astype(np.uint16), codes[..., 1].astype(np.uint16), codes[..., 0].astype(np.uint16)])
+    pixels = np.dstack([codes.astype(np.uint16), valid.astype(np.uint16)])
     pixels[~valid] = 0
-    return cv2.imencode(".png", pixels)[1].tobytes()
+    return encoded_image(pixels, ".png")
 
 
 def _from_npy(data):

@@ -17,6 +17,7 @@ import numpy as np
 from apps.common.decoding import load_array
 from apps.common.images import InputError, read_bytes, read_pixels
 from apps.common.pfm import decode_pfm, encode_pfm
+from apps.common.writing import encoded_image
 
 PNG_SCALE = 256
 
@@ -79,11 +80,9 @@ def check_png(max_disparity: float) -> None:
 
 
 def _to_png(values):
-    import cv2
-
     check_png(float(values.max(initial=0)))
     codes = np.rint(values.astype(np.float64) * PNG_SCALE)
-    return cv2.imencode(".png", np.maximum(codes, 1).astype(np.uint16))[1].tobytes()
+    return encoded_image(np.maximum(codes, 1).astype(np.uint16), ".png")
 
 
 def _from_npy(data):

@@ -5,10 +5,10 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms, ImageOps
 
-from apps.common.deep_png import encoded_deep_png
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import read_image, read_photograph, write_image
 from apps.common.metadata_reading import metadata_of
+from apps.common.writing import encoded_image
 from apps.denoise import denoise_command as denoise
 from apps.segment import segment_command as segment
 from apps.superpixels import superpixels_command as superpixels
@@ -79,7 +79,7 @@ def test_a_profile_is_written_for_its_own_colours_only(tmp_path):
 def test_sixteen_bits(tmp_path):
     pixels = scene().astype(np.uint16) * 257
     path = tmp_path / "a.png"
-    path.write_bytes(encoded_deep_png(pixels, Metadata(SRGB, (300, 150))))
+    path.write_bytes(encoded_image(pixels, ".png", Metadata(SRGB, (300, 150))))
     image, metadata = read_photograph(path)
     np.testing.assert_array_equal(np.rint(image * 65535), pixels)
     assert metadata.icc == SRGB
@@ -117,7 +117,7 @@ def test_segment_turns_once_and_keeps_the_profile(tmp_path, orientation):
 def test_denoise_keeps_the_profile(tmp_path, kind, deep):
     if deep:
         path = tmp_path / "photo.png"
-        path.write_bytes(encoded_deep_png(scene().astype(np.uint16) * 255 + 7, Metadata(SRGB, (300, 150))))
+        path.write_bytes(encoded_image(scene().astype(np.uint16) * 255 + 7, ".png", Metadata(SRGB, (300, 150))))
     else:
         path = photograph(tmp_path, orientation=6)
     assert denoise.main([str(path), "--format", kind, "--out", str(tmp_path / "out"), "--quiet"]) == 0
