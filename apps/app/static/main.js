@@ -1,6 +1,7 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
 import { $, buttonOf, canvasOf, inputOf } from "./elements.js";
+import { bindControls, DISPLAYS, RADII, TOOLS } from "./controls.js";
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
 import { Mask } from "./mask.js";
@@ -11,13 +12,10 @@ import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
-/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, Rgb, State, Stroke } from "./socket.js" */
+/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, Rgb, State } from "./socket.js" */
 /** @import { DrawnStroke, Rectangle } from "./tools.js" */
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
 
-const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];
-const DISPLAYS = ["both", "contour", "cutout"];
-const TOOLS = ["object", "background", "erase", "box"];
 const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
 
 /** @param {unknown} error */
@@ -52,7 +50,7 @@ export class App {
 
   constructor() {
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
-    this.#controls();
+    bindControls(this);
     bindKeys(this);
     addEventListener("keydown", ({ key }) => { if (key === "Tab") document.body.classList.remove("pointing"); });
     addEventListener("pointerdown", () => document.body.classList.add("pointing"), true);
@@ -231,6 +229,14 @@ export class App {
   }
 
   nextAxis() { if (this.axis >= 0) this.setAxis((this.axis + 1) % 3); }
+
+  /** @param {number} level @param {number} width   of the window of grey values, as shares of the range */
+  setWindow(level, width) {
+    [this.level, this.window] = [level, width];
+    this.#sliders();
+    this.image.setWindow(level, width);
+    this.draw();
+  }
 
   #sliders() {
     if (!this.info?.range) return;
@@ -421,53 +427,6 @@ export class App {
   help() {
     const dialog = $("help");
     if (dialog instanceof HTMLDialogElement) dialog.showModal();
-  }
-
-  #controls() {
-    for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => this.setTool(tool);
-    for (const display of DISPLAYS) $(`show-${display}`).onclick = () => this.setDisplay(display);
-    for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => this.setAxis(axis);
-    const buttons = {
-      undo: () => this.undo(), redo: () => this.redo(), clear: () => this.clear(), fit: () => this.fit(),
-      "help-button": () => this.help(), previous: () => this.step(-1), next: () => this.step(1),
-      save: () => this.save(false), "save-next": () => this.save(true), start: () => $("start-file").click(),
-    };
-    for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
-    const [start, radius, opacity, strokes] = ["start-file", "radius", "opacity", "strokes-shown"].map(inputOf);
-    const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
-    start.onchange = () => {
-      const file = start.files?.[0];
-      if (file) this.startFrom(file);
-      start.value = "";
-    };
-    radius.max = String(RADII.length - 1);
-    radius.oninput = () => this.changeRadius(Number(radius.value) - this.radiusStep);
-    const showOpacity = () => { $("opacity-value").textContent = `${opacity.value} %`; this.draw(); };
-    opacity.oninput = showOpacity;
-    strokes.onchange = () => { this.strokesShown = strokes.checked; this.draw(); };
-    slice.oninput = () => this.setSlice(Number(slice.value));
-    level.oninput = window.oninput = () => {
-      [this.level, this.window] = [Number(level.value) / 1000, Number(window.value) / 1000];
-      this.#sliders();
-      this.image.setWindow(this.level, this.window);
-      this.draw();
-    };
-    const stage = $("stage");
-    const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
-    addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
-    addEventListener("dragleave", (event) => { if (!event.relatedTarget) $("drop").hidden = true; });
-    addEventListener("drop", (event) => {
-      if (!hasFile(event)) return;
-      event.preventDefault();
-      $("drop").hidden = true;
-      if (event.dataTransfer) this.upload(event.dataTransfer.files[0]);
-    });
-    addEventListener("paste", (event) => { if (event.clipboardData?.files.length) this.upload(event.clipboardData.files[0]); });
-    stage.addEventListener("auxclick", (event) => event.preventDefault());
-    this.setTool("object");
-    this.setDisplay("both");
-    this.setRadius(this.radiusStep);
-    showOpacity();
   }
 }
 

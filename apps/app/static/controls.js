@@ -1,0 +1,53 @@
+// The controls around the image: buttons, sliders, files that are dropped or pasted.
+
+import { $, inputOf } from "./elements.js";
+
+/** @import { App } from "./main.js" */
+
+export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];
+export const DISPLAYS = ["both", "contour", "cutout"];
+export const TOOLS = ["object", "background", "erase", "box"];
+
+/** @param {App} app */
+export function bindControls(app) {
+  for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => app.setTool(tool);
+  for (const display of DISPLAYS) $(`show-${display}`).onclick = () => app.setDisplay(display);
+  for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => app.setAxis(axis);
+  const buttons = {
+    undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
+    "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1),
+    save: () => app.save(false), "save-next": () => app.save(true), start: () => $("start-file").click(),
+  };
+  for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
+  const [start, radius, opacity, strokes] = ["start-file", "radius", "opacity", "strokes-shown"].map(inputOf);
+  const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
+  start.onchange = () => {
+    const file = start.files?.[0];
+    if (file) app.startFrom(file);
+    start.value = "";
+  };
+  radius.max = String(RADII.length - 1);
+  radius.oninput = () => app.changeRadius(Number(radius.value) - app.radiusStep);
+  const showOpacity = () => { $("opacity-value").textContent = `${opacity.value} %`; app.draw(); };
+  opacity.oninput = showOpacity;
+  strokes.onchange = () => { app.strokesShown = strokes.checked; app.draw(); };
+  slice.oninput = () => app.setSlice(Number(slice.value));
+  level.oninput = window.oninput = () => {
+    app.setWindow(Number(level.value) / 1000, Number(window.value) / 1000);
+  };
+  const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
+  addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) $("drop").hidden = true; });
+  addEventListener("drop", (event) => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    $("drop").hidden = true;
+    if (event.dataTransfer) app.upload(event.dataTransfer.files[0]);
+  });
+  addEventListener("paste", (event) => { if (event.clipboardData?.files.length) app.upload(event.clipboardData.files[0]); });
+  $("stage").addEventListener("auxclick", (event) => event.preventDefault());
+  app.setTool("object");
+  app.setDisplay("both");
+  app.setRadius(app.radiusStep);
+  showOpacity();
+}
