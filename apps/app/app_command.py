@@ -36,7 +36,7 @@ def run(argv) -> int:
     options.add_argument(
         "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
     )
-    options.add_argument("--overwrite", action="store_true", help="replace existing files, but never an input")
+    options.add_argument("--overwrite", action="store_true", help="replace results of other programs")
     options.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
     )

@@ -24,7 +24,7 @@ VOLUMES = (
     *(["v.zarr"] if find_spec("zarr") else []),
 )
 resource = pytest.importorskip("resource")  # not on Windows
-TIMED = (".json", ".html", ".npz", ".made", ".gz", ".nrrd", ".ome.tif", "t.csv")  # their contents have times
+TIMED = (".json", ".html", ".npz", ".gz", ".nrrd", ".ome.tif", "t.csv")  # their contents have times
 LINES = (
     "segment p.png --box 4,4,12,12 --write mask,overlay,cutout,coco,coco-rle,geojson,labelme --save-session s.json",
     "segment p.png --labels strokes.png --json r.json",
