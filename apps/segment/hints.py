@@ -37,11 +37,10 @@ class Hints(NamedTuple):
         return self.box is not None
 
 
-def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", file=None) -> Hints:
+def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles") -> Hints:
     """Combine marks of strokes or of a trimap (H, W), a box and a start mask; each may be None, but not all.
 
     name   of the strokes or the trimap, for messages
-    file   values of the file of the strokes, as `check_marks` accepts them, for messages
 
     A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
     other sizes, a box outside the image, and if no pixel is left open.
@@ -51,7 +50,7 @@ def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", 
         if box is None and (rectangle := box_of_rectangle(start)) is not None:
             box, start = rectangle, None
     if box is None and start is None:
-        return Hints(check_marks(strokes, shape, name, file), None)
+        return Hints(check_marks(strokes, shape, name), None)
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     marks = np.full(shape, OPEN, np.int8) if box is None else marks_of_box(box, shape)

@@ -92,6 +92,6 @@ def read_location(job, chosen: Namespace, rgb, scribbles=None) -> Location:
         start = session.start if start is None else start
         labelling = session.mask
         options = options.or_else(session.options)
-    hints = combine(shape, strokes, box, start, name, scribbles)
+    hints = combine(shape, strokes, box, start, name)
     kept = np.full(shape, OPEN, np.int8) if strokes is None else strokes
     return Location(hints, labelling, options, kept)

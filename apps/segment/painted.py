@@ -1,16 +1,14 @@
 """Strokes painted in colours, as a paint program saves them: which pixels are painted, and in which colour.
 
-A stroke image is painted on transparency, on a plain background, on a copy of the photograph, or on anything grey.
-What explains most of the pixels is the ground.  A pixel is painted if it is opaque and differs from the ground.
-Strokes are of few colours, each of them compact in RGB.  Pixels between a stroke's colour and the ground, as
-anti-aliasing and JPEG leave them at its rim, belong to no stroke.  A stroke's colour is named by its hue, so that the
-red and the blue of every palette are red and blue.
+The model: an image has a ground, which is transparent, plain, or the photograph; without one that fits half of the
+pixels, it is whatever has no hue.  What differs from the ground is paint.  Paint has few colours, each of them compact
+in RGB and named by its hue, so that the red and the blue of every palette are red and blue.  A colour that lies
+between two others, as anti-aliasing, soft brushes and JPEG leave it, is a rim and belongs to no stroke.
 
-Anything else is refused: colours whose hue is between two names, translucent strokes on a photograph, and images that
-are neither flat nor a copy of the photograph.
+Paint that does not fit the model is refused: translucent strokes on a photograph, faint strokes, and images whose
+ground is neither flat nor a copy of the photograph.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,70 +19,50 @@ from apps.common.row_blocks import blocks_of, for_blocks
 SAME = 24  # maximum difference of a channel between a pixel and the ground, as JPEG leaves it
 PAINTED = 40  # minimum difference of a channel between a painted pixel and the ground
 COMPACT = 48  # maximum difference of a channel between a painted pixel and its stroke's colour
-OPAQUE = 128  # minimum alpha of a painted pixel
-MIN_GROUND = 0.5  # share of the pixels that the ground must explain
-MIN_EXPLAINED = 0.5  # share of the painted pixels that the colours of the strokes must explain
-MIN_EXPLAINED_ON_GREY = 0.9  # the same without a ground that explains most of the image
-MIN_COLOUR = 0.02  # share of the painted pixels that makes a colour of its own
-MIN_SMALL = 16  # pixels of a colour below that share: a dot beside large areas
-TIGHT = 12  # maximum difference of a channel from a colour, as JPEG leaves it inside a stroke
-MIN_TIGHT = 0.5  # share of a small colour's pixels that are so close, unlike those of compression noise
-MAX_REJECTED = 8  # small colours that are noise, after which no others are looked for
-MAX_COLOURS = 12
-MIN_SPECK = 4  # fewer adjacent painted pixels on a photograph are compression noise
+MIN_CHROMA = 56  # a colour with a smaller range of its channels has no hue, as JPEG leaves grey
+HALF = 0.5  # of an alpha of 1: minimum of paint; of pixels: what a ground fits, strokes explain, rims have between
+MIN_STROKE = 16  # pixels: a dot of a pen; fewer are noise
+MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is none of compression's noise
+MIN_HUED = 0.9  # of the pixels with a hue: what strokes explain where there is no other ground
+RIM = 2  # pixels: width of a rim that anti-aliasing leaves
+FAR = 16  # pixels: width of a soft brush's rim, and of JPEG's blocks of colour
 MAX_PALETTE = 256  # distinct colours of a file with a palette
 MAX_SAMPLE = 1 << 20  # pixels among which the most frequent colour is searched
-MIN_CHROMA = 56  # a colour with a smaller range of its channels is grey
-MAX_RIM = 0.3  # maximum number of a rim's pixels, as a share of those of the strokes
-MIN_RIM = 0.8  # share of a colour's pixels within 2 pixels of more frequent colours that makes it their rim
-MIN_BLEND, MAX_BLEND = 0.08, 0.92  # a colour this far between the ground and another colour is their blend
+MAX_WINDOWS = 2000  # pixels of a colour whose surroundings are examined
 
 REMEDY = "paint the object red and the background blue, opaque, on a white image or on a copy of the image"
 
-# Hues in degrees, up to and without the second.  Hues in the gaps are refused: orange, lime, violet.
-HUES = {
-    "red": ((335, 360), (0, 20)),
-    "yellow": ((42, 70),),
-    "green": ((80, 165),),
-    "cyan": ((172, 190),),
-    "blue": ((190, 262),),
-    "magenta": ((285, 328),),
-}
+# The end of each hue in degrees.  Those between two names are named as well, and have no meaning.
+HUES = (
+    (20, "red"),
+    (42, "orange"),
+    (70, "yellow"),
+    (80, "lime"),
+    (165, "green"),
+    (172, "turquoise"),
+    (190, "cyan"),
+    (262, "blue"),
+    (285, "violet"),
+    (328, "magenta"),
+    (335, "pink"),
+    (360, "red"),
+)
 
 
 class Colour(NamedTuple):
-    """A colour of the strokes: its hue's name, "grey", or None for a hue between two names; and its pixels."""
+    """A colour of the strokes: its hue's name, or "grey", and its pixels."""
 
-    name: str | None
-    rgb: tuple[int, int, int]
+    name: str
+    rgb: np.ndarray
     pixels: np.ndarray
 
     @property
     def text(self) -> str:
-        code = hex_code(self.rgb)
-        return code if self.name is None else f"{self.name} {code}"
+        return f"{self.name} {hex_code(self.rgb)} ({np.count_nonzero(self.pixels)} pixels)"
 
 
-@dataclass(frozen=True)
-class Painting:
-    """The strokes of an image.
-
-    ground    "transparency", "the image", a plain colour as "#ffffff", or "grey": any grey
-    colours   the colours of the strokes, by decreasing number of pixels
-    painted   number of painted pixels, with the rims of the strokes
-    """
-
-    ground: str
-    colours: list[Colour]
-    painted: int
-
-    @property
-    def explained(self) -> int:
-        return sum(int(np.count_nonzero(colour.pixels)) for colour in self.colours)
-
-
-def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> Painting:
-    """Find the strokes of an image.
+def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> list[Colour]:
+    """Find the colours of the strokes of an image, by decreasing number of pixels.
 
     Parameters
     ----------
@@ -101,79 +79,68 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
         If there is no ground, or the strokes are not of few compact colours.
     """
     colour = pixels[..., :3]
-    visible = np.ones(colour.shape[:2], bool) if pixels.shape[2] == 3 else pixels[..., 3] >= OPAQUE
-    ground, plain, difference = _ground(colour, visible, image)
-    painted = visible if difference is None else visible & (difference > PAINTED)
+    visible = np.ones(colour.shape[:2], bool) if pixels.shape[2] == 3 else pixels[..., 3] > HALF * 255
+    ground, paper, difference = _ground(colour, visible, image)
+    painted = visible & (difference > PAINTED)
     if not painted.any():
         what = "it equals the image" if ground == "the image" else f"every pixel is {ground}"
         if ground == "transparency":
-            most = int(pixels[..., 3].max())
-            what = (
-                f"its paint is translucent, with an alpha of at most {most}, and strokes need {OPAQUE} of 255 or more"
-            )
+            most = pixels[..., 3].max()
+            what = f"its paint is translucent, with an alpha of at most {most}, and strokes need 128 of 255 or more"
         raise InputError(f"{name} has no coloured stroke: {what}; {REMEDY}")
     if ground == "the image":
         painted = _without_specks(painted)
-    paper = plain if ground.startswith("#") else None
-    colours = _colours(colour, painted, paper, paper is not None or ground == "transparency")
-    found = Painting(ground, colours, int(np.count_nonzero(painted)))
-    if found.explained < (MIN_EXPLAINED if ground != "grey" else MIN_EXPLAINED_ON_GREY) * found.painted:
+    found = _colours(colour, painted, paper, difference)
+    strokes = np.zeros(painted.shape, bool)
+    for one in found:
+        strokes |= one.pixels
+    if ground == "the image":
+        strokes = _without_specks(strokes)
+        for one in found:
+            np.logical_and(one.pixels, strokes, out=one.pixels)
+    near = _widened(strokes, RIM)
+    explained, least = (strokes, MIN_HUED) if ground == "grey" else (painted & near, HALF)
+    if np.count_nonzero(explained) < least * np.count_nonzero(painted):
+        what = "has strokes of too many colours, such as those of translucent brushes"
         if ground == "grey":
-            raise InputError(
-                f"{name} is not painted on a plain colour, on transparency or on a copy of the image; {REMEDY}"
-            )
-        raise InputError(f"{name} has strokes of too many colours, such as those of translucent brushes; {REMEDY}")
+            what = "is not painted on a plain colour, on transparency or on a copy of the image"
+        raise InputError(f"{name} {what}; {REMEDY}")
+    if ground not in ("the image", "grey"):
+        faint = difference > SAME if ground != "transparency" else pixels[..., 3] > 0
+        lost = int(np.count_nonzero(faint & ~near))
+        lost = int(np.count_nonzero(faint & ~_widened(strokes, FAR))) if lost >= MIN_STROKE else 0
+        if lost >= max(MIN_STROKE, MIN_SHARE * np.count_nonzero(strokes)):
+            what = f"{listed(found)}, but {lost} pixels are faint, as translucent paint leaves them"
+            raise InputError(f"{name} has strokes in {what}; {REMEDY}")
     return found
 
 
-def lost_paint(pixels: np.ndarray, marked: np.ndarray) -> str:
-    """What the colours of a stroke image show about strokes that were lost, or an empty string.
-
-    pixels   uint8 (H, W, 3 or 4), or values without colours
-    marked   bool (H, W): the pixels of the strokes that were found
-
-    Black and white alone remain after dithering.  Faint paint is translucent unless it is the rim of a stroke that was
-    found; on a ground that is not plain, it cannot be told from the ground.
-    """
-    if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.shape[2] < 3:
-        return ""
-    colour, visible = pixels[..., :3], np.ones(marked.shape, bool)
-    if pixels.shape[2] == 4:
-        visible = pixels[..., 3] >= OPAQUE
-        faint = ~visible & (pixels[..., 3] > 0)
-    else:
-        plain = _plain_colour(colour, visible)
-        difference = _difference(colour, plain)
-        is_plain = np.count_nonzero(difference <= SAME) >= MIN_GROUND * difference.size
-        faint = (difference > SAME) & ~marked if is_plain else np.zeros(marked.shape, bool)
-    if not _chroma(colour[visible]).any() and np.isin(colour[visible], (0, 255)).all():
-        return "the file is black and white, as dithering leaves it"
-    lost = np.count_nonzero(faint & ~_widened(marked))
-    if lost >= max(MIN_SMALL, MIN_COLOUR * np.count_nonzero(marked)):
-        return f"{lost} pixels are faint, as translucent paint leaves them"
-    return ""
+def listed(colours: list[Colour]) -> str:
+    """The colours and their numbers of pixels, for messages."""
+    *first, last = [colour.text for colour in colours] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _ground(colour, visible, image):
-    """The ground's name, the most frequent colour, and how much each pixel differs from the ground.
+    """The ground's name, its colour or colours, and how much each pixel differs from it.
 
-    On transparency there is neither a colour nor a difference: they are None.
+    The name is "transparency", "the image", "grey" or a code; the colours are None where the ground has none.
     """
     count = np.count_nonzero(visible)
-    if count < (1 - MIN_GROUND) * visible.size:
-        return "transparency", None, None
+    if count < HALF * visible.size:
+        return "transparency", None, np.full(visible.shape, 255, np.uint8)
     plain = _plain_colour(colour, visible)
-    ground, difference = hex_code(plain), _difference(colour, plain)
+    ground, paper, difference = hex_code(plain), plain, _difference(colour, plain)
     share = np.count_nonzero((difference <= SAME) & visible) / count
     if image is not None and image.shape[:2] == visible.shape:
         from_image = _difference(colour, image)
-        if share < MIN_GROUND or np.count_nonzero((from_image <= SAME) & visible) >= share * count:
-            ground, difference = "the image", _with_palette(from_image, colour, image)
+        if share < HALF or np.count_nonzero((from_image <= SAME) & visible) >= share * count:
+            ground, paper, difference = "the image", image, _with_palette(from_image, colour, image)
             share = np.count_nonzero((difference <= SAME) & visible) / count
-    if share >= MIN_GROUND and not _is_stroke(ground, plain):
-        return ground, plain, difference
-    # Also images of one channel on which strokes were painted in colours, and drawings without a white sheet.
-    return "grey", plain, np.where(_chroma(colour) < MIN_CHROMA, 0, PAINTED + 1)
+    if share >= HALF and (ground == "the image" or hue_name(plain) not in ("red", "blue")):
+        return ground, paper, difference
+    # Also strokes in colours on an image of one channel, drawings without a white sheet, and a filled background.
+    return "grey", None, np.where(_chroma(colour) < MIN_CHROMA, 0, 255)
 
 
 def _difference(colour, other) -> np.ndarray:
@@ -251,11 +218,6 @@ def _distinct(codes) -> np.ndarray:
     return np.flatnonzero(present)
 
 
-def _is_stroke(ground: str, plain) -> bool:
-    """Whether a plain ground is red or blue: then the strokes of one kind cover most of the image."""
-    return ground != "the image" and hue_name(plain) in ("red", "blue")
-
-
 def hex_code(rgb) -> str:
     return "#{:02x}{:02x}{:02x}".format(*(int(v) for v in rgb))
 
@@ -264,99 +226,138 @@ def _plain_colour(colour, visible) -> np.ndarray:
     """The most frequent colour of the visible pixels, or of a sample of them."""
     step = max(1, visible.size // MAX_SAMPLE)
     values = colour.reshape(-1, 3)[::step][visible.ravel()[::step]]
-    return _most_frequent(values if len(values) else colour[visible])
+    values = values if len(values) else colour[visible]
+    cells = _cell(values)
+    return _colour_in(np.argmax(np.bincount(cells)), cells, values)
 
 
-def _most_frequent(values) -> np.ndarray:
-    """The median of the colours in the most frequent cell of 5 bits per channel."""
-    code = _coarse(values)
-    values = np.take(values, np.flatnonzero(code == np.argmax(np.bincount(code))), axis=0)
-    return np.rint(np.median(values, axis=0)).astype(np.uint8)
-
-
-def _coarse(colours) -> np.ndarray:
+def _cell(colours) -> np.ndarray:
     """Codes of 5 bits per channel."""
     r, g, b = (channel.astype(np.int32) >> 3 for channel in _channels(colours))
     return (r << 10) | (g << 5) | b
 
 
+def _colour_in(cell, cells, values) -> np.ndarray:
+    """The median of the colours in a cell."""
+    return np.rint(np.median(np.take(values, np.flatnonzero(cells == cell), axis=0), axis=0)).astype(np.uint8)
+
+
 def _without_specks(painted) -> np.ndarray:
+    """The connected parts of at least MIN_STROKE pixels."""
     import cv2
 
-    count, parts, stats, _ = cv2.connectedComponentsWithStats(painted.view(np.uint8), connectivity=8)
-    return (stats[:, cv2.CC_STAT_AREA] >= MIN_SPECK)[parts] & painted
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(painted.view(np.uint8), connectivity=8)
+    return (stats[:, cv2.CC_STAT_AREA] >= MIN_STROKE)[parts] & painted
 
 
-def _colours(colour, painted, paper, is_plain: bool) -> list[Colour]:
-    """The colours of the painted pixels, by decreasing number; `paper` is the colour of a plain ground, or None."""
+def _colours(colour, painted, paper, difference) -> list[Colour]:
+    """The colours of the painted pixels without their rims, by decreasing number of pixels."""
     places = np.flatnonzero(painted)
     values = np.take(colour.reshape(-1, 3), places, axis=0)  # several times faster than colour[painted]
-    left = np.ones(len(values), bool)
-    centres: list[np.ndarray] = []
-    rejected = 0
-    while len(centres) < MAX_COLOURS and rejected < MAX_REJECTED and left.any():
-        centre = _most_frequent(np.take(values, np.flatnonzero(left), axis=0))
-        near = left & (_difference(values, centre) <= COMPACT)
-        left &= ~near
-        if np.count_nonzero(near) < MIN_COLOUR * len(values) and not _is_dot(values[near], centre, is_plain):
-            rejected += 1
-        elif not any(_is_blend(centre, paper, other) for other in centres):
-            centres.append(centre)
-    if not centres:
+    cells = _cell(values)
+    counts = np.bincount(cells, minlength=1 << 15)
+    peaks = [_colour_in(cell, cells, values) for cell in _peaks(counts)]
+    if not peaks:
         return []
-    distance = np.stack([_difference(values, centre) for centre in centres])
-    nearest = np.where(distance.min(0) <= COMPACT, distance.argmin(0), -1)
-    found = []
-    for k, centre in enumerate(centres):
-        pixels = np.zeros(painted.shape, bool)
-        pixels.ravel()[places[nearest == k]] = True
-        red, green, blue = (int(v) for v in centre)
-        rgb = red, green, blue
-        found.append(Colour(hue_name(rgb), rgb, pixels))
-    return _without_rims(sorted(found, key=lambda c: -np.count_nonzero(c.pixels)))
+    kinds = np.zeros(painted.shape, np.int16)  # 0: the ground, -1: paint of no colour, k: the colour k - 1
+    kinds.ravel()[places] = _nearest_peak(peaks, np.flatnonzero(counts))[cells]
+    found = [Colour(hue_name(peak), peak, kinds == k) for k, peak in enumerate(peaks, 1)]
+    sizes = [int(np.count_nonzero(one.pixels)) for one in found]
+    depths = [
+        int(np.abs(peak - paper.astype(int)).max()) if paper is not None and paper.ndim == 1 else 0 for peak in peaks
+    ]
 
+    def is_above(a: int, b: int) -> bool:
+        """Whether the second colour may be a rim of the first: it is rarer, or of the same hue and paler."""
+        same = found[a].name == found[b].name and depths[a] != depths[b]
+        return depths[a] > depths[b] if same else (sizes[a], -a) > (sizes[b], -b)
 
-def _is_dot(values, centre, is_plain: bool) -> bool:
-    """Whether few pixels are a colour of their own: of a hue and, unless the ground is plain, not spread like noise."""
-    if len(values) < MIN_SMALL or hue_name(centre) == "grey":
-        return False
-    return is_plain or bool(np.count_nonzero(_difference(values, centre) <= TIGHT) >= MIN_TIGHT * len(values))
-
-
-def _without_rims(colours: list[Colour]) -> list[Colour]:
-    """Drop the colours that occur only beside more frequent ones: mixtures with the ground."""
     kept: list[Colour] = []
-    beside, total = None, 0
-    for colour in colours:
-        count = int(np.count_nonzero(colour.pixels))
-        if beside is not None and count <= MAX_RIM * total:
-            if np.count_nonzero(colour.pixels & beside) >= MIN_RIM * count:
-                continue
-        kept.append(colour)
-        total += count
-        wide = _widened(colour.pixels)
-        beside = wide if beside is None else beside | wide
+    rims: list[Colour] = []
+    for k, one in enumerate(found):
+        above = [a for a in range(len(found)) if a != k and is_above(a, k)]
+        is_rim = sizes[k] and _is_rim(one, [found[a] for a in above], kinds, [a + 1 for a in above], colour, paper)
+        (rims if is_rim else kept).append(one)
+    kept = sorted((one for one in kept if one.pixels.any()), key=lambda one: -np.count_nonzero(one.pixels))
+    for one in kept:
+        tints = [rim.pixels for rim in rims if rim.name == one.name]
+        near = _widened(one.pixels, RIM) if tints else one.pixels
+        for pixels in tints:  # the part of a rim that is mostly of its stroke
+            y, x = np.unravel_index(np.flatnonzero(pixels & near), near.shape)
+            if len(y):
+                one.pixels[y, x] |= _difference(colour[y, x], one.rgb) <= difference[y, x] // 2
     return kept
 
 
-def _widened(pixels) -> np.ndarray:
-    """The pixels, bool (H, W), and those within 2 pixels of them."""
+def _is_rim(one: Colour, above: list[Colour], kinds, numbers, colour, paper) -> bool:
+    """Whether most pixels of a colour lie between two others, in place or in colour.
+
+    In place: within RIM pixels of two of the ground and the colours above, whose numbers are given; of one of these if
+    it has no hue or the same.  In colour: mixtures of the ground and of a colour above, within FAR pixels of that.
+    """
+    places = np.flatnonzero(one.pixels)
+    y, x = np.unravel_index(places[:: 1 + len(places) // MAX_WINDOWS], kinds.shape)
+    steps = np.arange(-RIM, RIM + 1)
+    rows = np.clip(y[:, None] + steps, 0, kinds.shape[0] - 1)
+    columns = np.clip(x[:, None] + steps, 0, kinds.shape[1] - 1)
+    around = kinds[rows[:, :, None], columns[:, None, :]].reshape(len(y), -1)
+    is_tint = one.name == "grey" or one.name in (other.name for other in above)
+    most = HALF * sum(np.count_nonzero(other.pixels) for other in above)
+    if not is_tint and np.count_nonzero(one.pixels) > most:
+        return False
+    beside = [(around == number).any(axis=1) for number in ([] if is_tint else [0]) + numbers]
+    between = np.count_nonzero(beside, axis=0) >= (1 if is_tint else 2) if beside else np.zeros(len(y), bool)
+    if paper is not None and np.mean(between) < HALF:
+        base = (paper if paper.ndim == 1 else paper[y, x]).astype(float)
+        part = colour[y, x] - base
+        for other in above:
+            full = other.rgb - base
+            share = (full * part).sum(axis=-1) / np.maximum((full * full).sum(axis=-1), 1)
+            off = np.abs(part - np.clip(share, 0, 1)[:, None] * full).max(axis=-1)
+            between |= (off <= SAME) & _widened(other.pixels, FAR)[y, x]
+    return bool(np.mean(between) >= HALF)
+
+
+def _peaks(counts) -> list[int]:
+    """The most frequent cells of the colours of paint, none nearer to another than COMPACT."""
+    cells = np.flatnonzero(counts)
+    levels = _levels(cells)
+    left, total, peaks = counts[cells], counts.sum(), []
+    while left.any():
+        top = int(np.argmax(left))
+        apart = np.abs(levels - levels[top]).max(axis=1)
+        near = left * (apart <= COMPACT)
+        number, tight = near.sum(), near[apart <= 8].sum()
+        # Few pixels are a colour of their own if they have a hue and are not spread like noise.
+        is_dot = number >= MIN_STROKE and tight >= HALF * number and hue_name(levels[top]) != "grey"
+        if number >= MIN_SHARE * total or is_dot:
+            peaks.append(int(cells[top]))
+        left = left - near
+    return peaks
+
+
+def _levels(cells) -> np.ndarray:
+    """The colours in the middle of cells, (N, 3)."""
+    return np.stack([cells >> 10, cells >> 5 & 31, cells & 31], axis=-1) * 8 + 4
+
+
+def _nearest_peak(peaks, cells) -> np.ndarray:
+    """For each cell, the number from 1 of the nearest colour, or -1 if none is near; 0 for cells not asked for."""
+    apart = np.stack([np.abs(_levels(cells) - peak.astype(int)).max(axis=1) for peak in peaks])
+    nearest = np.zeros(1 << 15, np.int16)
+    nearest[cells] = np.where(apart.min(axis=0) <= COMPACT, apart.argmin(axis=0) + 1, -1)
+    return nearest
+
+
+def _widened(pixels, by: int) -> np.ndarray:
+    """The pixels, bool (H, W), and those near to them."""
     import cv2
 
-    return cv2.dilate(pixels.view(np.uint8), np.ones((5, 5), np.uint8)).view(bool)
+    return cv2.dilate(pixels.view(np.uint8), np.ones((2 * by + 1, 2 * by + 1), np.uint8)).view(bool)
 
 
-def _is_blend(colour, paper, stroke) -> bool:
-    """Whether a colour is a mixture of a stroke's colour and of the plain ground."""
-    if paper is None:
-        return False
-    full, part = stroke.astype(float) - paper, colour.astype(float) - paper
-    share = full @ part / (full @ full)
-    return MIN_BLEND < share < MAX_BLEND and np.abs(part - share * full).max() <= SAME
-
-
-def hue_name(rgb) -> str | None:
-    """The name of a colour's hue; "grey" for a colour without a hue, None for a hue between two names."""
+def hue_name(rgb) -> str:
+    """The name of a colour's hue; "grey" for a colour without a hue."""
     r, g, b = (int(v) for v in rgb)
     high, low = max(r, g, b), min(r, g, b)
     if high - low < MIN_CHROMA:
@@ -367,4 +368,4 @@ def hue_name(rgb) -> str | None:
         hue = 60 * (b - r) / (high - low) + 120
     else:
         hue = 60 * (r - g) / (high - low) + 240
-    return next((name for name, ranges in HUES.items() if any(a <= hue < z for a, z in ranges)), None)
+    return next(name for end, name in HUES if hue < end)

@@ -24,7 +24,7 @@ import numpy as np
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.painted import REMEDY, Painting, hex_code, lost_paint, painted_strokes
+from apps.segment.painted import REMEDY, Colour, hex_code, listed, painted_strokes
 
 CODES = {
     "index": {0: OPEN, 1: OBJECT, 2: BACKGROUND},
@@ -150,8 +150,12 @@ def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
     """
     if colours is None or encoding not in ("auto", "colour"):
         return _from_codes(codes, encoding, name)
-    if is_grey(colours):
-        return _from_codes(codes if codes.max() <= 3 else colours[..., 0], encoding, name)
+    if is_grey(colours) and (colours.shape[2] == 3 or (colours[..., 3] > 127).all()):
+        if codes.max() > 3:
+            return _from_codes(colours[..., 0], encoding, name)
+        levels = [int(colours[..., 0][codes == code].max()) for code in np.unique(codes)]
+        if levels == sorted(levels):  # another order is a quantiser's
+            return _from_codes(codes, encoding, name)
     if encoding == "auto" and any(_has_palette(codes, colours, palette) for palette in PALETTES):
         return _from_codes(codes, encoding, name)
     try:
@@ -168,19 +172,14 @@ def _has_palette(codes, colours, palette) -> bool:
     return codes.max() < len(palette) and (np.array(palette, np.uint8)[codes] == colours[..., :3]).all()
 
 
-def _marks_of_painting(painting: Painting, shape, name: str) -> np.ndarray:
+def _marks_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
     """Red is the object, blue the background; InputError for another colour."""
     marks = np.full(shape, OPEN, np.int8)
-    for colour in painting.colours:
+    for colour in colours:
         if colour.name not in _MARKS:
-            raise InputError(f"{name} has strokes in {_listed(painting)}; only red and blue have a meaning; {REMEDY}")
+            raise InputError(f"{name} has strokes in {listed(colours)}; only red and blue have a meaning; {REMEDY}")
         marks[colour.pixels] = _MARKS[colour.name]
     return marks
-
-
-def _listed(painting: Painting) -> str:
-    *first, last = (colour.text for colour in painting.colours)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def read_labels(path, image=None) -> np.ndarray:
@@ -199,12 +198,12 @@ def read_labels(path, image=None) -> np.ndarray:
     if is_grey(codes):
         return codes[..., 0]
     number_of = {colour: number for number, colour in COLOURS.items()}
-    painting = painted_strokes(codes, image, name)
+    colours = painted_strokes(codes, image, name)
     labels = np.zeros(codes.shape[:2], np.uint8)
-    for colour in painting.colours:
+    for colour in colours:
         if colour.name not in number_of:
             raise InputError(
-                f"{name} has strokes in {_listed(painting)}; use {', '.join(number_of)}, or a grey image with one "
+                f"{name} has strokes in {listed(colours)}; use {', '.join(number_of)}, or a grey image with one "
                 "value per object"
             )
         labels[colour.pixels] = number_of[colour.name]
@@ -235,11 +234,8 @@ def marks_of_box(box, shape) -> np.ndarray:
     return marks
 
 
-def check_marks(marks: np.ndarray, shape, name: str, file: tuple | None = None) -> np.ndarray:
-    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels.
-
-    `file` is the result of `codes_and_colours` for the file of the marks, whose colours may show why some are missing.
-    """
+def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
+    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
     check_same_size(marks, shape, name)
     counts = {mark: int(np.count_nonzero(marks == mark)) for mark in (OBJECT, BACKGROUND, OPEN)}
     kinds = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
@@ -247,8 +243,8 @@ def check_marks(marks: np.ndarray, shape, name: str, file: tuple | None = None) 
         if not counts[mark]:
             seen = f"only {found} marks were found, {counts[other]} pixels" if counts[other] else "no mark was found"
             hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
-            lost = "" if file is None else lost_paint(file[0] if file[1] is None else file[1], marks != OPEN)
-            raise InputError(f"{name} marks no {what}: {seen}{lost and f', and {lost}'}; {hint}")
+            dithered = ", most of the image, as dithering leaves it" if counts[other] > marks.size / 2 else ""
+            raise InputError(f"{name} marks no {what}: {seen}{dithered}; {hint}")
     if not counts[OPEN]:
         raise InputError(
             f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "

@@ -16,7 +16,6 @@ from apps.segment.painted import hue_name
 from apps.segment.strokes import PALETTES as PALETTE_TABLE
 from apps.segment.strokes import (
     check_marks,
-    codes_and_colours,
     read_labels,
     read_scribbles,
     read_trimap,
@@ -84,15 +83,15 @@ def save(path, photo, ground, file_format, colours):
     return path, marks
 
 
-def is_right(found, marks):
-    """Whether the strokes are found: most of each, nothing in the other's place, and nothing away from both."""
+def is_right(found, marks, least=0.8):
+    """Whether the strokes are found: most of them, nothing in the other's place, and nothing away from both."""
     import cv2
 
     inner = cv2.erode((marks != OPEN).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     near = cv2.dilate((marks != OPEN).astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
     confused = np.count_nonzero((found != OPEN) & (marks != OPEN) & (found != marks))
     away = np.count_nonzero((found != OPEN) & ~near)
-    return (found[inner] != OPEN).mean() > 0.8 and confused <= 4 and away == 0
+    return (found[inner] != OPEN).mean() > least and confused <= 4 and away == 0
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
@@ -139,7 +138,7 @@ def test_translucent_strokes(tmp_path):
             found = read_scribbles(path, image=photo)
         except InputError:
             continue
-        assert is_right(found, marks)
+        assert is_right(found, marks, 0.5), "a part of them, but nothing else"
 
 
 @pytest.mark.parametrize(
@@ -147,9 +146,9 @@ def test_translucent_strokes(tmp_path):
     [
         (
             ((0, 170, 0), (0, 0, 255)),
-            r"strokes in (green #00aa00 and blue #0000ff|blue #0000ff and green #00aa00); only",
+            r"strokes in (green #00aa00 .* and blue #0000ff|blue #0000ff .* and green #00aa00) \([0-9]+ pixels\); only",
         ),
-        (((255, 128, 0), (0, 0, 255)), "#ff8000.*only red and blue have a meaning"),
+        (((255, 128, 0), (0, 0, 255)), "orange #ff8000.*only red and blue have a meaning"),
         (((255, 0, 0), (140, 0, 255)), "#8c00f[ef].*only red and blue have a meaning"),
         (((255, 255, 0), (0, 255, 0)), "yellow #ffff00.*only red and blue have a meaning"),
     ],
@@ -209,8 +208,7 @@ def test_paint_that_a_quantiser_merged_is_refused(tmp_path, ground, colours, met
     method = Image.Quantize.FASTOCTREE if image.mode == "RGBA" else method
     image.quantize(colours, method, dither=Image.Dither.NONE).save(path)
     try:
-        file = codes_and_colours(path, "--scribbles")
-        found = check_marks(read_scribbles(path, image=photo, values=file), marks.shape, "--scribbles", file)
+        found = check_marks(read_scribbles(path, image=photo), marks.shape, "--scribbles")
     except InputError:
         return
     assert is_right(found, marks)
@@ -235,7 +233,7 @@ def test_grey_with_alpha_is_read_by_value(tmp_path):
 
 
 def test_hues_between_two_names():
-    assert [hue_name(c) for c in ((255, 128, 0), (150, 0, 255), (90, 90, 90))] == [None, None, "grey"]
+    assert [hue_name(c) for c in ((255, 128, 0), (150, 0, 255), (90, 90, 90))] == ["orange", "violet", "grey"]
 
 
 def segment(folder, *arguments):
@@ -318,7 +316,7 @@ def test_a_small_stroke_beside_a_filled_background(tmp_path, palette, ground, ki
         pixels = np.dstack([pixels, np.uint8(255) * (marks != OPEN)])
     Image.fromarray(pixels).save(path, quality=92)
     found = read_scribbles(path, image=photograph)
-    assert ((found == OBJECT) <= (marks == OBJECT)).all()
+    assert np.count_nonzero((found == OBJECT) & (marks != OBJECT)) <= 1, "JPEG may change a pixel beside the stroke"
     assert ((found == BACKGROUND) <= (marks == BACKGROUND)).all()
     assert (found == OBJECT).sum() > 0.6 * (marks == OBJECT).sum()
     assert (found == BACKGROUND).sum() > 0.8 * (marks == BACKGROUND).sum(), "blue on the blue object is not seen"
@@ -354,7 +352,10 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
             drawn(WHITE).convert("1"),
             "marks every pixel.*: [0-9]+ pixels are object, .* in colour, because 1 bit per pixel",
         ),
-        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "no background: only object .* black and white, as dithering"),
+        (
+            drawn(WHITE).quantize(palette=BLACK_AND_WHITE),
+            "no background: only object .* most of the image, as dithering leaves it",
+        ),
     ],
     ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],
 )
@@ -365,9 +366,8 @@ def test_messages_name_what_was_seen_and_the_remedy(tmp_path, image, message):
 
 
 def read_and_check(path):
-    file = codes_and_colours(path, "--scribbles")
-    marks = read_scribbles(path, values=file)
-    check_marks(marks, marks.shape, "--scribbles", file)
+    marks = read_scribbles(path)
+    check_marks(marks, marks.shape, "--scribbles")
 
 
 def one_kind(ground, faint=None):
@@ -395,17 +395,23 @@ INDICES = Image.fromarray(np.pad(np.ones((9, 30), np.uint8), 30))
         (one_kind(WHITE).quantize(8), ""),
         (one_kind(WHITE.resize((256, 192))).resize(WHITE.size, Image.Resampling.BILINEAR), ""),
         (INDICES, ""),
-        (one_kind(WHITE, 35), ", and [0-9]+ pixels are faint, as translucent paint leaves them"),
-        (one_kind(CLEAR, 100), ", and [0-9]+ pixels are faint, as translucent paint leaves them"),
-        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), ", and the file is black and white, as dithering leaves it"),
+        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), ", most of the image, as dithering leaves it"),
     ],
-    ids=["white", "clear", "palette", "smooth rims", "indices", "faint", "translucent", "dithered palette"],
+    ids=["white", "clear", "palette", "smooth rims", "indices", "dithered palette"],
 )
 def test_paint_is_called_lost_only_where_the_colours_show_it(tmp_path, image, lost):
     image.save(tmp_path / "strokes.png")
     message = f"no background: only object marks were found, [0-9]+ pixels{lost}; add a stroke on it"
     with pytest.raises(InputError, match=message):
         read_and_check(tmp_path / "strokes.png")
+
+
+@pytest.mark.parametrize("image", [one_kind(WHITE, 35), one_kind(CLEAR, 100)], ids=["faint", "translucent"])
+def test_faint_paint_is_refused(tmp_path, image):
+    image.save(tmp_path / "strokes.png")
+    message = r"strokes in red #ff0000 \([0-9]+ pixels\), but [0-9]+ pixels are faint, as translucent paint leaves them"
+    with pytest.raises(InputError, match=message):
+        read_scribbles(tmp_path / "strokes.png")
 
 
 def test_a_translucent_stroke_that_is_lost_is_counted(tmp_path):
