@@ -7,9 +7,7 @@ Imports and compilation are not timed: the first two strokes are drawn in anothe
 open       the constructor
 first      the second stroke, with which there are both labels, until nothing is pending
 answer     of a later stroke: `stroke` returns, with the labels of the image, the reduced image or the slice
-full cut   until the full image is cut for the models so far; above a megapixel
-re-fit     until the models are fitted again, with the labels of the image or the reduced image
-complete   until nothing is pending: the full image, or the volume, for the new models
+complete   until nothing is pending: the image, or the volume, for the new models
 processor  seconds of all threads, of a whole later stroke
 memory     of the process after the last stroke
 
@@ -43,8 +41,6 @@ COLUMNS = (
     "open s",
     "first s",
     "answer s",
-    "full cut s",
-    "re-fit s",
     "complete s",
     "processor s",
     "memory GiB",
@@ -110,13 +106,11 @@ def run(grid, spacing, strokes, device="cpu") -> dict:
     """Draw strokes in a session; the last labels are certified."""
     from apps import Session
 
-    published = []
     start = time.perf_counter()
-    with Session(grid, spacing, device=device, callback=lambda: published.append(time.perf_counter())) as session:
+    with Session(grid, spacing, device=device) as session:
         opened = time.perf_counter() - start
         later, first = [], 0.0
         for k, stroke in enumerate(strokes):
-            published.clear()
             start, used = time.perf_counter(), time.process_time()
             session.stroke(**stroke)
             answered = time.perf_counter()
@@ -125,23 +119,20 @@ def run(grid, spacing, strokes, device="cpu") -> dict:
             if k < 2:
                 first = complete
                 continue
-            after = [one - start for one in published]
-            full, refit = (after[0], after[1]) if len(after) == 3 else (None, after[0])
-            times = {"answer": answered - start, "full cut": full, "re-fit": refit, "complete": complete}
+            times = {"answer": answered - start, "complete": complete}
             later.append(times | {"processor": time.process_time() - used})
         memory = resident("VmRSS")
         if not session.result().certified:  # raises if the cut is not minimal
             raise RuntimeError("the session has no cut, so nothing is certified")
     found = {"open": opened, "first": first, "memory": memory}
     for name in later[0]:
-        times = [one[name] for one in later]
-        found[name] = None if None in times else median(times)
+        found[name] = median(one[name] for one in later)
     return found
 
 
 def row(name: str, found: dict) -> list[str]:
-    names = ("open", "first", "answer", "full cut", "re-fit", "complete", "processor")
-    seconds = ["" if found[key] is None else f"{found[key]:.3f}" for key in names]
+    names = ("open", "first", "answer", "complete", "processor")
+    seconds = [f"{found[key]:.3f}" for key in names]
     return [name, "✓", *seconds, f"{found['memory'] / 2**30:.2f}"]
 
 

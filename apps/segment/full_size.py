@@ -1,61 +1,115 @@
-"""Full-size labelling of an image that was segmented at reduced size.
+"""Labels of an image of any size, which is segmented at reduced size if it is large.
 
-`refined` cuts the full image once, with colour models fitted to the enlarged labelling.  Only pixels near the outline,
-and those whose own costs contradict the labelling, take part in the cut.  `placed` only moves the outline of the
-enlarged labelling (see apps.segment.fine_outline).
+An image with more than LARGE_PIXELS pixels is segmented at REDUCED_PIXELS pixels.  Models fitted to the enlarged labels
+serve one cut of the full image.  With one object, only pixels near the outline, and those whose own costs contradict
+the labels, take part in it.  An image of one object with more than WORKING_PIXELS pixels is segmented at that size, and
+the outline found is then placed in the full image, by cuts along it (apps.segment.fine_outline).
 """
 
 import numpy as np
 
 import gridcut
+from apps.common.clock import Clock
 from apps.common.figures import outline
 from apps.common.row_blocks import for_blocks, in_parallel
-from apps.segment.colour_models import log_densities
 from apps.segment.connected_parts import keep_parts
-from apps.segment.descent import Found
 from apps.segment.fine_outline import placed_outline
-from apps.segment.image_sizes import at_centres
-from apps.segment.marks import BACKGROUND, OBJECT
-from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, REDUCED_PIXELS, SMOOTHNESS, UNIT, EnergyTerms
+from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
+from apps.segment.grid_cut import GridCut
+from apps.segment.image_sizes import at_centres, means, reduced_marks_by_share, reduced_shape
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
+from apps.segment.model import ImageView, Request, has_both, prior_of
+from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, SMOOTHNESS
+from gridcut.device import DeviceName
 
+LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
+REDUCED_PIXELS = 250_000  # pixels of the reduced image
+WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
-def enlarged(small, marks):
-    """Labelling of the reduced image enlarged to full size, corrected by the marks."""
-    mask = at_centres(small, marks.shape)
-    return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
+def find_labels(
+    view: ImageView,
+    request: Request,
+    device: DeviceName = "auto",
+    clock: Clock | None = None,
+    check: Check = None,
+    grid: GridCut | None = None,
+) -> Found:
+    """The labels of minimum energy of an image of any size; arguments as of `apps.segment.fit.find`."""
+    clock = Clock() if clock is None else clock
+    if view.size > LARGE_PIXELS and (found := _found_at_reduced_size(view, request, device, clock, check)):
+        return found
+    return find(view, request, device, clock, check, grid)
 
 
-def placed(rgb, marks, start, guess, small, keep, soft, clock):
-    """Place the outline of an enlarged labelling in the full image, by cuts along it."""
-    is_box = start is None and not (marks == OBJECT).any()
-    smoothness = (BOX_SMOOTHNESS if is_box else SMOOTHNESS) * (marks.size / REDUCED_PIXELS) ** 0.5
-    labels = placed_outline(rgb, marks, guess, small.costs[1] - small.costs[0], smoothness, soft)
+def reduced_view(view: ImageView) -> ImageView:
+    """The view at REDUCED_PIXELS pixels."""
+    return view.smaller(reduced_shape(view.shape, REDUCED_PIXELS), 1.0)
+
+
+def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
+    """Labels from those of a reduced image; None if marks or labels are lost in it."""
+    # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
+    is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single
+    shape = reduced_shape(view.shape, WORKING_PIXELS if is_placed else REDUCED_PIXELS)
+    small_view = view.smaller(shape, (shape[0] * shape[1] / REDUCED_PIXELS) ** 0.5) if is_placed else reduced_view(view)
+    marks = reduced_marks_by_share(request.marks, shape)
+    start, labelling = (None if m is None else means(m, shape) >= 0.5 for m in (request.start, request.labelling))
+    clock.charge("reduce")
+    is_open = bool((marks == OPEN).any()) or not (request.marks == OPEN).any()
+    if labels_in(marks) != labels_in(request.marks) or not is_open or not (start is None or has_both(start)):
+        return None
+    smaller = request._replace(marks=marks, start=start, labelling=labelling)
+    small = find_labels(small_view, smaller, device, clock, check)
+    guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
+    if request.is_single and not has_both(guess > BACKGROUND):
+        return None
+    if is_placed:
+        return _placed(view, request, guess, small_view, smaller, small, clock)
+    return _refined(view, request, guess, small, device, clock, check)
+
+
+def _placed(view, request, guess, small_view, smaller, small, clock) -> Found:
+    """Place the outline of the enlarged labels in the full image."""
+    smoothness = (BOX_SMOOTHNESS if request.is_box else SMOOTHNESS) * (view.size / REDUCED_PIXELS) ** 0.5
+    as_background, as_object = small_view.costs(small.models).everywhere(smaller.marks)
+    marks = np.minimum(request.marks, OBJECT)
+    mask = placed_outline(view.image(), marks, guess > BACKGROUND, as_background - as_object, smoothness, request.soft)
     clock.charge("outline")
-    labels = keep_parts(labels.view(np.int8), marks, keep).view(bool)
+    labels = keep_parts(mask * np.int16(small.models.values[1]), request.marks, request.keep)
     clock.charge("parts")
-    return small._replace(mask=labels)
+    return small._replace(labels=labels, small=small)
 
 
-def refined(rgb, marks, start, mask, keep, soft, device, clock, scale):
-    """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
-    terms = EnergyTerms(rgb, marks, soft, device, clock, start, scale)
-    if terms.is_box:
-        terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
-    object_count, background_count = terms.with_strokes(terms.palette.counts(mask), terms.palette.counts(~mask))
+def _refined(view, request, guess, small, device, clock, check) -> Found:
+    """Cut the full image, with models fitted to the enlarged labels."""
+    edges = view.begin_edges(request.is_box)
+    prior = prior_of(view, request, refining=True)
+    counts = prior.blended([view.palette.counts(guess == value) for value in prior.values])
+    models = prior.models(view, counts, request.soft)
+    costs = view.costs(models)
     clock.charge("models")
-    costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
-    clock.charge("models")
-    labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
+    grid = GridCut(edges, device)
+    if request.is_single:
+        width = BAND * round((view.size / REDUCED_PIXELS) ** 0.5)
+        mask, solved = _cut_near(costs.everywhere(request.marks), edges(), guess > BACKGROUND, width, device)
+        clock.charge("cuts")
+        labels = keep_parts(mask * np.int16(prior.values[1]), request.marks, request.keep)
+        grid.costs = costs
+        energy = grid.energy_of(labels, request.marks)
+        clock.charge("parts")
+        return Found(labels, models, (energy,), request.marks, solved, small)
+    grid.load(costs, request.marks, guess)
+    labels, energy = kept(grid.solve(check), request.marks, request.keep, grid)
+    found = Found(labels, models, (energy,), request.marks, grid.solved, small)
     clock.charge("cuts")
-    labels = keep_parts(labels.view(np.int8), marks, keep).view(bool)
-    energy = terms.energy(labels, *costs)
+    found = with_parts_reassigned(view, request, found, edges(), device)
     clock.charge("parts")
-    return Found(labels, [energy], cut.device, cut.method, costs)
+    return found
 
 
-def _cut_near(terms, guess, width, as_object, as_background):
+def _cut_near(unary, edges, guess, width, device):
     """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
 
     Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
@@ -63,6 +117,7 @@ def _cut_near(terms, guess, width, as_object, as_background):
     """
     import cv2
 
+    as_background, as_object = unary
     inside, outside = in_parallel([lambda: outline(guess, width), lambda: outline(~guess, width)])
     opened, held = np.empty(guess.shape, np.uint8), np.empty(guess.shape, bool)
     source, sink = np.empty(guess.shape, np.int32), np.empty(guess.shape, np.int32)
@@ -80,5 +135,5 @@ def _cut_near(terms, guess, width, as_object, as_background):
     for_blocks(open_rows, guess.shape)
     taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
     for_blocks(terminals_of_rows, guess.shape)
-    cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
+    cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device=device)
     return np.where(taking_part, cut.labels, guess), cut

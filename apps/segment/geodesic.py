@@ -32,6 +32,24 @@ def geodesic_preference(
     return preference
 
 
+def geodesic_excess(lab, marks, count) -> np.ndarray:
+    """max(0, (d_l - d_others) / (d_l + d_others)) of geodesic distances from the seeds; float32 (count, H, W)."""
+    away = np.empty((count, *marks.shape), np.float32)
+    for first in range(0, count, 2):
+        distance = np.full((*marks.shape, 2), UNREACHED, np.float32)
+        both = (first, min(first + 1, count - 1))
+        for side, label in enumerate(both):
+            distance[marks == label, side] = 0.0
+        for _ in range(SWEEPS):
+            sweep_kernel(lab, 1, distance)
+            sweep_kernel(lab, -1, distance)
+        for side, label in enumerate(both):
+            away[label] = distance[..., side]
+    nearest = np.partition(away, 1, axis=0)[:2]
+    others = np.where(away == nearest[0], nearest[1], nearest[0])
+    return np.maximum(0, (away - others) / np.maximum(away + others, np.float32(1e-6)))
+
+
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Rank of each pixel of a box by its minimum barrier distance: 0 at the background, 1 at the largest distance.
 

@@ -4,10 +4,12 @@ Colours of a smaller image are means over its pixels.  Labels are taken at the c
 image, all pixels that contain a mark are marked, so that thin strokes remain.
 """
 
+from functools import partial
+
 import numpy as np
 
 from apps.common.row_blocks import in_parallel
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
+from apps.segment.marks import OBJECT, OPEN, labels_in
 
 MIN_SHARE = 0.999  # of a pixel of the reduced image that is outside a box; an object may touch the edge of the box
 
@@ -28,19 +30,23 @@ def means(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return cv2.merge([means(values[..., c], shape) / np.float32(255) for c in range(values.shape[2])])
 
 
-def reduced(rgb, marks, *masks, pixels: int):
-    """Image, marks and masks (None remains None) at about that number of pixels; the image becomes float32.
+def reduced_marks_by_share(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Marks at a smaller size: of those in a pixel, the one that covers most of it.
 
-    A mark is kept unless the other kind covers more of its pixel.
+    Where no object is marked, the background is the outside of a box, and only pixels completely in it are marked.
     """
-    shape = reduced_shape(marks.shape, pixels)
-    shares = (lambda mark=mark: means(marks == mark, shape) for mark in (OBJECT, BACKGROUND))
-    fewer, on_object, on_background = in_parallel((lambda: means(rgb, shape), *shares))
-    small = np.full(shape, OPEN, np.int8)
-    least = 0 if (marks == OBJECT).any() else MIN_SHARE
-    small[(on_background > least) & (on_background >= on_object)] = BACKGROUND
-    small[on_object > on_background] = OBJECT
-    return fewer, small, *(None if mask is None else means(mask, shape) >= 0.5 for mask in masks)
+    labels = labels_in(marks)
+
+    def share_of(label: int) -> np.ndarray:
+        return means(marks == label, shape)
+
+    shares = in_parallel([partial(share_of, label) for label in labels])
+    small = np.full(shape, OPEN, marks.dtype)
+    most = np.full(shape, 0 if labels and labels[-1] >= OBJECT else MIN_SHARE, np.float32)
+    for label, share in zip(labels, shares, strict=True):
+        small[share > most] = label
+        np.maximum(most, share, out=most)
+    return small
 
 
 def reduced_marks(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -24,10 +24,10 @@ def labels_in(marks: np.ndarray) -> tuple[int, ...]:
 
 
 def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarray]:
-    """The distinct values of a seed image or volume, 0 without a seed, and marks with their places, int16.
+    """The distinct values of a seed image or volume, 0 without a seed, and marks of as many objects, int16.
 
-    The marks are 0, 1, ... in the order of the values, so the first value is the background.  Raises InputError for
-    seeds of another shape, fewer than two values, and if no pixel is left open.
+    The marks are 1, 2, ... in the order of the values; which of them is the background is not known.  Raises
+    InputError for seeds of another shape, fewer than two values, and if no pixel is left open.
     """
     if seeds.dtype.kind not in "iu":
         raise InputError(f"seeds must be integers, got {seeds.dtype}; round them")
@@ -44,7 +44,7 @@ def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarra
     if seeds.all():
         raise InputError("--labels marks every pixel, so there is nothing to segment; mark fewer pixels")
     marks = np.full(seeds.shape, OPEN, np.int16)
-    for label, value in enumerate(values):
+    for label, value in enumerate(values, 1):
         marks[seeds == value] = label
     return values, marks
 

@@ -9,12 +9,10 @@ with infinite costs against the seeds and w the contrast weights of `gridcut.con
 the geodesic distance of p from the seeds of l with that from the nearest other seeds (see apps.segment.geodesic).  Two
 labels take one exact cut; more labels take alpha-expansion, whose moves are exact cuts [1].
 
-In images the models are then refitted to the labelling, with the seeds of a label weighted as much as its labelling,
-and the labelling is recomputed until it has converged.  A round that would increase E is discarded.  Parts that touch
-no seed of their label are excluded from the fits, because users would have marked a part they want.  Finally that label
-is forbidden in these parts, and the labelling is recomputed.
+In images the models are then refitted, as apps.segment.fit describes.  Finally that label is forbidden in parts that
+touch no seed of it, and the labels are minimised again.
 
-Internally labels are 0 .. L - 1 in the order of the seeds' values; callers receive the values.
+Internally the labels are the objects 1 .. L in the order of the seeds' values; callers receive the values.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 """
@@ -28,20 +26,20 @@ from numpy.typing import ArrayLike
 import gridcut
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.labelling import label_distances, labelling
 from apps.segment import CONNECTIVITIES, SPACING
-from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
-from apps.segment.connected_parts import keep_parts
-from apps.segment.descent import MAX_CHANGED_SHARE
-from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
-from apps.segment.marks import OPEN, marks_of_seeds
+from apps.segment.colour_models import OUTLIERS, TINY
+from apps.segment.fit import certifiable, reassigned
+from apps.segment.full_size import find_labels
+from apps.segment.grid_cut import energy_of, labels_of, minimum
+from apps.segment.label_costs import LabelCosts
+from apps.segment.marks import marks_of_seeds
+from apps.segment.model import ImageView, Request
 from apps.segment.surface_measure import direction_factors
-from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
+from apps.segment.terms import UNIT
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
-ROUNDS = 5
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
@@ -99,41 +97,12 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     rgb, seeds = to_rgb(rgb, "rgb"), np.asarray(seeds)
     check_keep(keep)
     values, marks = marks_of_seeds(seeds, rgb.shape[:2])
-    lab = lab_image(rgb)
-    palette = make_palette(rgb, lab)
-    whole = whole_density(palette)
-    strokes = [palette.counts(marks == label) for label in range(len(values))]
-    beta = CONTRAST / mean_squared_step(lab)
-    edges = gridcut.contrast_edges(lab, SMOOTHNESS * UNIT, 8, beta=beta, dtype=np.int32)
-    clock.charge("colours")
-    preference = np.int32((GEODESIC_WEIGHT * UNIT) * geodesic_excess(lab, marks, len(values)))
-    clock.charge("distances")
-    labels, solved, counts, costs = None, None, strokes, None
-    energies: list[float] = []
-    for _ in range(ROUNDS):
-        nats = np.stack([log_density(palette, count, whole) for count in counts])
-        unary = _with_seed_costs(np.rint(nats * UNIT).astype(np.int32)[:, palette.index] + preference, marks)
-        clock.charge("models")
-        tried = _minimise(unary, edges, device, labels)
-        clock.charge("cuts")
-        if energies and tried[1] / UNIT > energies[-1]:
-            break
-        has_converged = labels is not None and np.count_nonzero(tried[0] != labels) <= MAX_CHANGED_SHARE * labels.size
-        labels, energy, solved = tried
-        costs = unary
-        energies.append(energy / UNIT)
-        if has_converged:
-            break
-        lost = parts_without_seed(labels, marks) if keep == "touching" else np.zeros(labels.shape, bool)
-        counts = []
-        for label, stroke in enumerate(strokes):
-            labelled = palette.counts((labels == label) & ~lost)
-            counts.append(labelled + stroke * (labelled.sum() / stroke.sum()))
-        clock.charge("parts")
-    if keep == "touching":
-        labels, solved = reassign_parts_without_seed(labels, solved, costs, edges, marks, device)
-        clock.charge("parts")
-    return Objects(np.array(values, seeds.dtype)[labels], values, tuple(energies), clock.total(), solved)
+    view = ImageView(lambda: rgb, rgb.shape[:2])
+    request = Request(marks, keep=keep)
+    found = find_labels(view, request, device, clock)
+    solved = certifiable(view, request, found, device)
+    labels = np.array((0, *values), seeds.dtype)[found.labels]
+    return Objects(labels, values, found.energies, clock.total(), solved)
 
 
 def segment_volume(
@@ -191,78 +160,24 @@ def segment_volume(
         for (offset, weight), factor in zip(edges.items(), direction_factors(list(edges), size), strict=True):
             edges[offset] = np.rint(weight * np.float32(factor)).astype(np.int32)
     clock.charge("edges")
-    nats = [histogram_cost(np.bincount(grey[marks == label], minlength=BINS)) for label in range(len(values))]
-    unary = _with_seed_costs(np.rint(np.stack(nats) * UNIT).astype(np.int32)[:, grey], marks)
+    labels = range(1, len(values) + 1)
+    table = np.stack([histogram_cost(np.bincount(grey[marks == label], minlength=BINS)) for label in labels])
+    costs = LabelCosts(tuple(labels), np.rint(table * UNIT).astype(np.int32), grey, None, 0.0)
+    unary = costs.everywhere(marks)
     clock.charge("models")
-    labels, energy, solved = _minimise(unary, edges, device, None)
+    solved = minimum(unary, edges, device)
+    found, energy = labels_of(solved, costs.values), energy_of(solved)
     clock.charge("cuts")
     if keep == "touching":
-        labels, solved = reassign_parts_without_seed(labels, solved, unary, edges, marks, device)
+        found, solved = reassigned(costs.values, unary, found, solved, marks, edges, device)
         clock.charge("parts")
-    return Objects(np.array(values, seeds.dtype)[labels], values, (energy / UNIT,), clock.total(), solved)
+    return Objects(np.array((0, *values), seeds.dtype)[found], values, (energy,), clock.total(), solved)
 
 
 def check_keep(keep: str) -> None:
     """Raise InputError unless the parts to keep are a choice for several labels."""
     if keep not in ("touching", "all"):
         raise InputError(f"--keep must be touching or all with --labels, got {keep!r}")
-
-
-def reassign_parts_without_seed(labels, solved, unary, edges, marks, device):
-    """Forbid labels in parts that touch no seed of them, and minimise again; `unary` is overwritten.
-
-    A part may switch to another label that it does not touch either, so there are up to L passes.
-    """
-    for _ in range(len(unary)):
-        lost = parts_without_seed(labels, marks)
-        if not lost.any():
-            break
-        for label in range(len(unary)):
-            unary[label][lost & (labels == label)] = FORBIDDEN
-        start = np.where(lost, unary.argmin(axis=0), labels)
-        labels, _, solved = _minimise(unary, edges, device, start)
-    return labels, solved
-
-
-def _with_seed_costs(unary, marks):
-    """Costs (labels, *grid) with the seeds' costs set to 0 for their own label and FORBIDDEN for others."""
-    for label, cost in enumerate(unary):
-        cost[marks == label] = 0
-        cost[(marks >= 0) & (marks != label)] = FORBIDDEN
-    return unary
-
-
-def _minimise(unary, edges, device, start):
-    if len(unary) == 2:
-        cut = gridcut.max_flow(unary[1], unary[0], edges, device=device)
-        return (~cut.labels).view(np.uint8), int(cut.value), cut
-    result = labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
-    return result.labels, int(result.energy), result
-
-
-def parts_without_seed(labels, marks):
-    """Mask of the connected parts that touch no seed of their label."""
-    objects = labels.astype(np.int16) + np.int16(1)  # none is the background
-    kept = keep_parts(objects, np.where(marks == OPEN, marks, marks + np.int16(1)), "touching")
-    return kept == 0
-
-
-def geodesic_excess(lab, marks, count) -> np.ndarray:
-    """max(0, (d_l - d_others) / (d_l + d_others)) of geodesic distances from the seeds; float32 (count, H, W)."""
-    away = np.empty((count, *marks.shape), np.float32)
-    for first in range(0, count, 2):
-        distance = np.full((*marks.shape, 2), UNREACHED, np.float32)
-        both = (first, min(first + 1, count - 1))
-        for side, label in enumerate(both):
-            distance[marks == label, side] = 0.0
-        for _ in range(SWEEPS):
-            sweep_kernel(lab, 1, distance)
-            sweep_kernel(lab, -1, distance)
-        for side, label in enumerate(both):
-            away[label] = distance[..., side]
-    nearest = np.partition(away, 1, axis=0)[:2]
-    others = np.where(away == nearest[0], nearest[1], nearest[0])
-    return np.maximum(0, (away - others) / np.maximum(away + others, np.float32(1e-6)))
 
 
 def levels_of(volume: np.ndarray) -> np.ndarray:

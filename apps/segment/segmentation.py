@@ -53,29 +53,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.images import InputError, as_floats, to_bytes, to_rgb
+from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
-from apps.segment.colour_separation import colour_cost
-from apps.segment.descent import fit_and_cut
-from apps.segment.full_size import enlarged, placed, refined
-from apps.segment.geodesic import depth_in_box
+from apps.segment.full_size import find_labels
 from apps.segment.hints import combine, remarks_on
-from apps.segment.image_sizes import reduced
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.plausible_objects import is_plausible
-from apps.segment.start_mask import CORE, cores_of, mask_of, outline_depth
+from apps.segment.marks import OBJECT
+from apps.segment.model import ROUNDS, ImageView, Request
+from apps.segment.start_mask import mask_of
 from apps.segment.strokes import marks_of
-from apps.segment.terms import REDUCED_PIXELS, UNIT, EnergyTerms
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
-
-BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
-ROUNDS = 10  # at most; most images converge after 3 or 4
-# Initial object and background of a box: shares of the pixels, deepest and shallowest.
-STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
-SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
-LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
-WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -237,72 +224,15 @@ def segment_marked(
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
-    found = _find(rgb, marks, start, labelling, boxed, keep, soft_strokes, rounds, device, clock)
+    request = Request(marks.astype(np.int16), start, boxed, labelling, keep, soft_strokes, rounds)
+    found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
     mask = found.mask
     if fill_holes:
         mask = connected_parts.fill_holes(mask, marks)
     if min_area > 1:
         mask = connected_parts.drop_small(mask, marks, min_area)
     clock.charge("parts")
-    return Segmentation(mask, marks, tuple(found.energies), clock.total(), found.device, found.method)
-
-
-def _find(rgb, marks, start, labelling, boxed, keep, soft, rounds, device, clock, scale=1.0):
-    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first.
-
-    scale   for `EnergyTerms`; 1 except at WORKING_PIXELS
-    """
-    if marks.size > LARGE_PIXELS:
-        # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
-        is_above_working_size = marks.size > WORKING_PIXELS and scale == 1
-        pixels = WORKING_PIXELS if is_above_working_size else REDUCED_PIXELS
-        smaller = reduced(rgb, marks, start, labelling, pixels=pixels)
-        clock.charge("reduce")
-        if not _mark_vanished(marks, smaller[1]) and (start is None or _has_both(smaller[2])):
-            factor = (smaller[1].size / REDUCED_PIXELS) ** 0.5 if is_above_working_size else 1.0
-            image, seeds, rough, known = smaller
-            small = _find(image, seeds, rough, known, boxed, keep, soft, rounds, device, clock, factor)
-            guess = enlarged(small.mask, marks)
-            if _has_both(guess):
-                if is_above_working_size:
-                    return placed(rgb, marks, start, guess, small, keep, soft, clock)
-                return refined(as_floats(rgb), marks, start, guess, keep, soft, device, clock, scale)
-    terms = EnergyTerms(as_floats(rgb), marks, soft, device, clock, start, scale)
-    counts = terms.palette.counts
-    if start is not None:
-        starts = [tuple(counts(core) for core in cores_of(outline_depth(start), CORE))]
-    elif not (terms.is_box or boxed):
-        starts = terms.starts
-    else:
-        depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
-        terms.set_location_costs(terms.preference + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
-        starts = [(counts(depth > 1 - deep), counts(depth < shallow)) for deep, shallow in STARTS]
-        clock.charge("distances")
-    if labelling is not None and _has_both(labelling):
-        starts = [(counts(labelling), counts(~labelling))]
-    if not terms.is_box and (start is not None or labelling is not None or boxed):
-        starts = [terms.with_strokes(*one) for one in starts]
-        if labelling is None and start is None:
-            starts.append((terms.stroke_object, terms.stroke_background))
-    solvers: list = []  # one, which all starts share
-    found = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
-    plausible = [one for one in found if is_plausible(one.mask, terms.is_object, terms.is_background)]
-    if not plausible and terms.is_box and terms.lab[~terms.is_background].std(axis=0).any():
-        terms.is_object = depth > 1 - SEED_SHARE
-        plausible = [fit_and_cut(terms, solvers, keep, rounds, clock, *counts) for counts in starts]
-    found = plausible or found
-    if terms.is_box or boxed:
-        return min(found, key=lambda one: colour_cost(terms.palette, one.mask) + terms.outline_cost(one.mask))
-    return min(found, key=lambda one: one.energies[-1])
-
-
-def _mark_vanished(marks, small):
-    """Whether a kind of mark, or all open pixels, are lost in the reduced image."""
-    return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
-
-
-def _has_both(mask):
-    return mask.any() and not mask.all()
+    return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
 
 
 def _strokes(rgb, scribbles, trimap):

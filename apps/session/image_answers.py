@@ -1,66 +1,37 @@
-"""Answers of a session with an image: at once on a grid of moderate size, and on the full grid in the background.
+"""Answers of a session with an image: at once by a warm cut, and in the background by apps.segment.full_size.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
-    standby        a second solver of the answer grid, where new models are fitted while strokes use the first; then
-                   the two change roles
-    full grid      the image above LARGE_PIXELS, cut by the worker
+    standby        a second solver of the answer grid, which the worker loads with new models; then the two change roles
 
-While the full cut is computed, its last labels are shown, except where the answer grid has changed since.
+The labels that the worker finds are those of `segment` and `segment_labels` for the same marks.  They are shown, except
+where the answer grid has changed since.
 """
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from apps.segment import full_size
 from apps.segment.connected_parts import keep_parts
-from apps.segment.image_sizes import at_centres, centres, means, reduced_shape
+from apps.segment.fit import Found, certifiable
+from apps.segment.full_size import find_labels, reduced_view
+from apps.segment.grid_cut import GridCut
+from apps.segment.image_sizes import at_centres, centres
 from apps.segment.marks import labels_in
-from apps.segment.segmentation import LARGE_PIXELS, segment_marked
-from apps.segment.strokes import marks_of_box
-from apps.segment.terms import REDUCED_PIXELS
+from apps.segment.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
-from apps.session.grid_cut import GridCut
-from apps.session.image_models import ImageView, Models, first_models, fit_models, values_of
-from apps.session.stroke_records import Box, PackedMask, Record, Start, source_of
+from apps.session.stroke_records import Box, Record, Start, source_of
 from gridcut.device import DeviceName
 
 
-class FullGrid:
-    """The full image of a session whose answers are computed on a reduced one; only the worker uses it."""
-
-    def __init__(self, to_rgb: Callable[[], np.ndarray], device: DeviceName):
-        self._view = ImageView(to_rgb, keep_lab=False)
-        self._canvas = Canvas(self._view.shape, self._view.shape)
-        self._models: Models | None = None
-        self.cut = GridCut(self._view.edges, device)
-
-    def has(self, models: Models | None) -> bool:
-        """Whether only marks have changed since the last cut, if the models are these."""
-        return models is not None and models is self._models
-
-    def labels(
-        self, records: Sequence[Record], models: Models, preview: np.ndarray, keep: str, check: Callable[..., None]
-    ) -> np.ndarray:
-        """Labels of minimum energy for the marks of these records and these models; several start from a preview."""
-        loaded, self._models = self._models, None  # after an error, everything is loaded again
-        change = self._canvas.change_to(records)
-        if models is loaded and self.cut.is_loaded:
-            self.cut.mark(change.where, change.marks)
-        else:
-            start = at_centres(preview, self._view.shape) if len(models.values) > 2 else None
-            self.cut.load(self._view.costs(models), self._canvas.all_marks(), start)
-        self._models = models
-        labels = self.cut.solve(check)
-        return keep_parts(labels, self._canvas.all_marks(), keep)
-
-
 class Shown(NamedTuple):
-    """A full cut: its labels, its energy, and the labels of the answer grid that belong to it."""
+    """Labels that the worker found, their energy and last cut, and the labels of the answer grid for them."""
 
     labels: np.ndarray
-    energy: float | None
+    energy: float
+    solved: Any
     preview: np.ndarray
 
 
@@ -71,43 +42,40 @@ class ImageAnswers:
     """
 
     def __init__(self, to_rgb: Callable[[], np.ndarray], keep: str, device: DeviceName, lock: threading.RLock):
-        rgb = to_rgb()
-        self.shape = rgb.shape[:2]
-        self.is_reduced = rgb.shape[0] * rgb.shape[1] > LARGE_PIXELS
-        small = means(rgb, reduced_shape(self.shape, REDUCED_PIXELS)) if self.is_reduced else rgb
-        self._to_rgb, self._rgb = to_rgb, small
+        self.shape = to_rgb().shape[:2]
         self._keep, self._device, self._lock = keep, device, lock
-        self._view = ImageView(lambda: small, keep_lab=True)
-        self._found: dict[Box, PackedMask] = {}  # objects found in boxes
-        self._full: FullGrid | None = None
+        self._image = ImageView(to_rgb, self.shape)
+        self.is_reduced = self._image.size > full_size.LARGE_PIXELS
+        self._view = reduced_view(self._image) if self.is_reduced else self._image
+        self._view.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
         self._clear()
         self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
 
     def _clear(self) -> None:
         """Forget all records."""
         self._canvas = Canvas(self._view.shape, self.shape)
+        self._every = Canvas(self.shape, self.shape) if self.is_reduced else None  # of the image, the worker's
         self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
-        self._source: Box | Start | None = None  # the record that gives the start mask
-        self._start: np.ndarray | None = None
+        self._source: Box | Start | None = None  # the record of a box or a start mask
         self._labels = np.zeros(self._view.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
 
     @property
     def energy(self) -> float | None:
-        """Energy in nats on the grid of the labels shown; None without a cut."""
+        """Energy in nats of the labels shown; None without a cut."""
         if self._models is None:
             return None
-        return self._shown.energy if self.is_reduced and self._shown is not None else self._cut.energy
+        return self._cut.energy if self._shown is None else self._shown.energy
 
     @property
     def solved(self):
-        """The last cut of the full grid, with `check`; None without one.  Only while nothing is pending."""
+        """The last cut, with `check`; None without one.  Only while nothing is pending."""
         if self._models is None:
             return None
-        return self._full.cut.solved if self._full is not None else self._cut.solved
+        return self._cut.solved if self._shown is None else self._shown.solved
 
     @property
     def preview(self) -> np.ndarray:
@@ -115,9 +83,7 @@ class ImageAnswers:
         return self._labels
 
     def labels(self) -> np.ndarray:
-        """Labels of the image: the last full cut, and what changed since on the answer grid."""
-        if not self.is_reduced:
-            return self._labels
+        """Labels of the image: those that the worker found, and what changed since on the answer grid."""
         if self._shown is None:
             return at_centres(self._labels, self.shape)
         changed = self._labels != self._shown.preview
@@ -137,7 +103,7 @@ class ImageAnswers:
 
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
-        start = {0, 1} if self._start is not None or self._is_searching() else set()
+        start = {0, 1} if self._source is not None else set()
         return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start}))
 
     def change_to(self, records: Sequence[Record]) -> None:
@@ -152,108 +118,90 @@ class ImageAnswers:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        self._set_start(records)
+        source, models = source_of(records), self._models
+        if source is not self._source:
+            self._source, self._shown, models = source, None, None
         marked = np.flatnonzero(self._counts).tolist()
-        if not values_of(marked, self._start is not None):
+        if not values_of(marked, source is not None) or (models is None and not values_of(marked, _is_start(source))):
             self._models, self._shown = None, None
             self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
-            self.is_exact = not self._is_searching()
+            self.is_exact = source is None
             return
-        self.is_exact = not self.is_reduced
-        models = self._models
         if models is not None and {*marked} <= {*models.values}:
             self._cut.mark(change.where, change.marks)
         else:
-            marks = self._canvas.all_marks()
-            models = first_models(self._view, marks, self._start)
-            self._cut.load(self._view.costs(models), marks)
-        self._solve()
+            models = self._load_first(source)
+        self._labels = self._kept(self._cut.solve())
         self._models = models
+        self.is_exact = not self.is_reduced and self._shown is None
+
+    def _load_first(self, source: Box | Start | None) -> Models:
+        """Load models of the marks, and of a start mask, before any fit."""
+        marks = self._canvas.all_marks()
+        start = at_centres(source.mask.values() > 0, marks.shape) if isinstance(source, Start) else None
+        prior = prior_of(self._view, Request(marks, start))
+        models = prior.models(self._view, prior.starts[0], soft=False)
+        self._cut.load(self._view.costs(models), marks)
+        return models
 
     def refine(self, records: Sequence[Record], check: Callable[..., None], publish: Callable[[], None]) -> None:
-        """In the worker: new models, and the full cut for these; before, if it is warm, for the current models."""
+        """In the worker: labels of the image as of `segment` and `segment_labels`, and models for further strokes."""
         with self._lock:
             check()
             if self.answered is None:
                 return
-            models, marks, preview, source = self._models, self._canvas.all_marks(), self._labels, self._source
-            standby = self._standby
-        if models is not None and self._full is not None and self._full.has(models):
-            self._cut_full(records, models, preview, check, publish)
-        start = self._start_of(source)
-        if not values_of(labels_in(marks), start is not None):
+            few, source, standby, every = self._canvas.all_marks(), self._source, self._standby, self._every
+        marks = few
+        if every is not None:
+            every.change_to(records)
+            marks = every.all_marks()
+        if not values_of(labels_in(marks), source is not None):
             with self._lock:
                 check()
                 self.is_exact = True
             publish()
             return
-        models = fit_models(self._view, marks, start, self._keep, standby, check)
+        start = source.mask.values() > 0 if isinstance(source, Start) else None
+        request = Request(marks, start, isinstance(source, Box), keep=self._keep if source is None else "all")
+        found = find_labels(self._image, request, self._device, check=check, grid=None if self.is_reduced else standby)
+        models = _models_of(found)
+        near = at_centres(found.labels, self._view.shape) if len(models.values) > 2 else None
+        standby.load(self._view.costs(models), few, near)
+        preview = keep_parts(standby.solve(check), few, request.keep)
+        shown = None
+        if self.is_reduced or not np.array_equal(preview, found.labels):
+            solved = certifiable(self._image, request, found, self._device)
+            shown = Shown(found.labels, found.energies[-1], solved, preview)
         with self._lock:
             check()
-            if self.answered is None or standby is not self._standby or not self._use(models, start, marks):
+            if self.answered is None or standby is not self._standby:
                 return
-            preview = self._labels
+            self._use(models, shown, few, records)
         publish()
-        if self.is_reduced:
-            self._cut_full(records, models, preview, check, publish)
 
-    def _use(self, models: Models, start: np.ndarray | None, marks: np.ndarray) -> bool:
-        """Answer with the standby's models, which were fitted to these marks; False if they lack a newer label."""
+    def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:
+        """Show what was found for the marks `few`, and answer with its models, unless they lack a newer label."""
         now = self._canvas.all_marks()  # parts of a stroke that is not final may have been added
-        where = np.nonzero(now != marks)
+        where = np.nonzero(now != few)
         if not {*labels_in(now)} <= {*models.values}:
-            return False
+            return
         answered, self.answered = self.answered, None
         self._standby.mark(where, now[where])
         self._cut, self._standby = self._standby, self._cut
-        self._models, self._start = models, start
-        self.is_exact = not self.is_reduced
-        self._solve()
-        if self._shown is not None:
-            self._shown = self._shown._replace(preview=self._labels)
+        self._models, self._shown = models, shown
+        self._labels = self._kept(self._cut.solve())
+        self.is_exact = self._canvas.records == records
         self.answered = answered
-        return True
 
-    def _cut_full(self, records, models, preview, check, publish) -> None:
-        if self._full is None:
-            self._full = FullGrid(self._to_rgb, self._device)
-        labels = self._full.labels(records, models, preview, self._keep_parts(), check)
-        with self._lock:
-            check()
-            self._shown = Shown(labels, self._full.cut.energy, preview)
-            self.is_exact = self._canvas.records == records
-        publish()
+    def _kept(self, labels: np.ndarray) -> np.ndarray:
+        """The labels of a cut, of the parts to keep."""
+        return keep_parts(labels, self._canvas.all_marks(), self._keep if self._source is None else "all")
 
-    def _solve(self) -> None:
-        self._labels = keep_parts(self._cut.solve(), self._canvas.all_marks(), self._keep_parts())
 
-    def _keep_parts(self) -> str:
-        return self._keep if self._start is None else "all"
+def _is_start(source: Box | Start | None) -> bool:
+    return isinstance(source, Start)
 
-    def _set_start(self, records: Sequence[Record]) -> None:
-        """Use the last box or start mask; the object in a box may not have been found yet."""
-        source = source_of(records)
-        if source is not self._source:
-            self._source, self._models, self._start = source, None, None
-            if isinstance(source, Start) or source in self._found:
-                self._start = self._start_of(source)
 
-    def _is_searching(self) -> bool:
-        """Whether the object in a box is still to be found."""
-        return isinstance(self._source, Box) and self._source not in self._found
-
-    def _start_of(self, source: Box | Start | None) -> np.ndarray | None:
-        """The start mask of a record on the answer grid; for a box the object found in it, None if there is none."""
-        if source is None:
-            return None
-        if isinstance(source, Start):
-            mask = at_centres(source.mask.values() > 0, self._view.shape)
-        else:
-            if source not in self._found:
-                rows, columns = self._canvas.region_of_box(source.box)
-                box = columns.start, rows.start, columns.stop, rows.stop
-                marks = marks_of_box(box, self._view.shape)
-                found = segment_marked(self._rgb, marks, device=self._device)
-                self._found[source] = PackedMask.of(found.mask)
-            mask = self._found[source].values() > 0
-        return mask if mask.any() and not mask.all() else None
+def _models_of(found: Found) -> Models:
+    """The models of the smallest image."""
+    return found.models if found.small is None else _models_of(found.small)

@@ -73,8 +73,8 @@ class Session(Uncopied):
     Notes
     -----
     Methods may be called from any thread, one after the other.  `stroke` answers before it returns.  In an image above
-    a megapixel, the answer is computed on a reduced grid, and the full cut follows in a worker thread.  After a final
-    stroke the worker also fits the models of the colours again; a newer final stroke replaces the work in progress.
+    a megapixel, the answer is computed on a reduced grid.  After a final stroke, a worker thread finds the labels of
+    `segment` or `segment_labels` for the same marks; a newer final stroke replaces the work in progress.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class Session(Uncopied):
         energy      nats, of the labels' cut; None without one
         seconds     that the last answer took
         certified   whether `result` certified these labels
-        exact       whether the labels are the cut of the full grid for all marks and the current models
+        exact       whether the labels are a cut of the image for all marks and the current models
         pending     whether better labels are being computed
         message     what to mark next, or an empty string
         labels      the labels marked, ascending

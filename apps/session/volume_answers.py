@@ -15,11 +15,11 @@ import numpy as np
 from apps.common.images import InputError
 from apps.segment import SPACING
 from apps.segment.connected_parts import keep_parts
+from apps.segment.grid_cut import GridCut
 from apps.segment.marks import OPEN
 from apps.segment.multilabel import BINS, levels_of, relative_spacing
 from apps.segment.terms import blend
 from apps.session.canvas import Canvas, Change
-from apps.session.grid_cut import GridCut
 from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, source_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs

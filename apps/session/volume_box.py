@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from apps.segment.descent import MAX_CHANGED_SHARE
+from apps.segment.fit import MAX_CHANGED_SHARE, SEED_SHARE
+from apps.segment.grid_cut import GridCut
 from apps.segment.marks import BACKGROUND, OPEN
+from apps.segment.model import STARTS
 from apps.segment.multilabel import BINS
 from apps.segment.plausible_objects import BOX_SPAN
-from apps.segment.segmentation import SEED_SHARE, STARTS
 from apps.segment.terms import blend
-from apps.session.grid_cut import GridCut
 from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 

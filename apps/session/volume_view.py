@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 import gridcut
+from apps.segment.label_costs import LabelCosts
 from apps.segment.multilabel import VOLUME_SMOOTHNESS, histogram_cost
 from apps.segment.terms import UNIT
-from apps.session.label_costs import LabelCosts
 
 CONNECTIVITY = 6
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from apps.segment import segmentation
+from apps.segment import fit
 from apps.segment.colour_models import lab_image, make_palette
 from apps.segment.colour_separation import colour_cost
+from apps.segment.model import STARTS
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import marks_of_box
 from apps.segment.terms import mean_squared_step, with_wide_steps
@@ -36,18 +37,18 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
     image, square = two_colours()
     marks = marks_of_box((12, 7, 33, 23), square.shape)
     marked_energies = []
-    real = segmentation.fit_and_cut
+    real = fit.fit_and_cut
 
-    def whole_box_first(terms, *arguments):
-        found = real(terms, *arguments)
+    def whole_box_first(*arguments):
+        found = real(*arguments)
         marked_energies.append(found.energies[-1])
         if len(marked_energies) > 1:
             return found
-        return found._replace(mask=~terms.is_background, energies=[-1e9])
+        return found._replace(labels=(marks != 0).astype(np.int16), energies=(-1e9,))
 
-    monkeypatch.setattr(segmentation, "fit_and_cut", whole_box_first)
+    monkeypatch.setattr(fit, "fit_and_cut", whole_box_first)
     mask = segment_marked(image, marks, device="cpu").mask
-    assert len(marked_energies) == len(segmentation.STARTS)
+    assert len(marked_energies) == len(STARTS)
     np.testing.assert_array_equal(mask, square)
 
 

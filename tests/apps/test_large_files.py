@@ -16,7 +16,7 @@ from apps.common.png_blocks import Figure, encoded_figures, joined_checksum
 from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
-from apps.segment import segmentation
+from apps.segment import full_size, segmentation
 from apps.segment.fine_outline import placed_outline
 from apps.segment.large_figures import figure_files, large_cut_out
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -190,9 +190,9 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
         marks[40:440, 100:540] = OPEN
     elif hint == "start":
         marks, start = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
-    monkeypatch.setattr(segmentation, "LARGE_PIXELS", 10_000)
-    monkeypatch.setattr(segmentation, "REDUCED_PIXELS", 5_000)
-    monkeypatch.setattr(segmentation, "WORKING_PIXELS", 40_000)
+    monkeypatch.setattr(full_size, "LARGE_PIXELS", 10_000)
+    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
+    monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)
     found = segmentation.segment_marked(rgb, marks, start=start, device="cpu")
     assert "outline" in found.seconds
     union = np.count_nonzero(found.mask | mask)
@@ -203,8 +203,8 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
 @pytest.mark.parametrize("large", [10_000, 1_000_000])
 def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
     rgb, mask, marks = scene()
-    monkeypatch.setattr(segmentation, "LARGE_PIXELS", large)
-    monkeypatch.setattr(segmentation, "REDUCED_PIXELS", 5_000)
+    monkeypatch.setattr(full_size, "LARGE_PIXELS", large)
+    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     found = segmentation.segment_marked(rgb, marks, device="cpu").mask
     assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)
     assert np.count_nonzero(found & mask) > 0.98 * np.count_nonzero(found | mask)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.segment import mark_prior as prior
-from apps.segment import segmentation
+from apps.segment import model
 from apps.segment.colour_models import lab_image, make_palette, whole_density
 from apps.segment.geodesic import geodesic_preference
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -105,7 +105,7 @@ def test_an_empty_object_does_not_win_in_a_box(two_objects, monkeypatch):
     image[:] = np.float32(0.4) + np.float32(0.01) * left[..., None]
     image += np.random.default_rng(0).normal(0, 0.05, image.shape).astype(np.float32)
     marks = marks_of_box((15, 20, 65, 70), left.shape)
-    monkeypatch.setattr(segmentation, "STARTS", ((0.02, 0.9),))
+    monkeypatch.setattr(model, "STARTS", ((0.02, 0.9),))
     mask = segment_marked(np.clip(image, 0, 1), marks, device="cpu").mask
     assert mask.any()
     assert not mask[marks == BACKGROUND].any()

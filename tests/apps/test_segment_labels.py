@@ -10,8 +10,9 @@ from PIL import Image
 
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
+from apps.segment.geodesic import geodesic_excess
 from apps.segment.label_figures import colour_of, labels_overlay, middle_slices
-from apps.segment.multilabel import geodesic_excess, segment_labels, segment_volume
+from apps.segment.multilabel import segment_labels, segment_volume
 from apps.segment.strokes import read_labels
 from apps.volumes.volume_files import read_volume
 

@@ -112,9 +112,8 @@ def test_box_start_and_strokes_combine(photo):
 
 def test_a_large_image_with_a_start(photo, monkeypatch):
     image, truth = photo
-    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 9000)
-    for name in ("segmentation", "terms"):
-        monkeypatch.setattr(f"apps.segment.{name}.REDUCED_PIXELS", 4000)
+    monkeypatch.setattr("apps.segment.full_size.LARGE_PIXELS", 9000)
+    monkeypatch.setattr("apps.segment.full_size.REDUCED_PIXELS", 4000)
     result = segment(image, start=ndimage.binary_dilation(truth, iterations=8))
     assert len(result.energies) == 1, "only one cut at full size"
     assert iou(result.mask, truth) > 0.94
@@ -122,9 +121,8 @@ def test_a_large_image_with_a_start(photo, monkeypatch):
 
 def test_a_start_that_vanishes_in_the_reduced_image(photo, monkeypatch):
     image, truth = photo
-    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 9000)
-    for name in ("segmentation", "terms"):
-        monkeypatch.setattr(f"apps.segment.{name}.REDUCED_PIXELS", 100)
+    monkeypatch.setattr("apps.segment.full_size.LARGE_PIXELS", 9000)
+    monkeypatch.setattr("apps.segment.full_size.REDUCED_PIXELS", 100)
     start = np.zeros_like(truth)
     start[40, 50:53] = True
     start[41, 51] = True

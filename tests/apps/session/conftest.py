@@ -2,7 +2,8 @@
 
 import pytest
 
-from apps.session import Session, image_answers
+from apps.segment import full_size
+from apps.session import Session
 from tests.apps.session.scenes import disc_scene
 
 
@@ -25,5 +26,5 @@ def session(disc):
 @pytest.fixture
 def tiny_grids(monkeypatch):
     """Images above 1500 pixels count as large, and are answered with 600."""
-    monkeypatch.setattr(image_answers, "LARGE_PIXELS", 1500)
-    monkeypatch.setattr(image_answers, "REDUCED_PIXELS", 600)
+    monkeypatch.setattr(full_size, "LARGE_PIXELS", 1500)
+    monkeypatch.setattr(full_size, "REDUCED_PIXELS", 600)

@@ -138,19 +138,19 @@ def test_a_fault_at_every_line(kind, edit):
     print(kind, edit, try_faults(kind, edit, places))
 
 
-@pytest.mark.parametrize("name", ["fit_models", "keep_parts"])
+@pytest.mark.parametrize("name", ["find_labels", "keep_parts"])
 def test_an_error_of_the_worker_is_raised_once_and_the_work_repeated(monkeypatch, name):
     with image_session() as session, monkeypatch.context() as patch:
         calls = []
 
-        def fail(*arguments):
+        def fail(*arguments, **options):
             calls.append(1)
             if len(calls) % 2:  # of two calls of `keep_parts`, the one of the worker
-                return real(*arguments)
+                return real(*arguments, **options)
             raise MemoryError("too much")
 
         real = getattr(image_answers, name)
-        if name == "fit_models":
+        if name == "find_labels":
             calls.append(1)
         patch.setattr(image_answers, name, fail)
         session.stroke([(4, 12), (9, 13)], 1, 0)

@@ -58,7 +58,7 @@ def test_strokes_in_quick_succession(tiny_grids, disc):
 
 
 def test_errors_of_the_worker_are_raised(session, monkeypatch):
-    monkeypatch.setattr(image_answers, "fit_models", raise_memory_error)
+    monkeypatch.setattr(image_answers, "find_labels", raise_memory_error)
     session.stroke([(3, 36), (10, 36)], 1, 0)
     with pytest.raises(MemoryError, match="too much"):
         session.wait()

@@ -4,13 +4,14 @@ Two labels take one exact cut, warm-started from the flow of the last one.  More
 last labels and flows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 import gridcut
+from apps.common.labelling import label_distances, labelling
+from apps.segment.label_costs import LabelCosts
 from apps.segment.terms import UNIT
-from apps.session.label_costs import LabelCosts
 from gridcut.device import DeviceName
 
 
@@ -82,21 +83,55 @@ class GridCut:
             self._solver = solver
         else:
             self.solved = self._solver.solve(callback=callback)
-        values = np.array(self.costs.values, np.int16)
-        if len(values) > 2:
-            return values[self.solved.labels]
-        labels = self.solved.labels.astype(np.int16)  # several times as fast as values[labels]
-        labels *= values[1] - values[0]
-        labels += values[0]
-        return labels
+        return labels_of(self.solved, self.costs.values)
 
     @property
     def energy(self) -> float | None:
         """Energy in nats of the last labels; None before the first solve."""
         if self.solved is None or self.costs is None:
             return None
-        value = self.solved.value if isinstance(self.solved, gridcut.Cut) else self.solved.energy
-        return int(value) / UNIT + self.costs.common
+        return energy_of(self.solved) + self.costs.common
+
+    def energy_of(self, labels: np.ndarray, marks: np.ndarray) -> float:
+        """Energy in nats of other labels, for the costs loaded and these marks."""
+        assert self.costs is not None
+        unary = self.costs.everywhere(marks)
+        total = sum(
+            int(cost[labels == value].sum(dtype=np.int64)) for cost, value in zip(unary, self.costs.values, strict=True)
+        )
+        return total / UNIT + outline_cost(labels, self._edges()) + self.costs.common
+
+
+def labels_of(solved: "gridcut.Cut | gridcut.Labelling", values: Sequence[int]) -> np.ndarray:
+    """The labels of a result, int16, of two values or more."""
+    if len(values) > 2:
+        return np.array(values, np.int16)[solved.labels]
+    labels = solved.labels.astype(np.int16)  # several times as fast as values[labels]
+    labels *= np.int16(values[1] - values[0])
+    labels += np.int16(values[0])
+    return labels
+
+
+def energy_of(solved: "gridcut.Cut | gridcut.Labelling") -> float:
+    """Energy in nats of a result, without the common costs."""
+    return int(solved.value if isinstance(solved, gridcut.Cut) else solved.energy) / UNIT
+
+
+def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarray | None = None):
+    """The minimum cut, or labelling, of costs (L, *grid), from the places of labels `start`; see `labels_of`."""
+    if len(unary) == 2:
+        return gridcut.max_flow(unary[0], unary[1], edges, device=device)
+    return labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
+
+
+def outline_cost(labels: np.ndarray, edges: dict) -> float:
+    """Weight of the edges of an image between different labels, in nats."""
+    total = 0
+    for offset, weight in edges.items():
+        here, there = pairs(labels, offset)
+        where, _ = pairs(weight, offset)
+        total += int(where[here != there].sum(dtype=np.int64))
+    return total / UNIT
 
 
 def _places(labels: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
@@ -104,3 +139,12 @@ def _places(labels: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
     place_of = np.zeros(256, np.int32)
     place_of[list(values)] = np.arange(len(values))
     return place_of[labels]
+
+
+def pairs(array, offset):
+    """Views of a 2-D array at p and at p + offset, for all p where both exist."""
+    here, there = [], []
+    for step, size in zip(offset, array.shape, strict=True):
+        here.append(slice(max(0, -step), size - max(0, step)))
+        there.append(slice(max(0, step), size - max(0, -step)))
+    return array[tuple(here)], array[tuple(there)]

@@ -2,7 +2,7 @@
 
 A cost is computed where it is needed, so that a stroke touches its own pixels only:
 
-    cost of label l at p  =  table[l, index[p]] + location[l, p]  =  0 or FORBIDDEN where p is marked
+    cost of label l at p  =  table[l, index[p]] + location[l, p]    or 0 or FORBIDDEN where p is marked
 """
 
 from typing import NamedTuple
@@ -11,9 +11,10 @@ import numpy as np
 
 from apps.common.row_blocks import for_blocks
 from apps.segment.marks import OPEN
-from apps.segment.terms import FORBIDDEN
+from apps.segment.terms import FORBIDDEN, SOFT_STROKE, UNIT
 from gridcut.device import kernel
 
+SOFT_COST = int(SOFT_STROKE * UNIT)
 NO_LOCATION = np.zeros((0, 0), np.int16)
 
 
@@ -25,6 +26,7 @@ class LabelCosts(NamedTuple):
     index      entry of each pixel, integers of the grid's shape
     location   int16 (L, *grid), or None
     common     nats that all labellings cost, which the table omits
+    soft       whether other labels than a mark's cost SOFT_STROKE nats more, instead of being forbidden
     """
 
     values: tuple[int, ...]
@@ -32,6 +34,7 @@ class LabelCosts(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     location: np.ndarray | None
     common: float
+    soft: bool = False
 
     def at(self, where, marks: np.ndarray) -> np.ndarray:
         """Costs int32 (L, ...) at an index of the grid, whose marks are given."""
@@ -40,8 +43,11 @@ class LabelCosts(NamedTuple):
             costs += self.location[(slice(None), *where)]
         marked = marks != OPEN
         for cost, value in zip(costs, self.values, strict=True):
-            cost[marked] = FORBIDDEN
-            cost[marks == value] = 0
+            if self.soft:
+                cost[marked & (marks != value)] += SOFT_COST
+            else:
+                cost[marked] = FORBIDDEN
+                cost[marks == value] = 0
         return costs
 
     def everywhere(self, marks: np.ndarray) -> np.ndarray:
@@ -55,22 +61,24 @@ class LabelCosts(NamedTuple):
             for place, value in enumerate(self.values):
                 near = NO_LOCATION if location is None else location[place, first:last]
                 part = index[first:last], near, flat[first:last]
-                fill_kernel(self.table[place], *part, np.int16(value), out[place, first:last])
+                fill_kernel(self.table[place], *part, np.int16(value), self.soft, out[place, first:last])
 
         for_blocks(fill, index.shape)
         return costs
 
 
 @kernel
-def fill_kernel(table, index, location, marks, value, out):
+def fill_kernel(table, index, location, marks, value, soft, out):
     """Write the costs of a label to rows of a grid; `location` is empty if there is none."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             mark = marks[y, x]
-            if mark == OPEN:
+            if mark == OPEN or soft:
                 cost = table[index[y, x]]
                 if location.size:
                     cost += location[y, x]
+                if mark != OPEN and mark != value:
+                    cost += SOFT_COST
                 out[y, x] = cost
             else:
                 out[y, x] = 0 if mark == value else FORBIDDEN

@@ -1,0 +1,323 @@
+"""What an image and its marks say about labels: colours, location, trust, and where fits of colours start.
+
+    ImageView   colours and edge weights of an image, which no mark changes
+    Prior       what marks, a box and a start mask say, before any fit
+    Models      colours of the labels, fitted to a labelling, with the prior's costs by location; they can be evaluated
+                for another size of the image
+
+An object with or without a marked background has the prior of apps.segment.mark_prior; in a box, that of
+apps.segment.geodesic; with a start mask, that of apps.segment.start_mask.  With further objects, geodesic distances
+from the marks of a label are compared with those from the nearest others.  They count the more, the fewer pixels are
+marked.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+import gridcut
+from apps.common.images import as_floats
+from apps.common.row_blocks import concurrently
+from apps.segment.colour_models import (
+    COMPONENTS,
+    Mixture,
+    fit_mixture,
+    lab_image,
+    make_palette,
+    mixed_cost,
+    whole_density,
+)
+from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
+from apps.segment.image_sizes import interpolated, means
+from apps.segment.label_costs import LabelCosts
+from apps.segment.mark_prior import FEW, mark_prior, side_lengths
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
+from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
+from apps.segment.terms import (
+    BLUR,
+    BOX_SMOOTHNESS,
+    CONTRAST,
+    GEODESIC_WEIGHT,
+    SMOOTHNESS,
+    UNIT,
+    blend,
+    mean_squared_step,
+    with_wide_steps,
+)
+
+ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
+BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
+# Initial object and background of a box: shares of the pixels, deepest and shallowest.
+STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
+
+
+class Models(NamedTuple):
+    """Appearance and location costs of labels.
+
+    values     the labels, ascending
+    mixtures   colours of each label
+    location   int16 (L, h, w) on the grid that the models were fitted on, in 1 / UNIT nats
+    trust      factor of the costs by appearance; that of the location is applied already
+    soft       whether marks are strong hints and not constraints
+    """
+
+    values: tuple[int, ...]
+    mixtures: tuple[Mixture, ...]
+    location: np.ndarray
+    trust: float = 1.0
+    soft: bool = False
+
+
+class ImageView:
+    """An image of some size: its colours and edge weights, each computed when it is first used.
+
+    image    function that returns the image, (H, W, 3), float32 in [0, 1] or uint8
+    scale    pixels per pixel of the reduced image, in each direction.  The costs of a region grow with its area and
+             those of its outline with its length only, so edges count `scale` times as much; so do the colours along
+             a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
+    """
+
+    def __init__(self, image: Callable[[], np.ndarray], shape: tuple[int, ...], scale: float = 1.0):
+        self.image, self.shape, self.scale = image, tuple(shape), scale
+        self._edges: dict[bool, Callable[[], dict]] = {}
+        self._smaller: dict[tuple[int, int], ImageView] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def lab(self) -> np.ndarray:
+        """CIELAB, float32 (H, W, 3)."""
+        return lab_image(as_floats(self.image()))
+
+    @cached_property
+    def palette(self):
+        """The colours, see apps.segment.colour_models."""
+        return make_palette(as_floats(self.image()), self.lab)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Density of the image's colours at each entry of the palette."""
+        return whole_density(self.palette)
+
+    def edges(self, is_box: bool = False) -> dict:
+        """Contrast weights by offset, uint16, since pixels are at least 1 apart."""
+        return self.begin_edges(is_box)()
+
+    def begin_edges(self, is_box: bool) -> Callable[[], dict]:
+        """Start to compute the edges; the function returned waits for them."""
+        if is_box not in self._edges:
+            lab = self.lab
+            self._edges[is_box] = cache(concurrently(lambda: self._weights(lab, is_box)))
+        return self._edges[is_box]
+
+    def _weights(self, lab, is_box: bool) -> dict:
+        return gridcut.contrast_edges(
+            with_wide_steps(lab, BLUR * self.scale) if is_box else lab,
+            weight=(BOX_SMOOTHNESS if is_box else SMOOTHNESS) * UNIT * self.scale,
+            connectivity=8,
+            beta=CONTRAST / mean_squared_step(lab),
+            dtype=np.uint16,
+        )
+
+    def costs(self, models: Models) -> LabelCosts:
+        """The models' costs on this image."""
+        nats = models.trust * np.stack(
+            [mixed_cost(one.density(self.palette.colour), self.whole) for one in models.mixtures]
+        )
+        # The cost common to all labels is omitted from the cut, but included in the energy.
+        common = nats.min(axis=0)
+        table = np.rint((nats - common) * UNIT).astype(np.int32)
+        location = models.location
+        if location.shape[1:] != self.shape:
+            location = interpolated(location, self.shape)
+        return LabelCosts(
+            models.values, table, self.palette.index, location, float(self.palette.count @ common), models.soft
+        )
+
+    def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
+        """The view of the image reduced to a shape; it is kept."""
+        if shape not in self._smaller:
+            self._smaller[shape] = ImageView(lambda: means(self.image(), shape), shape, scale)
+        return self._smaller[shape]
+
+
+class Request(NamedTuple):
+    """What is given about the objects of an image, and how their labels are found.
+
+    marks       int8 or int16 (H, W) of apps.segment.marks
+    start       start mask, bool (H, W), which is a hint; or None
+    boxed       whether the background marks contain the outside of a box; it matters if there are marks of objects too
+    labelling   an earlier object, bool (H, W); the first colour models are fitted to it, and it has no other influence
+    keep        parts of objects to keep, as in apps.segment.connected_parts
+    soft        whether marks are strong hints and not constraints
+    rounds      of fits and cuts, at most
+    """
+
+    marks: np.ndarray
+    start: np.ndarray | None = None
+    boxed: bool = False
+    labelling: np.ndarray | None = None
+    keep: str = "touching"
+    soft: bool = False
+    rounds: int = ROUNDS
+
+    @property
+    def is_box(self) -> bool:
+        """Whether nothing but a box says where the object is."""
+        return self.start is None and not (self.marks >= OBJECT).any()
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The labels to find, ascending."""
+        return values_of(labels_in(self.marks), self.start is not None) or (BACKGROUND, OBJECT)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there are only one object and the background."""
+        values = self.values
+        return len(values) == 2 and values[0] == BACKGROUND
+
+
+def values_of(marked: Sequence[int], has_start: bool) -> tuple[int, ...]:
+    """The labels to find, ascending, given those marked; () if there is nothing to cut.
+
+    A single object has the background as its counterpart, marked or not.
+    """
+    if has_start:
+        return tuple(sorted({BACKGROUND, OBJECT, *marked}))
+    if len(marked) == 1 and marked[0] > 0:
+        return BACKGROUND, marked[0]
+    return tuple(marked) if len(marked) > 1 else ()
+
+
+class Prior(NamedTuple):
+    """What marks, a box and a start mask say before any fit.
+
+    values     the labels, ascending
+    strokes    weights of the palette's entries of the marks of each label
+    location   as in `Models`
+    trust      as in `Models`
+    starts     weights of the palette's entries of each label, to fit first models to; each start is tried
+    depth      float32 (H, W) of a box, as `depth_in_box`; or None
+    """
+
+    values: tuple[int, ...]
+    strokes: list[np.ndarray]
+    location: np.ndarray
+    trust: float = 1.0
+    starts: Sequence[list[np.ndarray]] = ()
+    depth: np.ndarray | None = None
+
+    def models(self, view: ImageView, counts: Sequence[np.ndarray], soft: bool) -> Models:
+        """Models fitted to weights of the palette's entries."""
+        mixtures = tuple(fit_mixture(view.palette.colour, count, COMPONENTS) for count in counts)
+        return Models(self.values, mixtures, self.location, self.trust, soft)
+
+    def blended(self, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Weights of labellings and of the marks."""
+        return [blend(count, stroke) for count, stroke in zip(counts, self.strokes, strict=True)]
+
+
+def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior:
+    """The prior of a request; for `refining` labels of a smaller image without starts, and without a box's depth."""
+    values = request.values
+    strokes = [view.palette.counts(request.marks == value) for value in values]
+    if not request.is_single:
+        return _prior_of_several(view, request, values, strokes)
+    if request.start is not None:
+        prior = _prior_of_start(view, request, values, strokes)
+    elif request.is_box:
+        costs = np.where(request.marks == BACKGROUND, np.float32(UNIT), np.float32(0))
+        prior = Prior(values, strokes, _both_sides(costs if refining else np.zeros_like(costs)))
+    else:
+        prior = _prior_of_marks(view, request, values, strokes)
+    if refining:
+        return prior
+    if request.start is None and (request.boxed or request.is_box):
+        prior = _with_box(view, request, prior)
+    labelling = request.labelling
+    if labelling is not None and has_both(labelling):
+        counts = view.palette.counts
+        starts = [[counts(~labelling), counts(labelling)]]
+        return prior._replace(starts=starts if request.is_box else [prior.blended(one) for one in starts])
+    return prior
+
+
+def _prior_of_marks(view, request, values, strokes) -> Prior:
+    """Of marks on an object and perhaps on the background; see apps.segment.mark_prior."""
+    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
+    found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
+    location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
+    prior = Prior(values, strokes, location, found.trust)
+    starts = [prior.blended([view.palette.counts(part) for part in reversed(one)]) for one in found.starts]
+    if found.alone and strokes[0].any():
+        starts.append(strokes)
+    return prior._replace(starts=starts or [[view.palette.count, strokes[1]]])
+
+
+def _prior_of_start(view, request, values, strokes) -> Prior:
+    """Of a start mask and perhaps marks; see apps.segment.start_mask."""
+    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
+    depth = trusted_depth(request.start, np.minimum(request.marks, OBJECT))
+    inside, outside = cores_of(depth, SEEDS)
+    preference = geodesic_preference(
+        view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
+        is_object | (inside & ~is_background),
+        is_background | (outside & ~is_object),
+    )
+    location = _both_sides((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
+    prior = Prior(values, strokes, location)
+    cores = reversed(cores_of(outline_depth(request.start), CORE))
+    return prior._replace(starts=[prior.blended([view.palette.counts(core) for core in cores])])
+
+
+def _with_box(view, request, prior) -> Prior:
+    """With the depth in a box; if there are also marks of the object, these alone are a further start."""
+    is_background = request.marks == BACKGROUND
+    depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
+    costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
+    counts = view.palette.counts
+    starts = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in STARTS]
+    if not request.is_box:
+        starts = [*(prior.blended(one) for one in starts), prior.strokes]
+    return prior._replace(location=_both_sides(costs), starts=starts, depth=depth)
+
+
+def _prior_of_several(view, request, values, strokes) -> Prior:
+    """Of several objects, with or without a background, and perhaps a start mask for all of them."""
+    marks, start = request.marks, request.start
+    places = np.full(marks.shape, OPEN, np.int16)
+    for place, value in enumerate(values):
+        places[marks == value] = place
+    share = np.count_nonzero(marks != OPEN) / marks.size
+    weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
+    location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
+    counts = strokes
+    if start is not None:
+        costs = UNIT * costs_of(trusted_depth(start, np.minimum(marks, OBJECT)))
+        location[0] += np.maximum(-costs, 0)
+        location[1:] += np.maximum(costs, 0)
+        inside, outside = cores_of(outline_depth(start), CORE)
+        counts = [
+            blend(view.palette.counts(outside), stroke) if value == BACKGROUND
+            else stroke if stroke.any() else view.palette.counts(inside)
+            for value, stroke in zip(values, strokes, strict=True)
+        ]  # fmt: skip
+    return Prior(values, strokes, location.astype(np.int16), starts=[counts])
+
+
+def _both_sides(costs: np.ndarray) -> np.ndarray:
+    """Costs of the background and of the object, int16 (2, H, W), from costs against the object in 1 / UNIT nats."""
+    whole = costs.astype(np.int16)
+    against_object = np.maximum(whole, 0)
+    return np.stack([against_object - whole, against_object])
+
+
+def has_both(mask: np.ndarray) -> bool:
+    """Whether a mask, bool (H, W), has an object and a background."""
+    return bool(mask.any()) and not mask.all()

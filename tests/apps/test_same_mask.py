@@ -1,0 +1,95 @@
+"""The same image and marks give the same labels from every door: the library, the command, and a session at rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import Session, cli
+from apps.common.images import read_image
+from apps.segment import full_size, segment, segment_labels
+from apps.session.canvas import Canvas
+from apps.session.stroke_records import make_stroke
+from tests.tiers import in_quick_tier
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+HINTS = ("strokes", "box", "box and strokes", "start", "start and strokes")
+WIDTH = 160  # pixels to which a photograph is reduced
+
+
+@pytest.fixture(params=in_quick_tier(["astronaut", "chelsea", "coffee"], lambda name: name == "astronaut"))
+def photo(request):
+    """A small photograph, uint8."""
+    image = Image.open(DATA / f"{request.param}.jpg")
+    return np.array(image.resize((WIDTH, WIDTH * image.height // image.width)))
+
+
+def hints_of(kind, shape, rng):
+    """Arguments of `segment`, and a function that gives a session the same."""
+    height, width = shape
+    strokes = [(rng.uniform((0, 0), (width, height), (3, 2)), float(rng.uniform(1, 4)), k % 2) for k in range(4)]
+    box = (width // 5, height // 5, 4 * width // 5, 4 * height // 5)
+    y, x = np.mgrid[:height, :width]
+    start = np.hypot(y - height / 2, x - width / 2) < height / 3
+
+    def apply(session):
+        if "box" in kind:
+            session.box(box)
+        if "start" in kind:
+            session.start_from(start)
+        if "strokes" in kind:
+            for points, radius, label in strokes:
+                session.stroke(points, radius, label)
+        session.wait()
+
+    marks = Canvas(shape, shape)
+    marks.change_to([make_stroke(*stroke, shape, None, None, False) for stroke in strokes])
+    given = {"box": box} if "box" in kind else {"start": start} if "start" in kind else {}
+    return given | ({"scribbles": marks.all_marks()} if "strokes" in kind else {}), apply
+
+
+@pytest.mark.parametrize("kind", HINTS)
+@pytest.mark.parametrize("size", ["small", "reduced", "placed"])
+def test_one_object(photo, kind, size, tmp_path, monkeypatch):
+    if size != "small":
+        monkeypatch.setattr(full_size, "LARGE_PIXELS", 8000)
+        monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
+    if size == "placed":
+        monkeypatch.setattr(full_size, "WORKING_PIXELS", 12_000)
+    given, apply = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
+    mask = segment(photo, **given, device="cpu").mask
+    with Session(photo, device="cpu") as session:
+        apply(session)
+        np.testing.assert_array_equal(session.mask, mask)
+        assert session.result().certified
+    Image.fromarray(photo).save(tmp_path / "photo.png")
+    words = ["segment", str(tmp_path / "photo.png"), "--out", str(tmp_path), "--device", "cpu", "--quiet"]
+    if "box" in given:
+        words += ["--box", ",".join(map(str, given["box"]))]
+    if "start" in given:
+        Image.fromarray(given["start"]).save(tmp_path / "start.png")
+        words += ["--start", str(tmp_path / "start.png")]
+    if "scribbles" in given:
+        Image.fromarray(np.array([2, 1, 0], np.uint8)[given["scribbles"]]).save(tmp_path / "strokes.png")
+        words += ["--scribbles", str(tmp_path / "strokes.png")]
+    assert cli.main(words) == 0
+    np.testing.assert_array_equal(read_image(tmp_path / "photo-mask.png")[..., 0] > 0, mask)
+
+
+@pytest.mark.parametrize("size", ["small", "reduced"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_objects(photo, count, size, monkeypatch):
+    if size == "reduced":
+        monkeypatch.setattr(full_size, "LARGE_PIXELS", 8000)
+        monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
+    rng = np.random.default_rng(2)
+    height, width = photo.shape[:2]
+    with Session(photo, device="cpu") as session:
+        for label in range(1, count + 1):
+            session.stroke(rng.uniform((0, 0), (width, height), (3, 2)), 3.0, label)
+        session.wait()
+        marks = Canvas(session.shape, session.shape)
+        marks.change_to(session.records)
+        seeds = np.uint8(np.maximum(marks.all_marks(), 0))
+        np.testing.assert_array_equal(session.labels, segment_labels(photo, seeds, device="cpu").labels)
