@@ -310,13 +310,13 @@ class OpenImage(Uncopied):
         else:
             self.session.start_from(read_start(path, self.image.volume))
 
-    def save_results(self, chosen: Namespace, kinds: list) -> dict:
+    def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""
         if self._files is None:
             raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
         self._end_stroke()
         self._save()
-        files = save_results(chosen, self.source, self.image, self.session, kinds)
+        files = save_results(chosen, sources, self.source, self.image, self.session, kinds)
         return {"type": "saved", "files": [path.name for path in files]}
 
     def _take_snapshot(self) -> None:

@@ -94,7 +94,7 @@ class OpenImages(Uncopied):
         if action["do"] == "slice":
             _show_slice(tab, image, action["axis"], action["index"])
         elif action["do"] == "save":
-            image.edit(tab, lambda: image.save_results(self.chosen, action["kinds"]))
+            image.edit(tab, lambda: image.save_results(self.chosen, self.sources, action["kinds"]))
         elif action["do"] == "cancel":
             image.cancel_stroke(tab)
         else:

@@ -11,6 +11,7 @@ import numpy as np
 from apps.app.image_sources import Image, Source
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.errors import InputError
+from apps.common.outputs import is_same_file
 from apps.common.writing import write_bytes
 from apps.volumes.volume_files import result_suffix, write_labels
 
@@ -32,10 +33,13 @@ DEFAULT = ("mask", "cutout")
 _own_files: set[Path] = set()  # results that this process wrote, or of sessions that it continues
 
 
-def save_results(chosen: Namespace, source: Source, image: Image, session: "Session", kinds: list) -> list[Path]:
+def save_results(
+    chosen: Namespace, sources: Iterable[Source], source: Source, image: Image, session: "Session", kinds: list
+) -> list[Path]:
     """Write results of these kinds with the certified labels; return the files.
 
-    Raises InputError for an unknown kind, without marks to cut, and for files that another program wrote.
+    `sources` are all images of the page.  Raises InputError for an unknown kind, without marks to cut, and for files
+    that another program wrote.
     """
     from apps.session.session_export import encoded_result
 
@@ -49,7 +53,7 @@ def save_results(chosen: Namespace, source: Source, image: Image, session: "Sess
         raise InputError("there is nothing to save yet; mark the object and the background")
     if image.volume is not None:
         path = _volume_file(chosen, source)
-        _check_own(chosen, [path])
+        _check_own(chosen, sources, [path])
         values = result.labels.astype(np.uint8 if result.labels.max() < 256 else np.uint16)
         return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
@@ -58,13 +62,19 @@ def save_results(chosen: Namespace, source: Source, image: Image, session: "Sess
         kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, result.labels, source.path, image.metadata)
         for kind, path in files.items()
     }
-    _check_own(chosen, files.values())
+    _check_own(chosen, sources, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
 
 
-def _check_own(chosen: Namespace, files: Iterable[Path]) -> None:
-    """Raise InputError for a file that another program wrote, unless --overwrite; the others are own files now."""
+def _check_own(chosen: Namespace, sources: Iterable[Source], files: Iterable[Path]) -> None:
+    """Raise InputError for a file that another program wrote, unless --overwrite; the others are own files now.
+
+    An image of the page is never replaced.
+    """
     files = {*files}
+    for source in sources:
+        if source.data is None and (taken := [path for path in files if is_same_file(path, source.path)]):
+            raise InputError(f"--out: {str(taken[0])!r} is one of the images; choose another folder")
     if not chosen.overwrite and (foreign := [path for path in files - _own_files if os.path.lexists(path)]):
         raise InputError(
             f"--out: {str(min(foreign))!r} already exists; choose another folder, or pass --overwrite to replace it"

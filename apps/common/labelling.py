@@ -42,7 +42,14 @@ def is_metric(distance: np.ndarray) -> bool:
 
 
 def labelling(
-    unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=None, allowed=None, device: str = "auto"
+    unary: np.ndarray,
+    weights: dict,
+    distance: np.ndarray,
+    *,
+    start=None,
+    allowed=None,
+    device: str = "auto",
+    callback=None,
 ):
     """Minimise a multi-label energy until no expansion move (no swap move, if not a metric) lowers it.
 
@@ -59,6 +66,8 @@ def labelling(
         Labels that each pixel may take; for a metric distance, on the CPU.  Default: all.
     device : {"auto", "cpu", "cuda"}
         Where the cuts are solved.
+    callback : callable, optional
+        As in `gridcut.alpha_expansion`.
 
     Returns
     -------
@@ -66,7 +75,7 @@ def labelling(
         With `labels`, `energy`, `device`, `stats` and `check()`.
     """
     # Restarts would at least double the time and lower the energy by only 0.01 to 0.3 %.
-    options = {"start": start, "restarts": 0, "device": device}
+    options = {"start": start, "restarts": 0, "device": device, "callback": callback}
     if not is_metric(distance):
         return gridcut.alpha_beta_swap(unary, weights, distance, **options)
     return gridcut.alpha_expansion(unary, weights, distance, allowed=allowed, **options)

@@ -162,8 +162,8 @@ def files_in(folder: Path, argument: str = "--out") -> list[Path]:
         ) from None
 
 
-def same_folder(one: Path, other: Path) -> bool:
-    """Whether two paths are the same existing folder."""
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths are the same existing file or folder."""
     try:
         return os.path.samefile(one, other)
     except OSError:

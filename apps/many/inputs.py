@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.outputs import FOLDER_SUFFIXES, files_in, same_folder
+from apps.common.outputs import FOLDER_SUFFIXES, files_in, is_same_file
 from apps.common.stems import stem_of
 
 
@@ -138,7 +138,7 @@ def check_unique_names(inputs, argument: str) -> None:
 def check_out_is_not_input(folders, out, argument: str, option: str = "--out") -> None:
     """Raise InputError if results would be written among the frames or slices of an input."""
     for folder in folders:
-        if os.path.isdir(folder) and same_folder(Path(folder), Path(out)):
+        if os.path.isdir(folder) and is_same_file(Path(folder), Path(out)):
             raise InputError(
                 f"{option}: {str(out)!r} is the folder of {argument} {str(folder)!r}, all of whose files are read as "
                 "one input; choose another folder"

@@ -1,7 +1,7 @@
 """The labels of one grid: costs, marks and the solver that is kept between strokes.
 
 Two labels take one exact cut, warm-started from the flow of the last one.  More labels take alpha-expansion from the
-last labels and flows.
+last labels and, on the CPU, flows.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,16 +15,35 @@ from apps.segment.terms import UNIT
 from gridcut.device import DeviceName
 
 
+class LabelsOnDevice:
+    """As `gridcut.LabelSolver`, on a GPU: expands the last labels, without their flows.
+
+    start   places of the first labels, or None
+    """
+
+    def __init__(self, unary: np.ndarray, edges: dict, start: np.ndarray | None):
+        self._unary, self._edges, self._start = unary, edges, start
+
+    def update(self, unary: np.ndarray) -> None:
+        self._unary = unary
+
+    def solve(self, callback: Callable[[dict], None] | None) -> "gridcut.Labelling":
+        distance = label_distances(len(self._unary), "potts", 1)
+        solved = labelling(self._unary, self._edges, distance, start=self._start, device="cuda", callback=callback)
+        self._start = solved.labels
+        return solved
+
+
 class GridCut:
     """Cuts of one grid.
 
     edges    function without arguments: the weights by offset; they are computed again for another kind of solver
-    device   where two labels are cut
+    device   where the cuts are solved; "auto" is the CPU for more than two labels, which keeps their flows
     """
 
     def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
         self._edges, self._device = edges, device
-        self._solver: gridcut.Solver | gridcut.LabelSolver | None = None
+        self._solver: gridcut.Solver | gridcut.LabelSolver | LabelsOnDevice | None = None
         self._unary: np.ndarray | None = None  # of more than two labels
         self.costs: LabelCosts | None = None
         self.solved: gridcut.Cut | gridcut.Labelling | None = None
@@ -49,14 +68,15 @@ class GridCut:
                 self._solver = gridcut.Solver(unary[0], unary[1], self._edges(), device=self._device)
         else:
             self._unary = unary
-            if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver):
+            if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver | LabelsOnDevice):
                 places = None if start is None else _places(start, costs.values)
-                self._solver = gridcut.LabelSolver(unary, self._edges(), start=places)
+                kind = LabelsOnDevice if self._device == "cuda" else gridcut.LabelSolver
+                self._solver = kind(unary, self._edges(), start=places)
         self.costs, self.solved = costs, None
 
     def start_over(self) -> None:
         """Forget the labels that the next `load` would start from; an exact cut of two labels does not depend on it."""
-        if isinstance(self._solver, gridcut.LabelSolver):
+        if not isinstance(self._solver, gridcut.Solver):
             self._solver = None
 
     def mark(self, where: tuple, marks: np.ndarray) -> None:
@@ -76,7 +96,8 @@ class GridCut:
         """
         assert self.costs is not None
         assert self._solver is not None
-        if isinstance(self._solver, gridcut.LabelSolver):
+        if not isinstance(self._solver, gridcut.Solver):
+            assert self._unary is not None
             solver, self._solver = self._solver, None  # a descent that is stopped is not continued
             solver.update(unary=self._unary)
             self.solved = solver.solve(callback=callback)

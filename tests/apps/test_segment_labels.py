@@ -82,8 +82,9 @@ def run(files, image, *arguments):
     return segment.main([str(files / image), *in_folder(files, arguments)])
 
 
-def test_finds_three_objects(several):
-    result = segment_labels(several.image / np.float32(255), several.seeds)
+def test_finds_three_objects(several, device):
+    result = segment_labels(several.image / np.float32(255), several.seeds, device=device)
+    assert result.solved.device == device
     assert result.values == (1, 5, 9)
     assert result.labels.dtype == np.uint8
     assert (result.labels == several.truth).mean() > 0.98

@@ -4,8 +4,11 @@ import asyncio
 import json
 import re
 import tempfile
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 
@@ -65,15 +68,26 @@ def test_results_of_a_session_that_is_continued_are_replaced(file, chosen, sourc
     path = one.path.with_name("photo-mask.png")
     path.write_bytes(b"mine")
     with pytest.raises(InputError, match="already exists; choose another folder"):
-        save_results(chosen, source, image, session, ["mask"])
+        save_results(chosen, [source], source, image, session, ["mask"])
     assert path.read_bytes() == b"mine"
     one.save(session)
     one.close()
     other = StrokeFiles(chosen, source)
     with other.open(image.pixels, device="cpu") as again:
-        save_results(chosen, source, image, again, ["mask"])
+        save_results(chosen, [source], source, image, again, ["mask"])
     other.close()
     assert path.read_bytes() != b"mine"
+
+
+def test_an_image_of_the_page_is_never_replaced(file, chosen, source):
+    one, session = file
+    draw(one, session)
+    other = replace(source, name="photo-mask", path=one.path.with_name("photo-mask.png"))
+    Image.fromarray(np.zeros((3, 4), np.uint8)).save(other.path)
+    before, chosen.overwrite = other.path.read_bytes(), True
+    with pytest.raises(InputError, match="is one of the images; choose another folder"):
+        save_results(chosen, [source, other], source, source.load(), session, ["mask"])
+    assert other.path.read_bytes() == before
 
 
 def test_a_stroke_is_kept_after_a_journal_that_could_not_be_started(file, chosen, source, monkeypatch):
