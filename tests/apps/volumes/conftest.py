@@ -2,6 +2,7 @@
 
 import gzip
 import locale
+import threading
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import tifffile
 SHAPE = (12, 24, 26)
 SPACING = (2.0, 0.8, 0.7)  # z, y, x
 ORIGIN = (-100.5, 20.25, 33.0)  # x, y, z
+WRITING = threading.Lock()  # GDCM's writer changes the locale, and two at a time abort the process
 
 
 def oblique():
@@ -55,6 +57,12 @@ def write_itk_image(path, values, compress=False, **geometry):
 def write_dicom(folder, values, *, series="1.2.3.4", spacing=SPACING, places=None, prefix="", description="chest"):
     """One file per slice, in a reversed order of names; `places` are the slices' positions along z."""
     folder.mkdir(exist_ok=True)
+    with WRITING:
+        _write_slices(folder, values, series, spacing, places, prefix, description)
+    return folder
+
+
+def _write_slices(folder, values, series, spacing, places, prefix, description):
     before = locale.setlocale(locale.LC_ALL)
     for k, plane in enumerate(values):
         place = spacing[0] * k if places is None else places[k]
@@ -77,8 +85,7 @@ def write_dicom(folder, values, *, series="1.2.3.4", spacing=SPACING, places=Non
         writer.KeepOriginalImageUIDOn()
         writer.SetFileName(str(folder / f"{prefix}{len(values) - k:03}.dcm"))
         writer.Execute(image)
-    locale.setlocale(locale.LC_ALL, before)  # GDCM's writer changes it
-    return folder
+    locale.setlocale(locale.LC_ALL, before)
 
 
 OME_AXES = [
