@@ -6,6 +6,7 @@ right, or an error that says to start again.
 """
 
 import gc
+import linecache
 import os
 import signal
 import sys
@@ -38,6 +39,8 @@ def first_and_last(lines: list) -> list[int]:
 def fails_at(call: Callable[[], object], k: int, error: type[BaseException] = Fault) -> bool:
     """Raise an error before the k-th line of a call, counted as in `lines_of`; whether the call failed with it.
 
+    At a `with`, it is raised before the next line: Python executes that line again after the block, and no interrupt
+    comes between the block and the release of a lock.  With threads, lines that were counted before do not tell where.
     False: the call has ended before, or has handled the error.
     """
     left = k
@@ -45,7 +48,8 @@ def fails_at(call: Callable[[], object], k: int, error: type[BaseException] = Fa
     def count(frame):
         nonlocal left
         left -= 1
-        if left < 0:  # Python stops tracing when the error leaves this function
+        is_with = linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+        if left < 0 and not is_with:  # Python stops tracing when the error leaves this function
             raise error(f"{frame.f_code.co_filename}:{frame.f_lineno}")
 
     try:

@@ -24,7 +24,7 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 BODY_SECONDS = 60.0  # without a further part of an upload
-BACKLOG = 64  # connections that are accepted together
+BACKLOG = 16  # connections that are accepted together, before any stranger among them is closed
 MAX_LINES = 100  # different errors that are printed
 
 

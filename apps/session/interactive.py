@@ -281,8 +281,8 @@ class Session(Uncopied):
         version     counts changes of the labels
         energy      nats, of the labels' cut; None without one
         seconds     that the last answer took
-        certified   whether `result` certified these labels
-        exact       whether the labels are a cut of the image for all marks and the current models
+        certified   whether `result` certified these labels, as `SessionResult` describes
+        exact       whether the labels are a cut for all marks and the current models (above a megapixel, of `segment`)
         pending     whether better labels are being computed
         message     what to mark next, or an empty string
         labels      the labels marked, ascending

@@ -20,7 +20,8 @@ class SessionResult(GridResult):
     energy : float or None
         Energy in nats of the cut; None if there was nothing to cut.
     certified : bool
-        Whether `Cut.check` certified the cut; several labels: that no expansion move lowers the energy.
+        Whether `Cut.check` certified the cut: of the image, above a megapixel of the part near the outline, and above 4
+        megapixels of the reduced image.  Several labels: that no expansion move lowers the energy.
     """
 
     labels: np.ndarray

@@ -5,7 +5,6 @@ records shows.
 """
 
 import copy
-import linecache
 import multiprocessing
 import os
 import pickle
@@ -94,11 +93,6 @@ def check(session, legal):
             session.stroke([(20, 15) if len(session.shape) == 2 else (14, 11)], 1, 0, **place(session))
 
 
-def places(lines):
-    """Where to raise: not at a `with`, as no interrupt comes between its block and the release of the lock."""
-    return [k for k in first_and_last(lines) if not linecache.getline(*lines[k]).lstrip().startswith("with ")]
-
-
 def try_faults(kind, edit, chosen):
     """Make an edit fail at lines chosen by chosen(lines); the counts of failures and of edits that ended before."""
     session = prepared(kind, edit)
@@ -125,7 +119,7 @@ def test_a_fault_at_some_lines(kind, edit, period):
     """A line in `period` of the session's own."""
 
     def few(lines):
-        own = [k for k in places(lines) if f"{os.sep}session{os.sep}" in lines[k][0]]
+        own = [k for k in first_and_last(lines) if f"{os.sep}session{os.sep}" in lines[k][0]]
         return own[int(np.random.default_rng(len(lines)).integers(min(period, len(own)))) :: period]
 
     assert sum(try_faults(kind, edit, few)) > 0
@@ -135,7 +129,7 @@ def test_a_fault_at_some_lines(kind, edit, period):
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("kind", SESSIONS)
 def test_a_fault_at_every_line(kind, edit):
-    print(kind, edit, try_faults(kind, edit, places))
+    print(kind, edit, try_faults(kind, edit, first_and_last))
 
 
 @pytest.mark.parametrize("name", ["find_labels", "keep_parts"])
