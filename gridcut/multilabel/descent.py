@@ -1,5 +1,7 @@
 """Expansions in cycles until none of them lowers the energy, and the code shared with swaps (swap_descent.py).
 
+plain_moves.py is a short version, to read first.
+
 A label is expanded again only near the pixels that have changed since its last expansion, and not at all if none has;
 see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method (gridcut/ibfs)
 if many pixels gain.

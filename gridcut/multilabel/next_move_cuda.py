@@ -1,5 +1,7 @@
 """Between two cuts: the kernel that completes a move, selects the next one and builds it, without the host.
 
+plain_moves.py has the same steps in plain Python; read it first.
+
     flood      find the pixels that change, over all tiles until no tile adds any   (flood_cuda.py)
     change     assign their labels, if the energy falls; the remaining excess shows by how much
     choose     select the next move that could lower the energy
