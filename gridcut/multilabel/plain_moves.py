@@ -26,23 +26,23 @@ from gridcut.energy import BinaryEnergy, binary_labels, energy_of
 def descend(unary, weights, cost, start, moves):
     """Labels from which no move lowers the energy, and the energies at the start and after each move.
 
-    unary    integers (labels, *grid);  weights: {offset: integers of the grid's shape};  cost: integers (labels, labels)
+    unary    integers (labels, *grid);  weights: {offset: integers of the grid's shape};  cost: (labels, labels)
     moves    pairs (first, second): swaps of two labels, or expansions of `second` for `first` = -1
     """
     labels = np.array(start)
     energies = [energy_of(labels, unary, weights, cost)]
     changes = 0
-    made = {}  # per move: number of changes when it was made last
+    made: dict = {}  # per move: number of changes when it was made last
     while any(made.get(move) != changes for move in moves):
-        for move in moves:
-            if made.get(move) == changes:
+        for first, second in moves:
+            if made.get((first, second)) == changes:
                 continue
-            moved = best_move(labels, *move, unary, weights, cost)
+            moved = best_move(labels, first, second, unary, weights, cost)
             energy = energy_of(moved, unary, weights, cost)
             if energy < energies[-1]:
                 labels, changes = moved, changes + 1
             energies.append(min(energy, energies[-1]))
-            made[move] = changes
+            made[first, second] = changes
     return labels, energies
 
 
