@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.app.image_sources import Image, Source, decoded_image
+from apps.app.image_sources import Image, Source
 from apps.app.messages import StrokeMessage, encode_stroke
 from apps.app.saved_results import save_results
 from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
 from apps.common.uncopied import Uncopied
-from apps.segment.volumes import read_start
+from apps.segment import start_mask, volumes
 from apps.session import Session
 from apps.session.stroke_records import Box, Marks, Record, Start, Stroke, common_length
 
@@ -298,17 +298,17 @@ class OpenImage(Uncopied):
         else:
             getattr(self.session, action["do"])()
 
-    def start_from(self, mask: Image) -> None:
-        """Start an image from a mask; InputError if it cannot be used."""
+    def start_from(self, mask: np.ndarray) -> None:
+        """Start an image from a mask, bool (H, W); InputError if it cannot be used."""
         self._end_stroke()
-        self.session.start_from(mask.pixels[..., 0])
+        self.session.start_from(mask)
 
     def read_start(self, path: Path) -> None:
         """Start from the mask in a file; InputError if it cannot be used."""
         if self.image.volume is None:
-            self.start_from(decoded_image(path.read_bytes(), repr(str(path))))
+            self.start_from(start_mask.read_start(path))
         else:
-            self.session.start_from(read_start(path, self.image.volume))
+            self.session.start_from(volumes.read_start(path, self.image.volume))
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""

@@ -19,6 +19,7 @@ from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
 from apps.segment.label_figures import colour_of
+from apps.segment.start_mask import start_in
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
 LABELS = 9  # offered by the page, one per number key
@@ -233,7 +234,7 @@ class OpenImages(Uncopied):
 
     async def set_start(self, item: int, data: bytes) -> None:
         """Start an open image from an uploaded mask."""
-        mask = await asyncio.to_thread(decoded_image, data, "the mask")
+        mask = await asyncio.to_thread(start_in, data, "the mask", "start")
         image = self._opened(item)
         if image is None or image.is_volume:
             raise InputError("a start mask needs an open image")

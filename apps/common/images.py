@@ -82,7 +82,7 @@ def read_photograph(path, name: str = "image", keep_bytes: bool = False) -> tupl
     keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
     """
     data = read_bytes(path, name)
-    pixels = _decoded(data, path, name)
+    pixels = pixels_in(data, path, name)
     if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
         if pixels.shape[2] >= 3:
             return np.ascontiguousarray(pixels[..., :3]), metadata_of(data)
@@ -117,10 +117,11 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
 
     Palette images are returned as RGB, or as palette indices if `indices`.  Raises InputError as `read_image` does.
     """
-    return _decoded(read_bytes(path, name), path, name, indices)
+    return pixels_in(read_bytes(path, name), path, name, indices)
 
 
-def _decoded(data: bytes, path, name: str, indices: bool = False) -> np.ndarray:
+def pixels_in(data: bytes, path, name: str, indices: bool = False) -> np.ndarray:
+    """As `read_pixels`, of the content of a file; `path` is for messages."""
     try:
         return decode(data, indices)
     except Unsuitable as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds, timed
+from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.stems import stem_of
@@ -100,8 +101,9 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
         location.save(chosen.save_session, rgb, job.image.name, result.mask)
-    if chosen.resume_session is not None and chosen.save_session is None:
-        kept = f"{chosen.resume_session} was not changed; pass --save-session to keep the added strokes"
+    added = passed(chosen, "scribbles", "trimap", "box", "start")
+    if chosen.resume_session is not None and chosen.save_session is None and added:
+        kept = f"{chosen.resume_session} was not changed; pass --save-session to keep what was added"
         notes = (*notes, kept)
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")

@@ -16,7 +16,7 @@ grows from 0 at the stroke to 1 at a distance of DISTRUST * band.
 
 import numpy as np
 
-from apps.common.images import InputError, as_integers, read_pixels
+from apps.common.images import InputError, as_integers, pixels_in, read_bytes
 from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.strokes import grey_levels
 
@@ -32,22 +32,27 @@ MAX_ODD_SHARE = 0.1  # of the bright pixels whose colour differs from the mask's
 
 
 def read_start(path) -> np.ndarray:
-    """Read a mask as bool (H, W), True on the object; InputError for an unreadable file or one that is not a mask.
+    """Read a mask as bool (H, W), True on the object; as `start_in`."""
+    return start_in(read_bytes(path, "--start"), path, "--start")
 
-    Accepts 0 and 255 (also from a JPEG, or 16 bits), 0 and another value, booleans, palettes, one bright colour on
-    black, and RGBA whose alpha is the mask.
+
+def start_in(data: bytes, path, name: str) -> np.ndarray:
+    """The mask in the content of a file; `path` and `name` are for messages.
+
+    Raises InputError for an unreadable file or one that is not a mask.  Accepts 0 and 255 (also from a JPEG, or 16
+    bits), 0 and another value, booleans, palettes, one bright colour on black, and RGBA whose alpha is the mask.
     """
-    name = f"--start: {str(path)!r}"
-    pixels = read_pixels(path, "--start")
+    shown = f"{name}: {str(path)!r}"
+    pixels = pixels_in(data, path, name)
     if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
         alpha = pixels[..., -1]
         pixels = alpha if alpha.min() < alpha.max() else pixels[..., :-1]
     if pixels.ndim == 3 and not _is_grey(pixels):
-        indices = read_pixels(path, "--start", indices=True)
-        pixels = _from_palette(pixels, indices, name) if indices.ndim == 2 else _brightest(pixels, name)
+        indices = pixels_in(data, path, name, indices=True)
+        pixels = _from_palette(pixels, indices, shown) if indices.ndim == 2 else _brightest(pixels, shown)
     elif pixels.ndim == 3:
         pixels = pixels[..., 0]
-    return mask_of(pixels, name)
+    return mask_of(pixels, shown)
 
 
 def mask_of(values, name: str = "start") -> np.ndarray:

@@ -35,7 +35,16 @@ from apps.segment.session_files import (
     write_content,
 )
 from apps.session.canvas import Canvas
-from apps.session.stroke_records import Box, Marks, PackedMask, Record, Start, as_json, from_json
+from apps.session.stroke_records import (
+    Box,
+    Marks,
+    PackedMask,
+    Record,
+    Start,
+    as_json,
+    from_json,
+    source_of,
+)
 
 
 def save(
@@ -52,8 +61,9 @@ def save(
     canvas.change_to([record for record in records if not isinstance(record, Box)])
     marks = np.minimum(canvas.all_marks(), OBJECT)
     boxes = [record.box for record in records if isinstance(record, Box)]
-    starts = [record.mask.values() > 0 for record in records if isinstance(record, Start)]
-    session = Session(marks, boxes[-1] if boxes else None, starts[-1] if starts else None, labels > 0, options)
+    source = source_of(records)
+    start = source.mask.values() > 0 if isinstance(source, Start) else None  # a later box replaces a start mask
+    session = Session(marks, boxes[-1] if boxes else None, start, labels > 0, options)
     save_session(path, pixels, name, session, "path", records=stored)
 
 

@@ -110,7 +110,7 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def source_of(records: Sequence[Record]) -> Box | Start | None:
-    """The last box or start mask in effect."""
+    """The last box or start mask.  A box replaces a start mask before it; the outside of a box stays background after."""
     for record in reversed(records):
         if isinstance(record, SOURCES):
             return record

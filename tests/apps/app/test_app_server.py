@@ -148,6 +148,16 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
     page.settled()
     assert ((page.labels > 0) & scene.truth).sum() > 200
     assert client.post(address, content=b"nothing", headers=headers).status_code == 400
+    found, level = page.labels.copy(), np.uint8(255) * rough
+    blue, alpha = np.zeros((2, *rough.shape, 4), np.uint8)
+    blue[..., 2], alpha[..., 3] = level, level
+    for number, colours in enumerate((blue[..., :3], alpha)):  # as the command reads them
+        path = files / f"mask{number}.png"
+        Image.fromarray(colours).save(path)
+        assert client.post(address, content=path.read_bytes(), headers=headers).status_code == 204
+        page.until(lambda m: m["type"] == "state" and m["start"])
+        page.settled()
+        np.testing.assert_array_equal(page.labels, found)
 
 
 def test_several_labels(served, connect):

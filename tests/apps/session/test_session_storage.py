@@ -54,6 +54,17 @@ def test_a_stored_session_continues(rich, disc, tmp_path):
             assert_same(again, loaded)
 
 
+def test_a_start_mask_that_a_box_replaced_is_no_start_of_the_command(session, disc, tmp_path):
+    session.start_from(np.roll(disc[1], 1, axis=0))
+    session.save(tmp_path / "start.json", "photo.png")
+    session.box((6, 1, 50, 39))
+    session.save(tmp_path / "box.json", "photo.png")
+    stored = [json.loads((tmp_path / f"{name}.json").read_text("utf-8")) for name in ("start", "box")]
+    assert stored[0]["start"] is not None
+    assert stored[1]["start"] is None
+    assert stored[1]["box"] == [6, 1, 50, 39]
+
+
 @pytest.mark.parametrize("size", [(), (7,)])
 def test_marks_of_an_array_are_stored(size, tmp_path):
     """Of an image, and of a volume, whose slices a file holds below each other."""
