@@ -110,7 +110,7 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def source_of(records: Sequence[Record]) -> Box | Start | None:
-    """The last box or start mask.  A box replaces a start mask before it; the outside of a box stays background after."""
+    """The last box or start mask; a box replaces start masks, but remains background outside if one follows."""
     for record in reversed(records):
         if isinstance(record, SOURCES):
             return record
