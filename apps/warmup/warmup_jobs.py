@@ -23,6 +23,7 @@ COMMANDS = {
         "photo.png --start truth.png --box 30,20,170,110 --scribbles strokes.png --write mask,coco,geojson,labelme",
         "photos --scribbles strokes",
         "photo.png --labels labels.png",
+        "photo.png --labels strokes.png",
         "volume.tif --labels seeds.tif",
         "volume.tif --labels seeds.tif --connectivity 26 --spacing 2,1,1",
         "volume.tif --scribbles seeds.tif",
