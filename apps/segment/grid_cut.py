@@ -48,11 +48,6 @@ class GridCut:
         self.costs: LabelCosts | None = None
         self.solved: gridcut.Cut | gridcut.Labelling | None = None
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether there are costs, whose marks can be changed."""
-        return self._solver is not None
-
     def load(self, costs: LabelCosts, marks: np.ndarray, start: np.ndarray | None = None) -> None:
         """Replace all costs; the flow is kept if the number of labels is.
 

@@ -96,7 +96,7 @@ def solve_exactly(
 
 @cache
 def name_of(dtype) -> str:
-    """Name of a dtype; NumPy puts it together anew each time, which takes longer than to check a small grid."""
+    """Name of a dtype; NumPy builds it again each time, which takes longer than to check a small grid."""
     return np.dtype(dtype).name
 
 

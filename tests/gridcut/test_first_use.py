@@ -18,7 +18,7 @@ import matching, numpy, scipy.sparse
 from gridcut.device import first_use, kernel_cache
 graph = scipy.sparse.csr_array(numpy.array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]]))
 matching.greedy(graph).check()
-"""  # a job of few kernels, since each process compiles them anew
+"""  # a job of few kernels, since each process compiles them again
 
 
 def test_every_listed_kernel_exists():

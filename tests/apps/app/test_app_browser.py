@@ -356,6 +356,7 @@ def test_another_image_with_the_button_down(photographs, browse):
 
     page = browse("in", "--out", "out")
     page.astronaut()
+    before = page.js("app.state.order.length")
     builder = ActionBuilder(page.driver, duration=150)
     builder.pointer_action.move_to_location(*page.screen([(100, 100)])[0])
     builder.pointer_action.pointer_down(0)
@@ -366,11 +367,13 @@ def test_another_image_with_the_button_down(photographs, browse):
     page.ready(1)
     page.keys("p")
     page.ready(0)
+    assert page.js("app.state.order.length") == before
     builder = ActionBuilder(page.driver)
     builder.pointer_action.pointer_up(0)
     builder.perform()
     page.stroke([(60, 300), (60, 400)], 2)
     page.settled()
+    assert page.js("app.state.order.length") > before
     page.keys("s", control=True)
     page.until("document.getElementById('saved').textContent.startsWith('Saved')")
 

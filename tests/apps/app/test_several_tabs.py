@@ -71,6 +71,8 @@ def test_a_stroke_that_waited_does_not_outlive_its_tab(pair):
     first.stroke([(9, 15), (10, 16)], number=300)
     first.stroke([(1.5, 25.5)], 0, number=302, confirm=False)
     first.until(lambda m: is_confirmed(m) and m["number"] == 302)
+    # Three strokes; the first tab's part and its end; the stroke that waited and the point that ended it; the last one.
+    assert len(first.said["state"]["order"]) == 8
 
 
 def test_a_stroke_that_stalls_ends_when_others_wait(pair, monkeypatch):
@@ -163,9 +165,12 @@ def test_uploads_at_the_same_time_keep_the_limit(quick_switches, monkeypatch):
 
 def test_an_upload_is_decoded_once(served, connect, monkeypatch):
     from apps.app import image_sources
+    from apps.common import images
 
     calls, decode = [], image_sources.decode
-    monkeypatch.setattr(image_sources, "decode", lambda data: calls.append(1) or decode(data))
+    for module in (image_sources, images):  # of an image, of a mask
+        monkeypatch.setattr(module, "decode", lambda *data: calls.append(1) or decode(*data))
+    mask = cv2.imencode(".png", np.uint8(255) * np.eye(40, 56, dtype=np.uint8))[1].tobytes()
     client = served()
     page = connect(client)
     page.open()
@@ -173,8 +178,10 @@ def test_an_upload_is_decoded_once(served, connect, monkeypatch):
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     assert client.post(f"/{client.guard.token}/images?name=a.png", content=PNG, headers=headers).json() == {"item": 1}
     assert page.open(1)["shape"] == [40, 56]
-    assert client.post(f"/{client.guard.token}/start/1", content=PNG, headers=headers).status_code == 204
+    assert client.post(f"/{client.guard.token}/start/1", content=mask, headers=headers).status_code == 204
     assert len(calls) == before + 2
+    answer = client.post(f"/{client.guard.token}/start/1", content=PNG, headers=headers)
+    assert (answer.status_code, "marks no object" in answer.text) == (400, True)
 
 
 def test_images_are_listed_while_others_arrive(quick_switches):
