@@ -90,17 +90,23 @@ def write_zarr(path: Path, labels: np.ndarray, header: dict, zarr) -> Path:
     }
     if header["image"] is not None:
         image["coordinateTransformations"] = header["image"]
+    # In memory first: after an error zarr's threads go on writing into the folder, which then cannot be removed.
+    files: dict = {}
+    group = zarr.open_group(zarr.storage.MemoryStore(files), mode="w", zarr_format=header["format"])
+    separator = {"chunk_key_encoding": {"name": "v2", "separator": "/"}} if header["format"] == 2 else {}
+    shape = header["shape"]
+    array = group.create_array("0", shape=shape, chunks=header["chunks"], dtype=labels.dtype, **separator)
+    array[...] = labels.reshape(shape)
+    version = {"version": header["version"]}
+    if header["format"] == 2:
+        group.attrs.update({"multiscales": [{**version, **image}], "image-label": version})
+    else:
+        group.attrs["ome"] = {**version, "multiscales": [image], "image-label": {}}
     with written_folder(path) as folder:
-        group = zarr.open_group(str(folder), mode="w", zarr_format=header["format"])
-        separator = {"chunk_key_encoding": {"name": "v2", "separator": "/"}} if header["format"] == 2 else {}
-        shape = header["shape"]
-        array = group.create_array("0", shape=shape, chunks=header["chunks"], dtype=labels.dtype, **separator)
-        array[...] = labels.reshape(shape)
-        version = {"version": header["version"]}
-        if header["format"] == 2:
-            group.attrs.update({"multiscales": [{**version, **image}], "image-label": version})
-        else:
-            group.attrs["ome"] = {**version, "multiscales": [image], "image-label": {}}
+        for name, content in files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.to_bytes())
     return path
 
 
