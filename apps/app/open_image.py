@@ -308,7 +308,7 @@ class OpenImage(Uncopied):
         if self.image.volume is None:
             self.start_from(start_mask.read_start(path))
         else:
-            self.session.start_from(volumes.read_start(path, self.image.volume))
+            self.session.start_from(volumes.read_volume_start(path, self.image.volume))
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""

@@ -5,10 +5,10 @@ Parts of an object that touch none of its marks become background before the nex
 that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels change, a label is lost, or after
 `Request.rounds`.  A round that would increase the energy is discarded, so the energies never increase.
 
-`find` tries all starts of the prior (apps.segment.model) and takes the labels of minimum energy; in a box,
-apps.segment.colour_separation compares them.  An object that is not plausible (apps.segment.plausible_objects) does not
-win.  If none is, the deepest pixels of a box are constrained to be object, and the costs of a start mask are multiplied
-by FIRM.
+`find` begins with each of the prior's initial weights (apps.segment.model) and takes the labels of minimum energy; in
+a box, apps.segment.colour_separation compares them.  An object that is not plausible (apps.segment.plausible_objects)
+does not win.  If none is, the deepest pixels of a box are constrained to be object, and the costs of a start mask are
+multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
@@ -86,7 +86,7 @@ def find(
     grid.start_over()  # the result must not depend on earlier fits
 
     def best_of(prior: Prior, marks: np.ndarray) -> list[Found]:
-        return [fit_and_cut(view, request, prior, marks, one, grid, clock, check) for one in prior.starts]
+        return [fit_and_cut(view, request, prior, marks, one, grid, clock, check) for one in prior.initial]
 
     found = best_of(prior, request.marks)
     if request.is_single:
@@ -124,7 +124,7 @@ def fit_and_cut(
     clock: Clock,
     check: Check,
 ) -> Found:
-    """Alternate fits and cuts from a start, the weights `counts` of the palette's entries."""
+    """Alternate fits and cuts from initial weights `counts` of the palette's entries."""
     best: Found | None = None
     for _ in range(request.rounds):
         if check is not None:
@@ -132,7 +132,7 @@ def fit_and_cut(
         models = prior.models(view, counts, request.soft)
         costs = view.costs(models)
         clock.charge("models")
-        grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last round or start
+        grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
         labels = grid.solve(check)
         clock.charge("cuts")
         labels, energy = kept(labels, marks, request.keep, grid)

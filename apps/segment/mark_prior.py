@@ -46,13 +46,13 @@ class MarkPrior(NamedTuple):
 
     trust      factor of all costs of a pixel, in (0, 1]
     location   nats, float32 (H, W), positive against the object
-    starts     initial object and background, bool (H, W) each, in addition to the marks; may be empty
+    initial    object and background, bool (H, W) each, in addition to the marks; may be empty
     alone      whether the marks alone are a further initialisation
     """
 
     trust: float
     location: np.ndarray
-    starts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    initial: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     alone: bool = True
 
 
@@ -84,15 +84,15 @@ def mark_prior(
     lengths = np.where(sides < UNREACHED, np.float32(scale) * (sides + np.float32(1 + share / SIDE_SHARE)), UNREACHED)
     geodesic = geodesic_preference(steps, is_object, is_background, lengths)
     location = np.float32(1 + few) * geodesic
-    starts = [(geodesic < -CERTAIN, geodesic > CERTAIN)]
+    initial = [(geodesic < -CERTAIN, geodesic > CERTAIN)]
     if border >= MIN_BORDER:
         to_background = barrier_distance(lab, is_background, sides)
         to_object = barrier_distance(lab, is_object, np.full_like(sides, UNREACHED))
         compared = (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
         location += np.float32(border) * (1 - 2 * ranks_inside(to_background, is_background) + compared)
-        starts += [(geodesic < 0, geodesic > 0), (compared < 0, compared > 0)]
-    starts = [one for one in starts if one[0].any() and one[1].any()]
-    return MarkPrior(trust, location, tuple(starts), not starts or bool(border >= MIN_BORDER))
+        initial += [(geodesic < 0, geodesic > 0), (compared < 0, compared > 0)]
+    initial = [one for one in initial if one[0].any() and one[1].any()]
+    return MarkPrior(trust, location, tuple(initial), not initial or bool(border >= MIN_BORDER))
 
 
 def side_lengths(palette: Palette, whole: np.ndarray, is_background: np.ndarray) -> np.ndarray:

@@ -49,8 +49,8 @@ from apps.segment.terms import (
 
 ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
-# Initial object and background of a box: shares of the pixels, deepest and shallowest.
-STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
+# Initial object and background in a box: shares of the pixels, deepest and shallowest.
+BOX_SHARES = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 
 
 class Models(NamedTuple):
@@ -202,7 +202,7 @@ class Prior(NamedTuple):
     strokes    weights of the palette's entries of the marks of each label
     location   as in `Models`
     trust      as in `Models`
-    starts     weights of the palette's entries of each label, to fit first models to; each start is tried
+    initial    weights of the palette's entries of each label, to fit first models to; several are tried
     depth      float32 (H, W) of a box, as `depth_in_box`; or None
     """
 
@@ -210,7 +210,7 @@ class Prior(NamedTuple):
     strokes: list[np.ndarray]
     location: np.ndarray
     trust: float = 1.0
-    starts: Sequence[list[np.ndarray]] = ()
+    initial: Sequence[list[np.ndarray]] = ()
     depth: np.ndarray | None = None
 
     def models(self, view: ImageView, counts: Sequence[np.ndarray], soft: bool) -> Models:
@@ -224,7 +224,7 @@ class Prior(NamedTuple):
 
 
 def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior:
-    """The prior of a request; for `refining` labels of a smaller image without starts, and without a box's depth."""
+    """The prior of a request; for `refining` labels of a smaller image without `initial`, and without a box's depth."""
     values = request.values
     strokes = [view.palette.counts(request.marks == value) for value in values]
     if not request.is_single:
@@ -243,8 +243,8 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
     labelling = request.labelling
     if labelling is not None and has_both(labelling):
         counts = view.palette.counts
-        starts = [[counts(~labelling), counts(labelling)]]
-        return prior._replace(starts=starts if request.is_box else [prior.blended(one) for one in starts])
+        initial = [[counts(~labelling), counts(labelling)]]
+        return prior._replace(initial=initial if request.is_box else [prior.blended(one) for one in initial])
     return prior
 
 
@@ -254,10 +254,10 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
     found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
     location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
     prior = Prior(values, strokes, location, found.trust)
-    starts = [prior.blended([view.palette.counts(part) for part in reversed(one)]) for one in found.starts]
+    initial = [prior.blended([view.palette.counts(part) for part in reversed(one)]) for one in found.initial]
     if found.alone and strokes[0].any():
-        starts.append(strokes)
-    return prior._replace(starts=starts or [[view.palette.count, strokes[1]]])
+        initial.append(strokes)
+    return prior._replace(initial=initial or [[view.palette.count, strokes[1]]])
 
 
 def _prior_of_start(view, request, values, strokes) -> Prior:
@@ -273,7 +273,7 @@ def _prior_of_start(view, request, values, strokes) -> Prior:
     location = _both_sides((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
     prior = Prior(values, strokes, location)
     cores = reversed(cores_of(outline_depth(request.start), CORE))
-    return prior._replace(starts=[prior.blended([view.palette.counts(core) for core in cores])])
+    return prior._replace(initial=[prior.blended([view.palette.counts(core) for core in cores])])
 
 
 def _with_box(view, request, prior) -> Prior:
@@ -282,10 +282,10 @@ def _with_box(view, request, prior) -> Prior:
     depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
     costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
     counts = view.palette.counts
-    starts = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in STARTS]
+    initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]
     if not request.is_box:
-        starts = [*(prior.blended(one) for one in starts), prior.strokes]
-    return prior._replace(location=_both_sides(costs), starts=starts, depth=depth)
+        initial = [*(prior.blended(one) for one in initial), prior.strokes]
+    return prior._replace(location=_both_sides(costs), initial=initial, depth=depth)
 
 
 def _prior_of_several(view, request, values, strokes) -> Prior:
@@ -308,7 +308,7 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
             else stroke if stroke.any() else view.palette.counts(inside)
             for value, stroke in zip(values, strokes, strict=True)
         ]  # fmt: skip
-    return Prior(values, strokes, location.astype(np.int16), starts=[counts])
+    return Prior(values, strokes, location.astype(np.int16), initial=[counts])
 
 
 def _both_sides(costs: np.ndarray) -> np.ndarray:

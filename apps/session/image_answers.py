@@ -22,7 +22,7 @@ from apps.segment.image_sizes import at_centres, centres
 from apps.segment.marks import labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
-from apps.session.stroke_records import Box, Record, Start, source_of
+from apps.session.stroke_records import Box, Locator, Record, Start, locator_of
 from gridcut.device import DeviceName
 
 
@@ -58,7 +58,7 @@ class ImageAnswers:
         self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
-        self._source: Box | Start | None = None  # the record of a box or a start mask
+        self._locator: Locator | None = None  # the record of a box or a start mask
         self._labels = np.zeros(self._view.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
@@ -103,7 +103,7 @@ class ImageAnswers:
 
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
-        start = {0, 1} if self._source is not None else set()
+        start = {0, 1} if self._locator is not None else set()
         return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start}))
 
     def change_to(self, records: Sequence[Record]) -> None:
@@ -118,29 +118,29 @@ class ImageAnswers:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        source, models = source_of(records), self._models
-        if source is not self._source:
-            self._source, self._shown, models = source, None, None
+        locator, models = locator_of(records), self._models
+        if locator is not self._locator:
+            self._locator, self._shown, models = locator, None, None
         marked = np.flatnonzero(self._counts).tolist()
-        if not values_of(marked, source is not None) or (models is None and not values_of(marked, _is_start(source))):
+        if not values_of(marked, locator is not None) or (models is None and not values_of(marked, _is_start(locator))):
             self._models, self._shown = None, None
             self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
-            self.is_exact = source is None
+            self.is_exact = locator is None
             return
         if models is not None and {*marked} <= {*models.values}:
             self._cut.mark(change.where, change.marks)
         else:
-            models = self._load_first(source)
+            models = self._load_first(locator)
         self._labels = self._kept(self._cut.solve())
         self._models = models
         self.is_exact = not self.is_reduced and self._shown is None
 
-    def _load_first(self, source: Box | Start | None) -> Models:
+    def _load_first(self, locator: Locator | None) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.all_marks()
-        start = at_centres(source.mask.values() > 0, marks.shape) if isinstance(source, Start) else None
+        start = at_centres(locator.mask.values() > 0, marks.shape) if isinstance(locator, Start) else None
         prior = prior_of(self._view, Request(marks, start))
-        models = prior.models(self._view, prior.starts[0], soft=False)
+        models = prior.models(self._view, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
         return models
 
@@ -150,19 +150,19 @@ class ImageAnswers:
             check()
             if self.answered is None:
                 return
-            few, source, standby, every = self._canvas.all_marks(), self._source, self._standby, self._every
+            few, locator, standby, every = self._canvas.all_marks(), self._locator, self._standby, self._every
         marks = few
         if every is not None:
             every.change_to(records)
             marks = every.all_marks()
-        if not values_of(labels_in(marks), source is not None):
+        if not values_of(labels_in(marks), locator is not None):
             with self._lock:
                 check()
                 self.is_exact = True
             publish()
             return
-        start = source.mask.values() > 0 if isinstance(source, Start) else None
-        request = Request(marks, start, isinstance(source, Box), keep=self._keep if source is None else "all")
+        start = locator.mask.values() > 0 if isinstance(locator, Start) else None
+        request = Request(marks, start, isinstance(locator, Box), keep=self._keep if locator is None else "all")
         found = find_labels(self._image, request, self._device, check=check, grid=None if self.is_reduced else standby)
         models = _models_of(found)
         near = at_centres(found.labels, self._view.shape) if len(models.values) > 2 else None
@@ -195,11 +195,11 @@ class ImageAnswers:
 
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        return keep_parts(labels, self._canvas.all_marks(), self._keep if self._source is None else "all")
+        return keep_parts(labels, self._canvas.all_marks(), self._keep if self._locator is None else "all")
 
 
-def _is_start(source: Box | Start | None) -> bool:
-    return isinstance(source, Start)
+def _is_start(locator: Locator | None) -> bool:
+    return isinstance(locator, Start)
 
 
 def _models_of(found: Found) -> Models:

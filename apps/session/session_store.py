@@ -43,7 +43,7 @@ from apps.session.stroke_records import (
     Start,
     as_json,
     from_json,
-    source_of,
+    locator_of,
 )
 
 
@@ -61,8 +61,8 @@ def save(
     canvas.change_to([record for record in records if not isinstance(record, Box)])
     marks = np.minimum(canvas.all_marks(), OBJECT)
     boxes = [record.box for record in records if isinstance(record, Box)]
-    source = source_of(records)
-    start = source.mask.values() > 0 if isinstance(source, Start) else None  # a later box replaces a start mask
+    locator = locator_of(records)
+    start = locator.mask.values() > 0 if isinstance(locator, Start) else None  # a later box replaces a start mask
     session = Session(marks, boxes[-1] if boxes else None, start, labels > 0, options)
     save_session(path, pixels, name, session, "path", records=stored)
 

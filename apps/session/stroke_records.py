@@ -97,8 +97,8 @@ class Clear:
     is_part: bool = False
 
 
-Record = Stroke | Box | Start | Marks | Clear
-SOURCES = (Box, Start)
+Locator = Box | Start  # a record that says where the object is, without marks of it
+Record = Stroke | Locator | Marks | Clear
 
 
 def effective(records: Sequence[Record]) -> Sequence[Record]:
@@ -109,10 +109,10 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
     return records
 
 
-def source_of(records: Sequence[Record]) -> Box | Start | None:
+def locator_of(records: Sequence[Record]) -> Locator | None:
     """The last box or start mask; a box replaces start masks, but remains background outside if one follows."""
     for record in reversed(records):
-        if isinstance(record, SOURCES):
+        if isinstance(record, Locator):
             return record
         if isinstance(record, Clear):
             return None

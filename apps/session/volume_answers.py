@@ -20,9 +20,9 @@ from apps.segment.marks import OPEN
 from apps.segment.multilabel import BINS, levels_of, relative_spacing
 from apps.segment.terms import blend
 from apps.session.canvas import Canvas, Change
-from apps.session.stroke_records import Box, PackedMask, Record, Start, Stroke, source_of
+from apps.session.stroke_records import Box, Locator, PackedMask, Record, Start, Stroke, locator_of
 from apps.session.volume_box import object_in_box
-from apps.session.volume_hints import VolumeHints, hints_of, trusted_costs
+from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
 from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName, kernel
 
@@ -72,8 +72,8 @@ class VolumeAnswers:
         self._histograms = np.zeros((256, BINS), np.int64)  # of the marks, by label; the last row counts open voxels
         self._models: Histograms | None = None  # of the slices
         self._slice: SliceCut | None = None
-        self._source: Box | Start | None = None  # the record that gives the start mask
-        self._hints: VolumeHints | None = None  # of the source; None without one, and while the worker computes them
+        self._locator: Locator | None = None  # the record that gives the start mask
+        self._prior: VolumePrior | None = None  # of the locator; None without one, and while the worker computes them
         self._labels = np.zeros(self.shape, np.int16)
         self._is_known = False  # whether the volume has been cut
         self._energy: float | None = None
@@ -105,7 +105,7 @@ class VolumeAnswers:
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
         marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()
-        return tuple(sorted({*marked, *((0, 1) if self._source is not None else ())}))
+        return tuple(sorted({*marked, *((0, 1) if self._locator is not None else ())}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one cut of the slice, if they differ in one slice.
@@ -121,9 +121,9 @@ class VolumeAnswers:
     def _answer(self, records: Sequence[Record]) -> None:
         change = self._canvas.change_to(records)
         recount_kernel(change.before, change.after, self._view.grey[change.region], self._histograms)
-        self._set_source(records)
+        self._set_locator(records)
         values = self.present()
-        if self._source is not None and self._hints is None:
+        if self._locator is not None and self._prior is None:
             marks = self._canvas.all_marks()
             self._labels = np.where(marks == OPEN, self._shown_start(), marks)
             self._models, self._slice, self._is_known, self.is_exact = None, None, False, False
@@ -145,14 +145,14 @@ class VolumeAnswers:
             check()
             if self.answered is None:
                 return
-            source, hints = self._source, self._hints
-        if source is not None and hints is None:
-            hints = hints_of(self._view, self._start_of(source, check))
+            locator, prior = self._locator, self._prior
+        if locator is not None and prior is None:
+            prior = volume_prior_of(self._view, self._start_of(locator, check))
             with self._lock:
                 check()
-                if self.answered is None or self._source is not source:
+                if self.answered is None or self._locator is not locator:
                     return  # the request for the new one follows
-                self._hints = hints
+                self._prior = prior
         with self._lock:
             check()
             if self.answered is None:
@@ -161,14 +161,14 @@ class VolumeAnswers:
             if len(values) < 2:
                 return
             models = self._fitted(values)
-        if hints is not None:
-            models = models._replace(location=trusted_costs(hints, marks, self._view.spacing))
+        if prior is not None:
+            models = models._replace(location=trusted_costs(prior, marks, self._view.spacing))
         self._cut.start_over()  # the result must not depend on earlier cuts
         labels = self._cut_volume(models, marks, check)
         if models.location is not None and not labels.any():  # an empty object must not win where there is one
             models = models._replace(location=np.int16(FIRM) * models.location)
             labels = self._cut_volume(models, marks, check)
-        labels = keep_parts(labels, marks, self._keep if hints is None else "all")
+        labels = keep_parts(labels, marks, self._keep if prior is None else "all")
         with self._lock:
             check()
             if self.answered is None:
@@ -200,39 +200,39 @@ class VolumeAnswers:
         return self._cut.solve(check)
 
     def _fitted(self, values: tuple[int, ...]) -> Histograms:
-        """Models of the marks and the hints, without contradictions of the two."""
+        """Models of the marks and of the start mask, without contradictions of the two."""
         counts = self._histograms[list(values)]
-        hints = self._hints
-        if hints is None:
+        prior = self._prior
+        if prior is None:
             return Histograms(values, counts)
         blended = counts.astype(float)
         for place, value in enumerate(values):
             if value == 0:
-                blended[place] = blend(hints.outside, counts[place])
+                blended[place] = blend(prior.outside, counts[place])
             elif len(values) == 2 or not counts[place].any():
-                blended[place] = blend(hints.inside, counts[place])
-        return Histograms(values, blended, hints.costs)
+                blended[place] = blend(prior.inside, counts[place])
+        return Histograms(values, blended, prior.costs)
 
-    def _set_source(self, records: Sequence[Record]) -> None:
+    def _set_locator(self, records: Sequence[Record]) -> None:
         """Use the last box or start mask."""
-        source = source_of(records)
-        if source is not self._source:
-            self._source, self._hints, self._models = source, None, None
+        locator = locator_of(records)
+        if locator is not self._locator:
+            self._locator, self._prior, self._models = locator, None, None
             self._is_known = self.is_exact = False
 
     def _shown_start(self) -> np.ndarray:
         """Labels of the start mask, if it is known; int16."""
-        packed = self._source.mask if isinstance(self._source, Start) else self._found.get(self._source)
+        packed = self._locator.mask if isinstance(self._locator, Start) else self._found.get(self._locator)
         return np.zeros(self.shape, np.int16) if packed is None else packed.values().astype(np.int16)
 
-    def _start_of(self, source: Box | Start, check: Callable[..., None]) -> np.ndarray:
+    def _start_of(self, locator: Locator, check: Callable[..., None]) -> np.ndarray:
         """The start mask, bool; for a box the object found in it."""
-        if isinstance(source, Start):
-            return source.mask.values() > 0
-        if source not in self._found:
-            part = self._canvas.region_of_box(source.box)
-            self._found[source] = PackedMask.of(object_in_box(self._view, part, self._device, check))
-        return self._found[source].values() > 0
+        if isinstance(locator, Start):
+            return locator.mask.values() > 0
+        if locator not in self._found:
+            part = self._canvas.region_of_box(locator.box)
+            self._found[locator] = PackedMask.of(object_in_box(self._view, part, self._device, check))
+        return self._found[locator].values() > 0
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The object in a box of a volume, found from the box alone; later it serves as a rough mask (see volume_hints).
+"""The object in a box of a volume, found from the box alone; later it serves as a rough mask (see volume_prior).
 
 All voxels outside are background.  Fits of histograms and exact cuts of the box alternate, as for a box in an image
 (apps.segment.segmentation), from several initial shares of the box; the result of minimum energy is taken.  The initial
@@ -17,7 +17,7 @@ import numpy as np
 from apps.segment.fit import MAX_CHANGED_SHARE, SEED_SHARE
 from apps.segment.grid_cut import GridCut
 from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.model import STARTS
+from apps.segment.model import BOX_SHARES
 from apps.segment.multilabel import BINS
 from apps.segment.plausible_objects import BOX_SPAN
 from apps.segment.terms import blend
@@ -72,11 +72,11 @@ def object_in_box(
         assert best is not None
         return best
 
-    found = [descend(*start) for start in STARTS]
+    found = [descend(*start) for start in BOX_SHARES]
     plausible = [one for one in found if _is_plausible(one[1])]
     if not plausible:
         marks[box][depth >= np.quantile(depth, 1 - SEED_SHARE)] = 1
-        plausible = [descend(*start) for start in STARTS]
+        plausible = [descend(*start) for start in BOX_SHARES]
     best = min(plausible, key=lambda one: one[0])[1]
     mask = np.zeros(view.shape, bool)
     mask[part] = best[np.ix_(*(np.arange(p.stop - p.start) // step for p in part))]

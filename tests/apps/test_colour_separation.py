@@ -5,7 +5,7 @@ import numpy as np
 from apps.segment import fit
 from apps.segment.colour_models import lab_image, make_palette
 from apps.segment.colour_separation import colour_cost
-from apps.segment.model import STARTS
+from apps.segment.model import BOX_SHARES
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import marks_of_box
 from apps.segment.terms import mean_squared_step, with_wide_steps
@@ -48,7 +48,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
 
     monkeypatch.setattr(fit, "fit_and_cut", whole_box_first)
     mask = segment_marked(image, marks, device="cpu").mask
-    assert len(marked_energies) == len(STARTS)
+    assert len(marked_energies) == len(BOX_SHARES)
     np.testing.assert_array_equal(mask, square)
 
 

@@ -41,8 +41,8 @@ def test_one_mark_prefers_the_object_around_it_to_the_sides(two_objects):
     found = prior_of(image, dot(left.shape, 45, 40), np.zeros_like(left))
     assert found.location[left].mean() < -0.3 < 0.3 < found.location[:, 70].mean()
     assert 0 < found.trust < 1
-    assert len(found.starts) == 3
-    assert all(one[left].mean() > 0.5 and not (one & other).any() for one, other in found.starts)
+    assert len(found.initial) == 3
+    assert all(one[left].mean() > 0.5 and not (one & other).any() for one, other in found.initial)
 
 
 def test_trust_grows_with_the_marks(two_objects):
@@ -64,7 +64,7 @@ def test_enough_marks_leave_the_geodesic_preference_alone(two_objects):
     is_object = dot(left.shape, 45, 40)
     found = prior_of(image, is_object, background)
     np.testing.assert_array_equal(found.location, geodesic_preference(lab_image(image), is_object, background))
-    assert found.starts == ()
+    assert found.initial == ()
 
 
 def test_two_dots_find_the_object(two_objects):
@@ -105,7 +105,7 @@ def test_an_empty_object_does_not_win_in_a_box(two_objects, monkeypatch):
     image[:] = np.float32(0.4) + np.float32(0.01) * left[..., None]
     image += np.random.default_rng(0).normal(0, 0.05, image.shape).astype(np.float32)
     marks = marks_of_box((15, 20, 65, 70), left.shape)
-    monkeypatch.setattr(model, "STARTS", ((0.02, 0.9),))
+    monkeypatch.setattr(model, "BOX_SHARES", ((0.02, 0.9),))
     mask = segment_marked(np.clip(image, 0, 1), marks, device="cpu").mask
     assert mask.any()
     assert not mask[marks == BACKGROUND].any()

@@ -13,7 +13,7 @@ from apps.segment.full_size import find_labels
 from apps.segment.marks import labels_in
 from apps.segment.model import ImageView, Request, values_of
 from apps.session import Session
-from apps.session.stroke_records import Box, Start, source_of
+from apps.session.stroke_records import Box, Start, locator_of
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
 
@@ -67,7 +67,7 @@ def check_answer(session, image):
             assert (answers.preview == (given[0] if given.size else 0)).all()
             return
         view = answers._view
-        keep = "all" if answers._source is not None else "touching"
+        keep = "all" if answers._locator is not None else "touching"
         answers._cut.solved.check()
         if len(models.values) == 2:
             np.testing.assert_array_equal(answers.preview, cold_labels(view, models, marks, keep))
@@ -118,7 +118,7 @@ def check_settled(session, image):
     records = session._history.records
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
-    source = source_of(records)
+    source = locator_of(records)
     start = source.mask.values() > 0 if isinstance(source, Start) else None
     if not values_of(labels_in(marks), source is not None):
         return

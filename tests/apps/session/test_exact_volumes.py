@@ -69,7 +69,7 @@ def check_labels(session):
         cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
         cut.check()
         cold = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-        cold = touching(cold, marks) if answers._source is None else cold
+        cold = touching(cold, marks) if answers._locator is None else cold
         np.testing.assert_array_equal(session.labels, cold)
 
 

@@ -1,4 +1,4 @@
-"""A rough mask of a volume as a hint: costs by location, and grey levels of the object and the background.
+"""What a rough mask of a volume says before any fit: costs by location, and grey levels of object and background.
 
 As for images (apps.segment.start_mask), the mask is wrong mainly along its surface.  With d the signed distance from
 the surface (positive inside) and
@@ -24,7 +24,7 @@ from apps.session.volume_view import VolumeView
 CONTEXT = 3.0  # bands around the mask from which the background's histogram is taken
 
 
-class VolumeHints(NamedTuple):
+class VolumePrior(NamedTuple):
     """A rough mask's influence.
 
     costs             int16 (D, H, W) in 1 / UNIT nats: positive against the object
@@ -38,8 +38,8 @@ class VolumeHints(NamedTuple):
     band: float
 
 
-def hints_of(view: VolumeView, mask: np.ndarray) -> VolumeHints:
-    """The hints of a mask, bool (D, H, W), with an object and a background."""
+def volume_prior_of(view: VolumeView, mask: np.ndarray) -> VolumePrior:
+    """The prior of a start mask, bool (D, H, W), with an object and a background."""
     from scipy import ndimage
 
     band = max(MIN_BAND, BAND_SHARE * float(np.cbrt(np.count_nonzero(mask))))
@@ -52,19 +52,19 @@ def hints_of(view: VolumeView, mask: np.ndarray) -> VolumeHints:
     counts = [np.bincount(grey[core], minlength=BINS) for core in (inside, outside & (depth >= -CONTEXT))]
     if not counts[1].any():  # a voxel is thicker than the context
         counts[1] = np.bincount(grey[outside], minlength=BINS)
-    return VolumeHints(costs, counts[0], counts[1], band)
+    return VolumePrior(costs, counts[0], counts[1], band)
 
 
-def trusted_costs(hints: VolumeHints, marks: np.ndarray, spacing: np.ndarray) -> np.ndarray:
-    """The costs of the hints, reduced to 0 near the marks (D, H, W) that contradict the mask."""
+def trusted_costs(prior: VolumePrior, marks: np.ndarray, spacing: np.ndarray) -> np.ndarray:
+    """The costs of the prior, reduced to 0 near the marks (D, H, W) that contradict the mask."""
     from scipy import ndimage
 
-    wrong = ((marks > 0) & (hints.costs > 0)) | ((marks == 0) & (hints.costs < 0))
+    wrong = ((marks > 0) & (prior.costs > 0)) | ((marks == 0) & (prior.costs < 0))
     if not wrong.any():
-        return hints.costs
-    far = DISTRUST * hints.band
+        return prior.costs
+    far = DISTRUST * prior.band
     part = _grown(ndimage.find_objects(wrong.view(np.uint8))[0], marks.shape, far / spacing)
-    costs = hints.costs.copy()
+    costs = prior.costs.copy()
     costs[part] = np.rint(costs[part] * np.minimum(1, _distances(~wrong[part], spacing) / np.float32(far)))
     return costs
 
