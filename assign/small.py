@@ -1,4 +1,4 @@
-"""The fast path from one small square matrix to its result: no Problem, one compiled call.
+"""The fast path from one small matrix to its result: no Problem, one compiled call.
 
 A call of `assign.solve` with default options costs about 100 microseconds in the validation and the steps that large
 problems need, more than the solution of a hundred rows.  Here Python looks at type, shape and layout only;
@@ -17,6 +17,7 @@ from assign.dense.jonker_volgenant import HARD, SOLVED, memory_for, solve_matrix
 from assign.dense.sorting import sorted_prices
 
 MAX_ROWS = 600  # for larger uniform floats, lists of cheap columns (assign/dense/dense.py) are faster
+MAX_COSTS = MAX_ROWS**2  # of a matrix with one longer side
 MAX_HARD_ROWS = 400  # the same for matrices that need many searches; those that sorting solves take the general path
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
@@ -24,7 +25,7 @@ NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.item
 
 
 def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
-    """The Assignment of a small square matrix, or None if it needs the general path.
+    """The Assignment of a small matrix, or None if it needs the general path.
 
     begin   the perf_counter() from which time is measured
     """
@@ -44,27 +45,27 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
         return None
     n, m = matrix.shape
     numbers = NUMBERS.get(matrix.dtype)
-    if n != m or not 0 < n <= MAX_ROWS or numbers is None:
+    if numbers is None or not (0 < n <= MAX_ROWS and 0 < m <= MAX_ROWS or 0 < n * m <= MAX_COSTS):
         return None
     dtype, kind = numbers
     if matrix.dtype is not dtype:
         matrix = matrix.astype(dtype)
-    transposed = False
+    transposed = n > m or (n == m and not matrix.flags.c_contiguous and matrix.flags.f_contiguous)
+    if transposed:
+        matrix, n, m = matrix.T, m, n
     if not matrix.flags.carray:  # writeable, too: the kernel is compiled for one type of array
-        transposed = matrix.flags.f_contiguous
-        matrix = matrix.T if transposed else matrix
-        matrix = matrix if matrix.flags.carray else matrix.copy()
-    col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(n, kind)
+        matrix = matrix.copy()
+    col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
     checked = time.perf_counter()
     sign = -1 if maximize else 1
-    status, total = solve_matrix(matrix, sign, False, memory_for(n), col, u, v)
+    status, total = solve_matrix(matrix, sign, False, memory_for(n, m), col, u, v)
     if status == HARD and n <= MAX_HARD_ROWS and sorted_prices(matrix, kind.type) is None:
-        status, total = solve_matrix(matrix, sign, True, memory_for(n), col, u, v)
+        status, total = solve_matrix(matrix, sign, True, memory_for(n, m), col, u, v)
     if status != SOLVED:
         return None
     row = np.arange(n)
     if transposed:
-        of_column, col = col, np.empty(n, np.int64)
-        col[of_column] = row
+        order = col.argsort()
+        row, col = col[order], order
         u, v = v, u
     return row, col, total, u, v, checked

@@ -68,13 +68,14 @@ def _same(ours, theirs, what):
 
 def scipy_rows(repeats, quick):
     rows, rng = [], np.random.default_rng(1)
-    for n in (20, 200) if quick else (20, 200, 1000, 2000):
-        cost = rng.random((n, n))
+    shapes = ((12, 15), (20, 20), (60, 60), (100, 8), (900, 10), (10, 900), (200, 200), (1000, 1000), (2000, 2000))
+    for n, m in shapes[:7] if quick else shapes:
+        cost = rng.random((n, m))
         pairs = [one(cost) for one in (scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment)]
         _same(*(cost[found].sum() for found in pairs), "linear_sum_assignment")
         rows.append(
             compared(
-                "SciPy linear_sum_assignment", f"{n} x {n} floats",
+                "SciPy linear_sum_assignment", f"{n} x {m} floats",
                 lambda cost=cost: scipy.optimize.linear_sum_assignment(cost),
                 lambda cost=cost: assign.linear_sum_assignment(cost), repeats,
             )

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assign.batch_solving import solve_batch
 from assign.core.infeasible import InfeasibleError
-from assign.small import MAX_ROWS, pairs_and_prices
+from assign.small import MAX_COSTS, pairs_and_prices
 from assign.solving import solve
 
 __all__ = [
@@ -266,7 +266,7 @@ def _pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
     n, m = matrix.shape
     if not n or not m:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    if max(n, m) <= MAX_ROWS:
+    if n * m <= MAX_COSTS:
         pairs = _small_pairs(matrix, limit)
         if pairs is not None:
             return pairs
@@ -280,26 +280,14 @@ def _pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _small_pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same on the fast path: the matrix filled up to a square, costs clipped to the limit; None: not possible."""
-    n, m = matrix.shape
-    square = matrix
+    """The same on the fast path, costs clipped to the limit; None: not possible."""
+    clipped = matrix
     if limit < math.inf:
-        if matrix.dtype.kind == "f" and np.isnan(matrix.min()):
-            return None  # minimum() would keep NaN, but clip -inf to nothing: the general path reports both
-        square = np.minimum(matrix, np.float64(limit))  # in float64, as lap calculates
-    if n != m:
-        whole = np.zeros((max(n, m),) * 2, square.dtype)
-        whole[:n, :m] = square
-        square = whole
-    found = pairs_and_prices(square, False)
+        clipped = np.minimum(matrix, np.float64(limit))  # in float64, as lap calculates
+    found = pairs_and_prices(clipped, False)
     if found is None:
         return None
     row, col = found[:2]
-    if n > m:
-        kept = col < m
-        row, col = row[kept], col[kept]
-    elif n < m:
-        row, col = row[:n], col[:n]
     if limit < math.inf:
         kept = matrix[row, col] <= limit
         row, col = row[kept], col[kept]

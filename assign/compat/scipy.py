@@ -1,25 +1,29 @@
-"""SciPy's functions for assignments: the same arguments, results and exceptions, whose texts callers match on."""
+"""SciPy's functions for assignments: the same arguments, results and exceptions, whose texts callers match on.
+
+SciPy itself solves matrices of a dozen or two of rows, for which it is the fastest.  The modules of this project are
+imported after that, so that a program with small matrices only never imports numba.
+"""
 
 import warnings
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
 
-from assign.core.infeasible import InfeasibleError
-from assign.small import pairs_and_prices
-from assign.solving import solve
-from gridcut.device.arguments import reject_masked
-from gridcut.device.number_limits import INT64_MAX
-from gridcut.device.sparse import as_scipy, check_matrix
+if TYPE_CHECKING:
+    import scipy.sparse
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["linear_sum_assignment", "min_weight_full_bipartite_matching"]
 
+MAX_SCANS = 16_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
+PLAIN_ROWS = {list, tuple, np.ndarray}  # types of rows that have no mask
+MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to MAX_SCANS
+
 
 def linear_sum_assignment(
-    cost_matrix: ArrayLike, maximize: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    cost_matrix: "ArrayLike", maximize: bool = False
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Solve the linear assignment problem with the interface of `scipy.optimize.linear_sum_assignment`.
 
     Parameters
@@ -49,7 +53,7 @@ def linear_sum_assignment(
     Notes
     -----
     Integers are exact up to the size at which prices leave int64, and are rounded to float64 beyond, as SciPy does
-    with all integers.
+    with all integers.  Up to about 25 rows and columns, SciPy's own function is called.
 
     Examples
     --------
@@ -58,7 +62,22 @@ def linear_sum_assignment(
     >>> col_ind
     array([1, 0, 2])
     """
-    found = pairs_and_prices(cost_matrix, bool(maximize))
+    plain = cost_matrix if type(cost_matrix) is np.ndarray else _as_plain(cost_matrix)
+    if plain is not None and plain.ndim == 2:
+        n, m = plain.shape
+        if (n if n < m else m) * n * m <= MAX_SCANS and (plain := _exact_in_scipy(plain)) is not None:
+            return _scipy_function()(plain, maximize)
+    return _large_assignment(cost_matrix, bool(maximize))
+
+
+def _large_assignment(cost_matrix: Any, maximize: bool):
+    """The same for a matrix of any size and type."""
+    from assign.core.infeasible import InfeasibleError
+    from assign.small import pairs_and_prices
+    from assign.solving import solve
+    from gridcut.device.arguments import reject_masked
+
+    found = pairs_and_prices(cost_matrix, maximize)
     if found is not None:
         return found[:2]
     for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
@@ -74,15 +93,45 @@ def linear_sum_assignment(
     if cost.dtype.kind in "iu" and not _fits(cost, cost.shape):
         cost = cost.astype(np.float64)  # as SciPy does for all integers; the largest ones often stand for "forbidden"
     try:
-        found = solve(cost, maximize=bool(maximize))
+        found = solve(cost, maximize=maximize)
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return found.row, found.col
 
 
+@cache
+def _scipy_function():
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment
+
+
+def _as_plain(matrix: Any) -> np.ndarray | None:
+    """A list or an array of another library as an array; None for masked arrays, and for whatever is no array."""
+    if isinstance(matrix, list | tuple):
+        if not PLAIN_ROWS.issuperset(map(type, matrix)):
+            return None
+    elif isinstance(matrix, np.ma.MaskedArray) or not hasattr(matrix, "__array__"):
+        return None
+    return np.asarray(matrix)
+
+
+def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:
+    """The matrix, or the same numbers in float64, if SciPy solves it exactly; else None."""
+    kind, size = matrix.dtype.kind, matrix.dtype.itemsize
+    if kind == "f":
+        return matrix if size <= 8 else None
+    if kind in "biu" and size <= 4:
+        return matrix
+    if kind != "i":
+        return None
+    floats = matrix.astype(np.float64)
+    return floats if np.vdot(floats, floats) <= MAX_SQUARES else None
+
+
 def min_weight_full_bipartite_matching(
-    biadjacency: scipy.sparse.sparray | scipy.sparse.spmatrix, maximize: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    biadjacency: "scipy.sparse.sparray | scipy.sparse.spmatrix", maximize: bool = False
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Find a full matching of minimum weight, as `scipy.sparse.csgraph.min_weight_full_bipartite_matching`.
 
     A matching is full if it covers every vertex of the smaller side.
@@ -124,6 +173,12 @@ def min_weight_full_bipartite_matching(
     >>> min_weight_full_bipartite_matching(weights)[1]
     array([0, 2, 1])
     """
+    import scipy.sparse
+
+    from assign.core.infeasible import InfeasibleError
+    from assign.solving import solve
+    from gridcut.device.sparse import as_scipy, check_matrix
+
     biadjacency = as_scipy(biadjacency)
     if not scipy.sparse.issparse(biadjacency):
         raise TypeError("graph must be sparse")
@@ -179,5 +234,7 @@ def _is_valid(cost: np.ndarray, maximize: bool) -> bool:
 
 def _fits(cost: np.ndarray, shape: tuple[int, ...]) -> bool:
     """Whether prices of these integers fit int64, in a matrix of this shape."""
+    from gridcut.device.number_limits import INT64_MAX
+
     largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
     return cost.dtype != np.uint64 and (sum(shape) + 1) * largest * 4 <= INT64_MAX

@@ -7,8 +7,8 @@ from each row that is still free.  A copy of the costs, packed with their column
 cache.  Up to about 500 rows, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
 assign/dense/dense.py does.
 
-`solve_matrix` does everything in one compiled call for square matrices of any sign and number type: it validates while
-it copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
+`solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
+copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
 validates again, and raises.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
@@ -62,9 +62,9 @@ class Memory(threading.local):
 memory = Memory()
 
 
-def memory_for(n: int) -> np.ndarray:
-    """Memory for `solve_matrix` of n rows and columns."""
-    width = -(-n // LANES) * LANES
+def memory_for(n: int, m: int) -> np.ndarray:
+    """Memory for `solve_matrix` of n rows and m >= n columns."""
+    width = -(-m // LANES) * LANES
     return memory.of((n + 8) * width)
 
 
@@ -72,15 +72,16 @@ def memory_for(n: int) -> np.ndarray:
 def load_floats(cost, sign, work):
     """Copy sign * cost; rows are padded with infinity.  Returns whether all costs are numbers above -infinity."""
     n, width = work.shape
+    m = cost.shape[1]
     bad = 0
     for i in range(n):
         row = work[i]
         given = cost[i]
-        for j in range(n):
+        for j in range(m):
             number = sign * np.float64(given[j])
             row[j] = number
             bad += 0 if number > -np.inf else 1
-        for j in range(n, width):
+        for j in range(m, width):
             row[j] = np.inf
     return bad == 0
 
@@ -101,6 +102,7 @@ def bounds_of(cost):
 def load_integers(cost, sign, low, bits, infinity, work):
     """Copy sign * cost - low, packed with the columns; rows are padded with infinity."""
     n, width = work.shape
+    m = cost.shape[1]
     real = work.dtype.type
     factor = real(sign << bits)
     shift = real(-low << bits)
@@ -108,12 +110,12 @@ def load_integers(cost, sign, low, bits, infinity, work):
         row = work[i]
         given = cost[i]
         if bits > 0:
-            for j in range(n):
+            for j in range(m):
                 row[j] = real(real(given[j]) * factor + shift + real(j))
         else:
-            for j in range(n):
+            for j in range(m):
                 row[j] = real(real(given[j]) * factor + shift)
-        for j in range(n, width):
+        for j in range(m, width):
             row[j] = infinity
 
 
@@ -121,6 +123,7 @@ def load_integers(cost, sign, low, bits, infinity, work):
 def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col, u, v):
     """Match all rows of a loaded matrix; returns the status and the total cost."""
     n, width = work.shape
+    is_square = n == cost.shape[1]
     real = work.dtype.type
     price, dist = numbers[:width], numbers[width : 2 * width]
     at, old = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
@@ -129,14 +132,16 @@ def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col,
     rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
     mark = real(1 << (bits - 1)) if bits > 0 else real(0)
     for j in range(width):
+        price[j] = 0
         rank[j] = j
         row_of[j] = -1
     for i in range(n):
         col_of[i] = -1
-    reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
+    if is_square:  # the price of an unmatched column must remain 0
+        reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
     nothing = cost[0, 0] - cost[0, 0]
-    if n >= MIN_HARD_ROWS and not solve_hard:
+    if is_square and n >= MIN_HARD_ROWS and not solve_hard:
         free = 0
         for i in range(n):
             free += 1 if col_of[i] < 0 else 0
@@ -147,7 +152,7 @@ def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col,
             work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
         ):
             return REJECTED, nothing
-    for j in range(n):
+    for j in range(v.size):
         v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
     total = v[0] - v[0]
     for i in range(n):
@@ -159,7 +164,7 @@ def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col,
 
 
 def _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v):
-    """Load and solve a square matrix in a suitable number type; returns the status and the total cost."""
+    """Load and solve a matrix in a suitable number type; returns the status and the total cost."""
 
 
 @overload(_solve_numbers)
@@ -167,8 +172,8 @@ def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
     if isinstance(cost.dtype, types.Float):
 
         def solve_floats(cost, sign, solve_hard, numbers, ids, col, u, v):
-            n = cost.shape[0]
-            width = (n + LANES - 1) // LANES * LANES
+            n, m = cost.shape
+            width = (m + LANES - 1) // LANES * LANES
             size = n * width
             floats = numbers.view(np.float64)
             work = floats[:size].reshape((n, width))
@@ -179,18 +184,18 @@ def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
         return solve_floats
 
     def solve_integers(cost, sign, solve_hard, numbers, ids, col, u, v):
-        n = cost.shape[0]
-        width = (n + LANES - 1) // LANES * LANES
+        n, m = cost.shape
+        width = (m + LANES - 1) // LANES * LANES
         size = n * width
         low, high = bounds_of(cost)
-        bound = INT64_MAX // (4 * (2 * n + 1))
+        bound = INT64_MAX // (4 * (n + m + 1))
         if high > bound or low < -bound:
             return REJECTED, np.int64(0)
         spread = high - low
         if sign < 0:
             low = -high
         bits = 1
-        while 1 << bits < n:
+        while 1 << bits < m:
             bits += 1
         bits += 1
         if spread < INFINITY32 >> 3:
@@ -212,15 +217,15 @@ def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
 
 @kernel
 def solve_matrix(cost, sign, solve_hard, numbers, col, u, v):
-    """Validate and solve a square matrix of at least one row; returns the status and the total cost.
+    """Validate and solve a matrix of n >= 1 rows and m >= n columns; returns the status and the total cost.
 
     sign      -1: the caller maximises
     solve_hard   solve hard ones as well
-    numbers   memory_for(n)
+    numbers   memory_for(n, m)
     col       column of each row;  u, v: prices that certify it, both in the caller's sign
     """
-    n = cost.shape[0]
-    width = (n + LANES - 1) // LANES * LANES
+    n, m = cost.shape
+    width = (m + LANES - 1) // LANES * LANES
     ids = numbers[(n + 4) * width :].view(np.int32)
     return _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v)
 

@@ -1,5 +1,7 @@
 """SciPy's functions for assignments and matchings: SciPy's own tests, values, and the exceptions of both."""
 
+import subprocess
+import sys
 import warnings
 from fractions import Fraction
 
@@ -11,10 +13,17 @@ from scipy.sparse import csgraph
 
 import assign
 import matching
+from assign.compat.scipy import _large_assignment
 from tests.compat.borrowed_tests import borrowed
 
+
+def without_scipy(cost_matrix, maximize=False):
+    """`linear_sum_assignment`, which would leave small matrices to SciPy."""
+    return _large_assignment(cost_matrix, bool(maximize))
+
+
 OURS = {
-    "linear_sum_assignment": assign.linear_sum_assignment,
+    "linear_sum_assignment": without_scipy,
     "min_weight_full_bipartite_matching": assign.min_weight_full_bipartite_matching,
     "maximum_bipartite_matching": matching.maximum_bipartite_matching,
 }
@@ -69,14 +78,33 @@ def outcome(solver, *arguments):
 def test_linear_sum_assignment_answers_as_scipy(name, maximize):
     cost = MATRICES[name]
     expected = outcome(scipy.optimize.linear_sum_assignment, cost, maximize)
-    assert outcome(assign.linear_sum_assignment, cost, maximize) == expected
+    solvers = assign.linear_sum_assignment, without_scipy
+    assert [outcome(solver, cost, maximize) for solver in solvers] == [expected] * 2
     if not isinstance(expected[0], type):
         cost = np.asarray(cost, float)
-        totals = [
-            cost[solver(cost, maximize)].sum()
-            for solver in (scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment)
-        ]
-        assert totals[0] == totals[1]
+        total = cost[scipy.optimize.linear_sum_assignment(cost, maximize)].sum()
+        assert [cost[solver(cost, maximize)].sum() for solver in solvers] == [total] * 2
+
+
+@pytest.mark.parametrize("large", [2**20, 2**53, 2**57])
+def test_integers_are_exact_in_small_matrices(large):
+    """SciPy calculates in float64, in which 2**53 + 1 does not exist."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        cost = large + rng.integers(0, 3, (4, 5))
+        total = cost[assign.linear_sum_assignment(cost)].sum()
+        assert total == assign.solve(cost).cost
+        assert cost[assign.linear_sum_assignment(cost, maximize=True)].sum() == assign.solve(cost, maximize=True).cost
+
+
+def test_small_matrices_need_no_numba():
+    lines = (
+        "import sys, assign",
+        "print(assign.linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]]))",
+        "assert 'numba' not in sys.modules",
+    )
+    found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    assert found.stdout == "(array([0, 1, 2]), array([1, 0, 2]))\n"
 
 
 def edges(array):
