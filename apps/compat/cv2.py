@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
+from apps.segment.hints import Hints
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
 
@@ -121,12 +122,12 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     marks[codes == GC_BGD] = BACKGROUND
     rgb = to_rgb(img[..., ::-1])
     if mode == GC_INIT_WITH_RECT:
-        found = segment_marked(rgb, marks, keep="all", rounds=rounds)
+        hints = Hints(marks)
     elif (marks == OPEN).all():  # nothing but a guess, as from another program
-        found = segment_marked(rgb, marks, start=is_object, keep="all", rounds=rounds)
+        hints = Hints(marks, start=is_object)
     else:
-        found = segment_marked(rgb, marks, labelling=is_object, keep="all", rounds=rounds)
-    return found.mask
+        hints = Hints(marks, labelling=is_object)
+    return segment_marked(rgb, hints, keep="all", rounds=rounds).mask
 
 
 def _error(text: str) -> Exception:

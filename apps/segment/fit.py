@@ -91,7 +91,7 @@ def find(
     found = best_of(prior, request.marks)
     if request.is_single:
         found = _plausible(view, request, prior, found, best_of)
-    if request.start is None and request.is_single and (request.is_box or request.boxed):
+    if request.in_box:
         weights = edges()
         best = min(found, key=lambda one: colour_cost(view.palette, one.mask) + outline_cost(one.mask, weights))
     else:
@@ -109,7 +109,7 @@ def _plausible(view, request, prior, found, best_of) -> list[Found]:
         return plausible
     if request.is_box and view.lab[~is_background].std(axis=0).any():
         return best_of(prior, np.where(prior.depth > 1 - SEED_SHARE, request.marks.dtype.type(OBJECT), request.marks))
-    if request.start is not None and not any(one.mask.any() for one in found):
+    if request.has_hint and not any(one.mask.any() for one in found):
         return best_of(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
     return found
 

@@ -16,8 +16,8 @@ from apps.segment.connected_parts import keep_parts
 from apps.segment.fine_outline import placed_outline
 from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
 from apps.segment.grid_cut import GridCut
-from apps.segment.image_sizes import at_centres, means, reduced_marks_by_share, reduced_shape
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
+from apps.segment.image_sizes import at_centres, reduced_shape
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.model import ImageView, Request, has_both, prior_of
 from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, SMOOTHNESS
 from gridcut.device import DeviceName
@@ -49,18 +49,15 @@ def reduced_view(view: ImageView) -> ImageView:
 
 
 def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
-    """Labels from those of a reduced image; None if marks or labels are lost in it."""
+    """Labels from those of a reduced image; None if something is lost in it."""
     # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
     is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single
     shape = reduced_shape(view.shape, WORKING_PIXELS if is_placed else REDUCED_PIXELS)
     small_view = view.smaller(shape, (shape[0] * shape[1] / REDUCED_PIXELS) ** 0.5) if is_placed else reduced_view(view)
-    marks = reduced_marks_by_share(request.marks, shape)
-    start, labelling = (None if m is None else means(m, shape) >= 0.5 for m in (request.start, request.labelling))
+    smaller = request.reduced(shape)
     clock.charge("reduce")
-    is_open = bool((marks == OPEN).any()) or not (request.marks == OPEN).any()
-    if labels_in(marks) != labels_in(request.marks) or not is_open or not (start is None or has_both(start)):
+    if smaller is None:
         return None
-    smaller = request._replace(marks=marks, start=start, labelling=labelling)
     small = find_labels(small_view, smaller, device, clock, check)
     guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
     if request.is_single and not has_both(guess > BACKGROUND):

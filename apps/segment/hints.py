@@ -4,62 +4,84 @@ Strokes, trimaps and the outside of a box are constraints, and strokes prevail w
 mask is a hint that colours can override (see apps.segment.start_mask).
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from apps.common.images import InputError, check_same_size
-from apps.segment.marks import OPEN
+from apps.segment.marks import OBJECT, OPEN
 from apps.segment.start_mask import box_of_rectangle
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
-class Hints(NamedTuple):
-    """Marks (H, W), and how to read them.
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What a user says about the object of an image (H, W).
 
-    start          start mask (H, W), or None
-    box            the part of the box inside the image, or None
-    default_keep   parts of the object to keep; None: as `segment_marked` decides
-    notes          messages for the user
+    strokes     marks of strokes or of a trimap, int8
+    box         the part of the box inside the image, or None; all outside is background
+    start       start mask, bool, or None
+    labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
+    notes       messages for the user
     """
 
-    marks: np.ndarray
-    start: np.ndarray | None
+    strokes: np.ndarray
     box: tuple[int, int, int, int] | None = None
-    default_keep: str | None = None
+    start: np.ndarray | None = None
+    labelling: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """All constraints: the strokes and, where there is none, the outside of the box; int8 (H, W)."""
+        if self.box is None:
+            return self.strokes
+        return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
+
     @property
-    def boxed(self) -> bool:
-        """Whether the background marks contain the outside of a box."""
-        return self.box is not None
+    def has_object(self) -> bool:
+        """Whether there are strokes on the object."""
+        return bool((self.strokes == OBJECT).any())
+
+    @property
+    def default_keep(self) -> str:
+        """Parts of the object to keep: with strokes alone those that they touch, else all."""
+        return "touching" if self.box is None and self.start is None and self.has_object else "all"
 
 
-def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles") -> Hints:
-    """Combine marks of strokes or of a trimap (H, W), a box and a start mask; each may be None, but not all.
+def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", earlier: Hints | None = None) -> Hints:
+    """Combine marks of strokes or of a trimap (H, W), a box and a start mask; each may be None.
 
-    name   of the strokes or the trimap, for messages
+    name      of the strokes or the trimap, for messages
+    earlier   hints of an earlier run: the strokes are added to its strokes, the others replace those of the same kind
 
     A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
-    other sizes, a box outside the image, and if no pixel is left open.
+    other sizes, a box outside the image, without anything that says where the object is, and if no pixel is left open.
     """
-    if start is not None:
-        check_same_size(start, shape, "--start")
-        if box is None and (rectangle := box_of_rectangle(start)) is not None:
-            box, start = rectangle, None
-    if box is None and start is None:
-        return Hints(check_marks(strokes, shape, name), None)
-    notes: list[str] = []
-    box = None if box is None else clipped(box, shape, notes)
-    marks = np.full(shape, OPEN, np.int8) if box is None else marks_of_box(box, shape)
     if strokes is not None:
         check_same_size(strokes, shape, name)
-        marks = np.where(strokes == OPEN, marks, strokes)
-    if not (marks == OPEN).any():
+    if start is not None:
+        check_same_size(start, shape, "--start")
+    labelling = None
+    if earlier is not None:
+        name = "--resume-session" if strokes is None else name
+        strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
+        box = earlier.box if box is None else box
+        start, labelling = earlier.start if start is None else start, earlier.labelling
+    if start is not None and box is None and (rectangle := box_of_rectangle(start)) is not None:
+        box, start = rectangle, None
+    notes: list[str] = []
+    box = None if box is None else clipped(box, shape, notes)
+    strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
+    hints = Hints(strokes, box, start, labelling, tuple(notes))
+    if box is None and start is None:
+        check_marks(strokes, shape, name)
+    elif not (hints.marks == OPEN).any():
         raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
-    return Hints(marks, start, box, "all", tuple(notes))
+    return hints
 
 
 def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:

@@ -74,25 +74,14 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         scribbles = reading.scribbles.result()
     shape = rgb.shape[:2]
     concurrently(prepare_lab)
-    location = read_location(job, chosen, rgb, scribbles)
-    marks, options = location.hints.marks, location.options
+    given = read_location(job, chosen, rgb, scribbles)
+    hints, marks = given.hints, given.hints.marks
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
         check_same_size(truth, shape, "--truth")
     charge("strokes")
-    result = segment_marked(
-        rgb,
-        marks,
-        start=location.hints.start,
-        boxed=location.hints.boxed,
-        labelling=location.labelling,
-        keep=options.keep or location.hints.default_keep,
-        fill_holes=options.fill_holes,
-        min_area=options.min_area,
-        soft_strokes=options.soft_strokes,
-        device=chosen.device,
-    )
-    notes = (*location.hints.notes, *remarks_on(result.mask))
+    result = segment_marked(rgb, hints, **given.options._asdict(), device=chosen.device)
+    notes = (*hints.notes, *remarks_on(result.mask))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
     contents = _contents(files, job.image, rgb, metadata, marks, found)
@@ -100,7 +89,9 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     for kind, content in contents.items():
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
-        location.save(chosen.save_session, rgb, job.image.name, result.mask)
+        from apps.segment.session_files import save_session
+
+        save_session(chosen.save_session, rgb, job.image.name, given, result.mask)
     added = passed(chosen, "scribbles", "trimap", "box", "start")
     if chosen.resume_session is not None and chosen.save_session is None and added:
         kept = f"{chosen.resume_session} was not changed; pass --save-session to keep what was added"

@@ -1,38 +1,15 @@
 """The options that locate the object, and the files they name: strokes, trimap, box, start mask, session."""
 
 from argparse import Namespace
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apps.common.command import passed
 from apps.common.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from apps.segment.hints import Hints
-    from apps.segment.session_files import ObjectOptions
+    from apps.segment.session_files import Instructions
 
 KINDS = ("scribbles", "box", "trimap", "start", "resume_session", "labels")
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where the object is: hints for the library, the result of an earlier run or None, and options to use.
-
-    strokes   marks (H, W) without the box, which a session stores
-    """
-
-    hints: "Hints"
-    labelling: "np.ndarray | None"
-    options: "ObjectOptions"
-    strokes: "np.ndarray"
-
-    def save(self, path, rgb, name: str, mask) -> None:
-        """Write the session of this location and of the object found."""
-        from apps.segment.session_files import Session, save_session
-
-        save_session(path, rgb, name, Session(self.strokes, self.hints.box, self.hints.start, mask, self.options))
 
 
 def check_location(chosen: Namespace) -> str:
@@ -55,7 +32,7 @@ def has_strokes(chosen: Namespace) -> bool:
     return bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
 
 
-def read_location(job, chosen: Namespace, rgb, scribbles=None) -> Location:
+def read_location(job, chosen: Namespace, rgb, scribbles=None) -> "Instructions":
     """Read the files of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
     rgb         float in [0, 1], or uint8
@@ -63,17 +40,13 @@ def read_location(job, chosen: Namespace, rgb, scribbles=None) -> Location:
 
     What the options give replaces what a session contains, except that strokes are added to its strokes.
     """
-    import numpy as np
-
-    from apps.common.images import check_same_size, to_bytes
+    from apps.common.images import to_bytes
     from apps.segment.hints import combine
-    from apps.segment.marks import OPEN
-    from apps.segment.session_files import ObjectOptions, load_session, with_strokes
+    from apps.segment.session_files import Instructions, ObjectOptions, load_session
     from apps.segment.start_mask import read_start
     from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
 
-    shape = rgb.shape[:2]
-    strokes, name, box, labelling = None, "--scribbles", job.box, None
+    strokes, name, earlier = None, "--scribbles", None
     if job.scribbles is not None:
         scribbles = codes_and_colours(job.scribbles, name) if scribbles is None else scribbles
         strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb), scribbles)
@@ -82,16 +55,6 @@ def read_location(job, chosen: Namespace, rgb, scribbles=None) -> Location:
     start = None if job.start is None else read_start(job.start)
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if job.session is not None:
-        session = load_session(job.session, rgb)
-        if strokes is not None:
-            check_same_size(strokes, shape, name)
-            strokes = with_strokes(session.marks, strokes)
-        elif (session.marks != OPEN).any():
-            strokes, name = session.marks, "--resume-session"
-        box = session.box if box is None else box
-        start = session.start if start is None else start
-        labelling = session.mask
-        options = options.or_else(session.options)
-    hints = combine(shape, strokes, box, start, name)
-    kept = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    return Location(hints, labelling, options, kept)
+        earlier, stored = load_session(job.session, rgb)
+        options = options.or_else(stored)
+    return Instructions(combine(rgb.shape[:2], strokes, job.box, start, name, earlier), options)

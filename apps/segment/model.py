@@ -30,7 +30,7 @@ from apps.segment.colour_models import (
     whole_density,
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
-from apps.segment.image_sizes import interpolated, means
+from apps.segment.image_sizes import interpolated, means, reduced_marks_by_share
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
@@ -167,14 +167,29 @@ class Request(NamedTuple):
     rounds: int = ROUNDS
 
     @property
+    def has_hint(self) -> bool:
+        """Whether something other than marks, and weaker than these, says where the object is."""
+        return self.start is not None
+
+    @property
+    def has_object(self) -> bool:
+        """Whether there are marks of objects."""
+        return bool((self.marks >= OBJECT).any())
+
+    @property
     def is_box(self) -> bool:
         """Whether nothing but a box says where the object is."""
-        return self.start is None and not (self.marks >= OBJECT).any()
+        return not self.has_hint and not self.has_object
+
+    @property
+    def in_box(self) -> bool:
+        """Whether the object is the one in a box: there is a box and no hint."""
+        return not self.has_hint and self.is_single and (self.boxed or self.is_box)
 
     @property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
-        return values_of(labels_in(self.marks), self.start is not None) or (BACKGROUND, OBJECT)
+        return values_of(labels_in(self.marks), self.has_hint) or (BACKGROUND, OBJECT)
 
     @property
     def is_single(self) -> bool:
@@ -182,13 +197,22 @@ class Request(NamedTuple):
         values = self.values
         return len(values) == 2 and values[0] == BACKGROUND
 
+    def reduced(self, shape: tuple[int, int]) -> "Request | None":
+        """The request at a smaller size; None if marks, the open pixels or a hint are lost in it."""
+        marks = reduced_marks_by_share(self.marks, shape)
+        start, labelling = (None if m is None else means(m, shape) >= 0.5 for m in (self.start, self.labelling))
+        is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
+        if labels_in(marks) != labels_in(self.marks) or not is_open or not (start is None or has_both(start)):
+            return None
+        return self._replace(marks=marks, start=start, labelling=labelling)
 
-def values_of(marked: Sequence[int], has_start: bool) -> tuple[int, ...]:
+
+def values_of(marked: Sequence[int], has_hint: bool) -> tuple[int, ...]:
     """The labels to find, ascending, given those marked; () if there is nothing to cut.
 
     A single object has the background as its counterpart, marked or not.
     """
-    if has_start:
+    if has_hint:
         return tuple(sorted({BACKGROUND, OBJECT, *marked}))
     if len(marked) == 1 and marked[0] > 0:
         return BACKGROUND, marked[0]
@@ -238,7 +262,7 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
         prior = _prior_of_marks(view, request, values, strokes)
     if refining:
         return prior
-    if request.start is None and (request.boxed or request.is_box):
+    if request.in_box:
         prior = _with_box(view, request, prior)
     labelling = request.labelling
     if labelling is not None and has_both(labelling):

@@ -56,8 +56,7 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
-from apps.segment.hints import combine, remarks_on
-from apps.segment.marks import OBJECT
+from apps.segment.hints import Hints, combine, remarks_on
 from apps.segment.model import ROUNDS, ImageView, Request
 from apps.segment.start_mask import mask_of
 from apps.segment.strokes import marks_of
@@ -177,10 +176,8 @@ def segment(
     hints = combine(rgb.shape[:2], strokes, box, None if start is None else mask_of(start), name)
     result = segment_marked(
         rgb,
-        hints.marks,
-        start=hints.start,
-        boxed=hints.boxed,
-        keep=keep or hints.default_keep,
+        hints,
+        keep=keep,
         fill_holes=fill_holes,
         min_area=min_area,
         soft_strokes=soft_strokes,
@@ -194,11 +191,8 @@ def segment(
 
 def segment_marked(
     rgb: NDArray[np.float32] | NDArray[np.uint8],
-    marks: NDArray[np.int8],
+    hints: Hints | NDArray[np.int8],
     *,
-    start: NDArray[np.bool_] | None = None,
-    boxed: bool = False,
-    labelling: NDArray[np.bool_] | None = None,
     keep: str | None = None,
     fill_holes: bool = False,
     min_area: int = 0,
@@ -206,25 +200,23 @@ def segment_marked(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and int8 marks (H, W) of apps.segment.marks.
+    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and hints.
 
-    start       mask (H, W) that is a hint, as in `segment`
-    boxed       whether the background marks contain the outside of a box; it matters if there are object strokes too
-    labelling   an earlier result (H, W); the first colour models are fitted to it, and it has no other influence
+    Marks (H, W) of apps.segment.marks are hints, too, without a box.
     """
     clock = Clock()
+    hints = hints if isinstance(hints, Hints) else Hints(hints)
     check_number(rounds, "rounds", integer=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
     check_number(min_area, "min_area")
-    has_object = bool((marks == OBJECT).any())
-    if keep is None:
-        keep = "touching" if has_object else "all"
+    keep = hints.default_keep if keep is None else keep
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
-    if keep == "touching" and not has_object:
+    if keep == "touching" and not hints.has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
-    request = Request(marks.astype(np.int16), start, boxed, labelling, keep, soft_strokes, rounds)
+    marks, is_boxed = hints.marks, hints.box is not None
+    request = Request(marks.astype(np.int16), hints.start, is_boxed, hints.labelling, keep, soft_strokes, rounds)
     found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
     mask = found.mask
     if fill_holes:

@@ -21,7 +21,6 @@ import binascii
 import hashlib
 import io
 import json
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
+from apps.segment.hints import Hints
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
 
@@ -56,27 +56,29 @@ class ObjectOptions(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """Marks int8 (H, W), box or None, start mask bool (H, W) or None, object found bool (H, W), and options."""
+class Instructions(NamedTuple):
+    """What a run of `cutmatch segment` is told about the object of an image."""
 
-    marks: np.ndarray
-    box: tuple[int, int, int, int] | None
-    start: np.ndarray | None
-    mask: np.ndarray
+    hints: Hints
     options: ObjectOptions
 
 
-def save_session(path, rgb: np.ndarray, name: str, session: Session, option: str = "--save-session", **more) -> None:
-    """Write the session of an image, float RGB (H, W, 3) in [0, 1], atomically; `more` are further keys."""
-    height, width = rgb.shape[:2]
+def save_session(
+    path, rgb: np.ndarray, name: str, given: Instructions, mask: np.ndarray, option: str = "--save-session", **more
+) -> None:
+    """Write the session of an image, float RGB (H, W, 3) in [0, 1], atomically; `more` are further keys.
+
+    given   hints and options
+    mask    the object found, bool (H, W)
+    """
+    hints, (height, width) = given.hints, rgb.shape[:2]
     content = {
         "image": {"name": name, "width": width, "height": height, "digest": digest_of(rgb)},
-        "box": None if session.box is None else list(session.box),
-        "options": session.options._asdict(),
-        "marks": packed(CODES[session.marks]),
-        "start": None if session.start is None else packed(session.start.astype(np.uint8) * 255),
-        "mask": packed(session.mask.astype(np.uint8) * 255),
+        "box": None if hints.box is None else list(hints.box),
+        "options": given.options._asdict(),
+        "marks": packed(CODES[hints.strokes]),
+        "start": None if hints.start is None else packed(hints.start.astype(np.uint8) * 255),
+        "mask": packed(mask.astype(np.uint8) * 255),
     }
     write_content(path, content | more, option)
 
@@ -87,12 +89,15 @@ def write_content(path, content: dict, option: str) -> None:
     write_bytes(path, (json.dumps(stored, indent=2) + "\n").encode(), option)
 
 
-def load_session(path, rgb: np.ndarray, option: str = "--resume-session") -> Session:
-    """Read a session of this image; InputError for another file, a damaged one, and the session of another image."""
+def load_session(path, rgb: np.ndarray, option: str = "--resume-session") -> Instructions:
+    """Read the session of this image, with the object found as `labelling`.
+
+    Raises InputError for another file, a damaged one, and the session of another image.
+    """
     return session_in(read_content(path, option), rgb, f"{option}: {str(path)!r}")
 
 
-def session_in(content: dict, rgb: np.ndarray, name: str) -> Session:
+def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     """The session of this image in the content of a file; InputError, starting with `name`, as `load_session`."""
     image = content.get("image")
     if not isinstance(image, dict):
@@ -111,12 +116,7 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Session:
         raise damaged(name, "marks")
     start = None if content.get("start") is None else unpacked(content, "start", shape, name) > 0
     mask = unpacked(content, "mask", shape, name) > 0
-    return Session(MARKS[marks], _box(content, name), start, mask, options_in(content, name))
-
-
-def with_strokes(marks: np.ndarray, strokes: np.ndarray) -> np.ndarray:
-    """Marks of a session with further strokes (H, W), which prevail over earlier ones."""
-    return np.where(strokes == OPEN, marks, strokes)
+    return Instructions(Hints(MARKS[marks], _box(content, name), start, mask), options_in(content, name))
 
 
 def digest_of(rgb: np.ndarray) -> str:

@@ -122,7 +122,8 @@ class ImageAnswers:
         if locator is not self._locator:
             self._locator, self._shown, models = locator, None, None
         marked = np.flatnonzero(self._counts).tolist()
-        if not values_of(marked, locator is not None) or (models is None and not values_of(marked, _is_start(locator))):
+        is_found_later = models is None and isinstance(locator, Box)  # by the worker
+        if not values_of(marked, locator is not None and not is_found_later):
             self._models, self._shown = None, None
             self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
             self.is_exact = locator is None
@@ -138,8 +139,8 @@ class ImageAnswers:
     def _load_first(self, locator: Locator | None) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.all_marks()
-        start = at_centres(locator.mask.values() > 0, marks.shape) if isinstance(locator, Start) else None
-        prior = prior_of(self._view, Request(marks, start))
+        request = request_of(marks, locator, self._keep)._replace(boxed=False)  # the depth in a box takes too long
+        prior = prior_of(self._view, request)
         models = prior.models(self._view, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
         return models
@@ -161,8 +162,7 @@ class ImageAnswers:
                 self.is_exact = True
             publish()
             return
-        start = locator.mask.values() > 0 if isinstance(locator, Start) else None
-        request = Request(marks, start, isinstance(locator, Box), keep=self._keep if locator is None else "all")
+        request = request_of(marks, locator, self._keep)
         found = find_labels(self._image, request, self._device, check=check, grid=None if self.is_reduced else standby)
         models = _models_of(found)
         near = at_centres(found.labels, self._view.shape) if len(models.values) > 2 else None
@@ -198,8 +198,10 @@ class ImageAnswers:
         return keep_parts(labels, self._canvas.all_marks(), self._keep if self._locator is None else "all")
 
 
-def _is_start(locator: Locator | None) -> bool:
-    return isinstance(locator, Start)
+def request_of(marks: np.ndarray, locator: Locator | None, keep: str) -> Request:
+    """What the engine is asked: marks, and the box or start mask, on any grid; `keep` applies to marks alone."""
+    start = at_centres(locator.mask.values() > 0, marks.shape) if isinstance(locator, Start) else None
+    return Request(marks, start, isinstance(locator, Box), keep=keep if locator is None else "all")
 
 
 def _models_of(found: Found) -> Models:

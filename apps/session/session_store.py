@@ -21,10 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError
+from apps.segment.hints import Hints
 from apps.segment.marks import OBJECT, OPEN
+from apps.segment.model import has_both
 from apps.segment.session_files import (
+    Instructions,
     ObjectOptions,
-    Session,
     damaged,
     options_in,
     packed,
@@ -63,8 +65,8 @@ def save(
     boxes = [record.box for record in records if isinstance(record, Box)]
     locator = locator_of(records)
     start = locator.mask.values() > 0 if isinstance(locator, Start) else None  # a later box replaces a start mask
-    session = Session(marks, boxes[-1] if boxes else None, start, labels > 0, options)
-    save_session(path, pixels, name, session, "path", records=stored)
+    given = Instructions(Hints(marks, boxes[-1] if boxes else None, start), options)
+    save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 
 
 def read(path: str | Path) -> tuple[dict, str]:
@@ -76,13 +78,13 @@ def read(path: str | Path) -> tuple[dict, str]:
 def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple[int, ...]) -> list[Record]:
     """The records in the content of a file, for this image or volume; InputError for another one, or damaged ones."""
     name = _name(path)
-    session = None
+    hints = None
     if len(shape) == 3:
         _check_volume(content, pixels, name)
     else:
-        session = session_in(content, pixels, name)
-    if session is not None and "records" not in content:
-        return _records_of_command(session)
+        hints = session_in(content, pixels, name).hints
+    if hints is not None and "records" not in content:
+        return _records_of_command(hints)
     stored = content.get("records")
     if not isinstance(stored, list):
         raise damaged(name, "records")
@@ -97,15 +99,15 @@ def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple
         raise InputError(f"{damaged(name, 'records')} ({error})") from None
 
 
-def _records_of_command(session: Session) -> list[Record]:
+def _records_of_command(hints: Hints) -> list[Record]:
     """The records of a session without any: box, start mask and marks."""
-    records: list[Record] = [] if session.box is None else [Box(session.box)]
-    if session.mask.any() and not session.mask.all():
-        records.append(Start(PackedMask.of(session.mask)))
-    elif session.start is not None:
-        records.append(Start(PackedMask.of(session.start)))
-    if (session.marks != OPEN).any():
-        records.append(Marks(PackedMask.of((session.marks + 1).astype(np.uint8))))
+    records: list[Record] = [] if hints.box is None else [Box(hints.box)]
+    found = hints.labelling
+    start = found if found is not None and has_both(found) else hints.start
+    if start is not None:
+        records.append(Start(PackedMask.of(start)))
+    if (hints.strokes != OPEN).any():
+        records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
     return records
 
 

@@ -279,7 +279,8 @@ def _clips() -> dict[str, bytes]:
 
 
 def _sessions() -> dict[str, bytes]:
-    from apps.segment.session_files import ObjectOptions, Session, save_session
+    from apps.segment.hints import Hints
+    from apps.segment.session_files import Instructions, ObjectOptions, save_session
     from tests.apps.hostile_files import _strokes
 
     photo = np.float32(_photo()) / 255
@@ -287,8 +288,8 @@ def _sessions() -> dict[str, bytes]:
 
     def session(rgb, marks) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
-            content = Session(marks, None, None, mask, ObjectOptions())
-            save_session(path := Path(folder) / "s.json", rgb, "photo.png", content)
+            given = Instructions(Hints(marks), ObjectOptions())
+            save_session(path := Path(folder) / "s.json", rgb, "photo.png", given, mask)
             return path.read_bytes()
 
     good = session(photo, _strokes().astype(np.int8))

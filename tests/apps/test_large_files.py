@@ -18,6 +18,7 @@ from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
 from apps.segment import full_size, segmentation
 from apps.segment.fine_outline import placed_outline
+from apps.segment.hints import Hints
 from apps.segment.large_figures import figure_files, large_cut_out
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.matte import cut_out
@@ -193,11 +194,12 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
     monkeypatch.setattr(full_size, "LARGE_PIXELS", 10_000)
     monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)
-    found = segmentation.segment_marked(rgb, marks, start=start, device="cpu")
+    found = segmentation.segment_marked(rgb, Hints(marks, start=start), device="cpu")
     assert "outline" in found.seconds
     union = np.count_nonzero(found.mask | mask)
     assert np.count_nonzero(found.mask & mask) > 0.98 * union
-    assert np.array_equal(found.mask, segmentation.segment_marked(to_rgb(rgb), marks, start=start, device="cpu").mask)
+    of_floats = segmentation.segment_marked(to_rgb(rgb), Hints(marks, start=start), device="cpu")
+    assert np.array_equal(found.mask, of_floats.mask)
 
 
 @pytest.mark.parametrize("large", [10_000, 1_000_000])

@@ -9,23 +9,23 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError, read_image
+from apps.segment.hints import Hints
 from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.session_files import ObjectOptions, Session, load_session, save_session
+from apps.segment.session_files import Instructions, ObjectOptions, load_session, save_session
 from apps.segment.strokes import marks_of
 
 
 @pytest.fixture
-def session(scene):
-    marks = marks_of(scene.strokes)
-    options = ObjectOptions("largest", True, 3)
-    return Session(marks, scene.box, scene.truth, ~scene.truth, options)
+def given(scene):
+    hints = Hints(marks_of(scene.strokes), scene.box, scene.truth)
+    return Instructions(hints, ObjectOptions("largest", True, 3))
 
 
 @pytest.fixture
-def stored(scene, files, session):
+def stored(scene, files, given):
     """A session as a file, its image, and its JSON."""
     rgb = read_image(files / "photo.png")
-    save_session(files / "a.json", rgb, "photo.png", session)
+    save_session(files / "a.json", rgb, "photo.png", given, ~scene.truth)
     return files / "a.json", rgb, json.loads((files / "a.json").read_text("utf-8"))
 
 
@@ -39,23 +39,24 @@ def read_mask(files):
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_session_is_read_as_it_was_written(files, session, full):
+def test_a_session_is_read_as_it_was_written(files, scene, given, full):
     rgb = read_image(files / "photo.png")
     if not full:
-        session = Session(session.marks, None, None, session.mask, session.options._replace(keep=None))
-    save_session(files / "a.json", rgb, "photo.png", session)
-    found = load_session(files / "a.json", rgb)
-    for name in ("marks", "start", "mask"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(session, name))
-    assert found.marks.dtype == np.int8
-    assert found.box == session.box
-    assert found.options == session.options
+        given = Instructions(Hints(given.hints.strokes), given.options._replace(keep=None))
+    save_session(files / "a.json", rgb, "photo.png", given, ~scene.truth)
+    found, options = load_session(files / "a.json", rgb)
+    np.testing.assert_array_equal(found.strokes, given.hints.strokes)
+    np.testing.assert_array_equal(found.start, given.hints.start)
+    np.testing.assert_array_equal(found.labelling, ~scene.truth)
+    assert found.strokes.dtype == np.int8
+    assert found.box == given.hints.box
+    assert options == given.options
 
 
 def test_the_same_pixels_in_another_file(stored, files, scene):
     path, _, _ = stored
     Image.fromarray(scene.image).save(files / "renamed.bmp")
-    assert load_session(path, read_image(files / "renamed.bmp")).box == scene.box
+    assert load_session(path, read_image(files / "renamed.bmp")).hints.box == scene.box
 
 
 def test_unknown_keys_are_ignored(stored):
@@ -133,11 +134,11 @@ def test_strokes_are_added_to_a_session(files, scene):
     outside = np.ones_like(second)
     outside[5:28, 4:27] = False
     assert not second[outside].any(), "the box is still in force"
-    stored = load_session(files / "s.json", read_image(files / "photo.png"))
-    np.testing.assert_array_equal(stored.marks, np.where(strokes == 2, BACKGROUND, OPEN))
-    assert stored.box == scene.box
-    assert stored.options.min_area == 2
-    np.testing.assert_array_equal(stored.mask, second)
+    hints, options = load_session(files / "s.json", read_image(files / "photo.png"))
+    np.testing.assert_array_equal(hints.strokes, np.where(strokes == 2, BACKGROUND, OPEN))
+    assert hints.box == scene.box
+    assert options.min_area == 2
+    np.testing.assert_array_equal(hints.labelling, second)
 
     again = np.zeros((32, 32), np.uint8)
     again[8, 10:20] = 1  # prevails over the earlier stroke
@@ -181,10 +182,10 @@ def test_options_of_the_command_replace_those_of_the_session(files):
         (["--resume-session", "other.json", "--workers", "1"], "--resume-session applies to one image"),
     ],
 )
-def test_bad_lines(files, scene, session, arguments, message, rejects):
-    save_session(files / "other.json", np.zeros((32, 32, 3), np.float32), "other.png", session)
-    small = Session(np.full((8, 9), OPEN, np.int8), None, None, np.zeros((8, 9), bool), session.options)
-    save_session(files / "small.json", np.zeros((8, 9, 3), np.float32), "small.png", small)
+def test_bad_lines(files, scene, given, arguments, message, rejects):
+    save_session(files / "other.json", np.zeros((32, 32, 3), np.float32), "other.png", given, ~scene.truth)
+    small = Instructions(Hints(np.full((8, 9), OPEN, np.int8)), given.options)
+    save_session(files / "small.json", np.zeros((8, 9, 3), np.float32), "small.png", small, np.zeros((8, 9), bool))
     (files / "mine.json").write_text("{}")
     words = [files / word if word.endswith((".json", ".png", ".txt")) else word for word in arguments]
     rejects(["segment", files / "photo.png", *words, "--out", files / "out"], message, files)

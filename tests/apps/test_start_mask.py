@@ -10,6 +10,7 @@ from scipy import ndimage
 from apps import cli
 from apps.common.images import InputError
 from apps.segment import segment, segment_marked
+from apps.segment.hints import Hints
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import score
 from apps.segment.start_mask import (
@@ -145,11 +146,12 @@ def test_a_labelling_starts_the_colour_models_only(photo):
     rgb = image / np.float32(255)
     marks = np.full(truth.shape, BACKGROUND, np.int8)
     marks[8:94, 20:100] = OPEN
-    warm = segment_marked(rgb, marks, labelling=truth)
+    warm = segment_marked(rgb, Hints(marks, labelling=truth))
     assert iou(warm.mask, truth) > 0.97
     for useless in (np.zeros_like(truth), np.ones_like(truth)):
         cold = segment_marked(rgb, marks)
-        np.testing.assert_array_equal(segment_marked(rgb, marks, labelling=useless).mask, cold.mask)
+        found = segment_marked(rgb, Hints(marks, labelling=useless))
+        np.testing.assert_array_equal(found.mask, cold.mask)
 
 
 # Reading
