@@ -88,7 +88,8 @@ def _sources(chosen):
         if not path.exists():
             raise InputError(f"image: no file {str(path)!r}; check the path")
         start = companion_of(chosen.start, stem_of(path), "--start")
-        sources.append(Source(stem_of(path), path, None, start, chosen.volume))
+        hints = {} if start is None else {"start": start}
+        sources.append(Source(stem_of(path), path, None, hints, chosen.volume))
     return sources
 
 

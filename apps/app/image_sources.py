@@ -1,7 +1,7 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -29,8 +29,8 @@ class Source:
         The file; for an upload, its name alone.
     data : bytes or None
         Content of an upload.
-    start : Path or None
-        Rough mask to start from.
+    hints : dict of Path
+        Masks to start from, by their kind of apps.segment.hints.MASKS.
     slices : bool
         Whether a folder of images is a volume.
     state : str or None
@@ -40,7 +40,7 @@ class Source:
     name: str
     path: Path
     data: bytes | None = None
-    start: Path | None = None
+    hints: dict[str, Path] = field(default_factory=dict)
     slices: bool = False
     state: str | None = None
 

@@ -24,15 +24,15 @@ from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
 from apps.common.uncopied import Uncopied
-from apps.segment import start_mask, volumes
+from apps.segment.hints import read_mask
+from apps.segment.volumes import read_volume_mask
 from apps.session import Session
-from apps.session.stroke_records import Box, Marks, Record, Start, Stroke, common_length
+from apps.session.stroke_records import Box, Record, Stroke, common_length, has_pixels
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
 STALL_DELAY = 5.0  # seconds without a further part after which a stroke ends, if other edits wait for its end
 SAVE_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
-STARTS = (Start, Marks)
 
 
 class Edit(NamedTuple):
@@ -298,17 +298,16 @@ class OpenImage(Uncopied):
         else:
             getattr(self.session, action["do"])()
 
-    def start_from(self, mask: np.ndarray) -> None:
-        """Start an image from a mask, bool (H, W); InputError if it cannot be used."""
+    def hint(self, kind: str, values: np.ndarray) -> None:
+        """Add a hint with a value per pixel; InputError if it cannot be used."""
         self._end_stroke()
-        self.session.start_from(mask)
+        self.session.hint(kind, values)
 
-    def read_start(self, path: Path) -> None:
-        """Start from the mask in a file; InputError if it cannot be used."""
-        if self.image.volume is None:
-            self.start_from(start_mask.read_start(path))
-        else:
-            self.session.start_from(volumes.read_volume_start(path, self.image.volume))
+    def read_hint(self, kind: str, path: Path) -> None:
+        """Add the hint in a file; InputError if it cannot be used."""
+        volume = self.image.volume
+        values = read_mask(kind, path) if volume is None else read_volume_mask(path, volume, f"--{kind}")
+        self.session.hint(kind, values)
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""
@@ -333,7 +332,7 @@ class OpenImage(Uncopied):
         state = self.session.state | {
             "order": list(strokes),
             "box": list(boxes[-1]) if boxes else None,
-            "start": any(isinstance(record, STARTS) for record in records),
+            "masks": any(map(has_pixels, records)),
         }
         # A change between these two calls is announced by the callback.
         version = state["version"]

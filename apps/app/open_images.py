@@ -18,8 +18,8 @@ from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
+from apps.segment.hints import MASKS
 from apps.segment.label_figures import colour_of
-from apps.segment.start_mask import start_in
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
 LABELS = 9  # offered by the page, one per number key
@@ -174,8 +174,9 @@ class OpenImages(Uncopied):
         session = files.open(image.pixels, spacing=image.spacing, device=self.chosen.device)
         try:
             opened = OpenImage(item, source, image, session, files, self.tabs, self._thread)
-            if source.start is not None and not session.records:
-                opened.read_start(source.start)
+            if not session.records:
+                for kind, path in source.hints.items():
+                    opened.read_hint(kind, path)
         except BaseException:
             files.close()
             raise
@@ -232,13 +233,15 @@ class OpenImages(Uncopied):
             self._uploaded = source, image
         return item
 
-    async def set_start(self, item: int, data: bytes) -> None:
-        """Start an open image from an uploaded mask."""
-        mask = await asyncio.to_thread(start_in, data, "the mask", "start")
+    async def add_hint(self, kind: str, item: int, data: bytes) -> None:
+        """Add a hint in an uploaded file to an open image."""
+        if kind not in MASKS:
+            raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
+        values = await asyncio.to_thread(MASKS[kind].read, data, "the file", kind)
         image = self._opened(item)
         if image is None or image.is_volume:
-            raise InputError("a start mask needs an open image")
-        image.edit(None, lambda: image.start_from(mask))
+            raise InputError("a hint in a file needs an open image")
+        image.edit(None, lambda: image.hint(kind, values))
 
     # The end
 

@@ -98,8 +98,8 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
 
     @answered
-    async def start(request: Request) -> Response:
-        await images.set_start(request.path_params["item"], await _body(request))
+    async def hint(request: Request) -> Response:
+        await images.add_hint(request.path_params["kind"], request.path_params["item"], await _body(request))
         return Response(status_code=204)
 
     async def tab_socket(websocket: WebSocket) -> None:
@@ -137,7 +137,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         Route("/image/{item:number}", image),
         Route("/image/{item:number}/{axis:number}/{index:number}", volume_slice),
         Route("/images", upload, methods=["POST"]),
-        Route("/start/{item:number}", start, methods=["POST"]),
+        Route("/hint/{kind}/{item:number}", hint, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
     return Guard(Starlette(routes=routes, lifespan=lifespan), port, images)

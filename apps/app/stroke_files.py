@@ -35,12 +35,11 @@ from apps.common.uncopied import Uncopied
 from apps.common.writing import reported, write_bytes
 from apps.many.records import key_of
 from apps.session import Session
-from apps.session.stroke_records import Box, Record, Stroke, as_json, common_length, from_json
+from apps.session.stroke_records import Record, as_json, common_length, from_json, has_pixels
 
 COMMAND = "app"
 SMALL_FILE = 1 << 20  # bytes of a session file that is written in every pause
 LARGE_JOURNAL = 0.5  # of a larger session file's size, so that each stroke is written again once or twice
-REPLAYED = (Stroke, Box)  # records that a line can hold; others need a session file
 BEGIN, CHECK = b'{"kept":', b',"check":"'
 MAX_RECORDS = 1_000_000  # records of a journal; a line that counts more is damaged
 
@@ -202,7 +201,7 @@ class Journal(Uncopied):
         added = records[kept:]
         if kept == len(self._records) and not added:
             return True
-        if not all(isinstance(record, REPLAYED) for record in added):
+        if any(map(has_pixels, added)):  # a line cannot hold them
             return False
         if not self._path.exists():
             self.start(self._records)

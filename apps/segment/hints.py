@@ -4,16 +4,37 @@ Strokes, trimaps and the outside of a box are constraints, and strokes prevail w
 mask is a hint that colours can override (see apps.segment.start_mask).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.common.images import InputError, check_same_size
+from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segment.marks import OBJECT, OPEN
-from apps.segment.start_mask import box_of_rectangle
+from apps.segment.start_mask import box_of_rectangle, mask_of, start_in, volume_mask_of
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
+
+class MaskKind(NamedTuple):
+    """A kind of hint that has a value per pixel, and which colours can override.
+
+    The values are bool or uint8; `Hints` and `apps.segment.model.Request` have a field of the kind's name.
+
+    read        content of a file, its path and a name for messages -> values (H, W)
+    of_array    array and a name for messages -> values (H, W)
+    of_volume   array, shape of a volume and a name for messages -> values (D, H, W)
+    dtype       of the values
+    """
+
+    read: Callable[[bytes, Any, str], np.ndarray]
+    of_array: Callable[[Any, str], np.ndarray]
+    of_volume: Callable[[Any, tuple[int, ...], str], np.ndarray]
+    dtype: type[np.generic]
+
+
+MASKS = {"start": MaskKind(start_in, mask_of, volume_mask_of, np.bool_)}
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
@@ -47,13 +68,20 @@ class Hints:
         return bool((self.strokes == OBJECT).any())
 
     @property
+    def masks(self) -> dict[str, np.ndarray]:
+        """Those of MASKS that are given, by kind."""
+        return {kind: mask for kind in MASKS if (mask := getattr(self, kind)) is not None}
+
+    @property
     def default_keep(self) -> str:
         """Parts of the object to keep: with strokes alone those that they touch, else all."""
-        return "touching" if self.box is None and self.start is None and self.has_object else "all"
+        return "touching" if self.box is None and not self.masks and self.has_object else "all"
 
 
-def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", earlier: Hints | None = None) -> Hints:
-    """Combine marks of strokes or of a trimap (H, W), a box and a start mask; each may be None.
+def combine(
+    shape, strokes=None, box=None, name: str = "scribbles", earlier: Hints | None = None, **masks: np.ndarray
+) -> Hints:
+    """Combine marks of strokes or of a trimap (H, W), a box and masks of MASKS, by kind; all are optional.
 
     name      of the strokes or the trimap, for messages
     earlier   hints of an earlier run: the strokes are added to its strokes, the others replace those of the same kind
@@ -63,25 +91,31 @@ def combine(shape, strokes=None, box=None, start=None, name: str = "scribbles", 
     """
     if strokes is not None:
         check_same_size(strokes, shape, name)
-    if start is not None:
-        check_same_size(start, shape, "--start")
+    for kind, mask in masks.items():
+        check_same_size(mask, shape, f"--{kind}")
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name
         strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
         box = earlier.box if box is None else box
-        start, labelling = earlier.start if start is None else start, earlier.labelling
-    if start is not None and box is None and (rectangle := box_of_rectangle(start)) is not None:
-        box, start = rectangle, None
+        masks, labelling = earlier.masks | masks, earlier.labelling
+    if "start" in masks and box is None and (box := box_of_rectangle(masks["start"])) is not None:
+        del masks["start"]
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    hints = Hints(strokes, box, start, labelling, tuple(notes))
-    if box is None and start is None:
+    hints = Hints(strokes, box, labelling=labelling, notes=tuple(notes), **masks)
+    if box is None and not masks:
         check_marks(strokes, shape, name)
     elif not (hints.marks == OPEN).any():
         raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
     return hints
+
+
+def read_mask(kind: str, path) -> np.ndarray:
+    """Read a mask of a kind; InputError for a file that is none."""
+    name = f"--{kind}"
+    return MASKS[kind].read(read_bytes(path, name), path, name)
 
 
 def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:

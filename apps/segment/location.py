@@ -41,9 +41,8 @@ def read_location(job, chosen: Namespace, rgb, scribbles=None) -> "Instructions"
     What the options give replaces what a session contains, except that strokes are added to its strokes.
     """
     from apps.common.images import to_bytes
-    from apps.segment.hints import combine
+    from apps.segment.hints import combine, read_mask
     from apps.segment.session_files import Instructions, ObjectOptions, load_session
-    from apps.segment.start_mask import read_start
     from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
 
     strokes, name, earlier = None, "--scribbles", None
@@ -52,9 +51,9 @@ def read_location(job, chosen: Namespace, rgb, scribbles=None) -> "Instructions"
         strokes = read_scribbles(job.scribbles, chosen.encoding, to_bytes(rgb), scribbles)
     elif job.trimap is not None:
         strokes, name = read_trimap(job.trimap), "--trimap"
-    start = None if job.start is None else read_start(job.start)
+    masks = {} if job.start is None else {"start": read_mask("start", job.start)}
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if job.session is not None:
         earlier, stored = load_session(job.session, rgb)
         options = options.or_else(stored)
-    return Instructions(combine(rgb.shape[:2], strokes, job.box, start, name, earlier), options)
+    return Instructions(combine(rgb.shape[:2], strokes, job.box, name, earlier, **masks), options)

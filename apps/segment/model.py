@@ -30,6 +30,7 @@ from apps.segment.colour_models import (
     whole_density,
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
+from apps.segment.hints import MASKS
 from apps.segment.image_sizes import interpolated, means, reduced_marks_by_share
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
@@ -150,26 +151,26 @@ class Request(NamedTuple):
     """What is given about the objects of an image, and how their labels are found.
 
     marks       int8 or int16 (H, W) of apps.segment.marks
-    start       start mask, bool (H, W), which is a hint; or None
     boxed       whether the background marks contain the outside of a box; it matters if there are marks of objects too
     labelling   an earlier object, bool (H, W); the first colour models are fitted to it, and it has no other influence
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
+    start       start mask, bool (H, W), or None; as all of apps.segment.hints.MASKS, it can be overridden
     """
 
     marks: np.ndarray
-    start: np.ndarray | None = None
     boxed: bool = False
     labelling: np.ndarray | None = None
     keep: str = "touching"
     soft: bool = False
     rounds: int = ROUNDS
+    start: np.ndarray | None = None
 
     @property
     def has_hint(self) -> bool:
-        """Whether something other than marks, and weaker than these, says where the object is."""
-        return self.start is not None
+        """Whether there is a mask of apps.segment.hints.MASKS."""
+        return any(getattr(self, kind) is not None for kind in MASKS)
 
     @property
     def has_object(self) -> bool:
@@ -200,11 +201,13 @@ class Request(NamedTuple):
     def reduced(self, shape: tuple[int, int]) -> "Request | None":
         """The request at a smaller size; None if marks, the open pixels or a hint are lost in it."""
         marks = reduced_marks_by_share(self.marks, shape)
-        start, labelling = (None if m is None else means(m, shape) >= 0.5 for m in (self.start, self.labelling))
+        given = ((name, getattr(self, name)) for name in (*MASKS, "labelling"))
+        masks = {name: means(mask, shape) >= 0.5 for name, mask in given if mask is not None}
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
-        if labels_in(marks) != labels_in(self.marks) or not is_open or not (start is None or has_both(start)):
+        is_lost = any(not has_both(masks[kind]) for kind in MASKS if kind in masks)
+        if labels_in(marks) != labels_in(self.marks) or not is_open or is_lost:
             return None
-        return self._replace(marks=marks, start=start, labelling=labelling)
+        return self._replace(marks=marks, **masks)
 
 
 def values_of(marked: Sequence[int], has_hint: bool) -> tuple[int, ...]:

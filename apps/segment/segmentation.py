@@ -56,9 +56,8 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
-from apps.segment.hints import Hints, combine, remarks_on
+from apps.segment.hints import MASKS, Hints, combine, remarks_on
 from apps.segment.model import ROUNDS, ImageView, Request
-from apps.segment.start_mask import mask_of
 from apps.segment.strokes import marks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -171,9 +170,11 @@ def segment(
     """
     rgb = to_rgb(image)
     strokes, name = _strokes(rgb, scribbles, trimap)
-    if strokes is None and box is None and start is None:
+    given = {"start": start}
+    masks = {kind: MASKS[kind].of_array(values, kind) for kind, values in given.items() if values is not None}
+    if strokes is None and box is None and not masks:
         raise InputError("pass scribbles, a trimap, a box or a start mask, got none")
-    hints = combine(rgb.shape[:2], strokes, box, None if start is None else mask_of(start), name)
+    hints = combine(rgb.shape[:2], strokes, box, name, **masks)
     result = segment_marked(
         rgb,
         hints,
@@ -216,7 +217,7 @@ def segment_marked(
     if keep == "touching" and not hints.has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
     marks, is_boxed = hints.marks, hints.box is not None
-    request = Request(marks.astype(np.int16), hints.start, is_boxed, hints.labelling, keep, soft_strokes, rounds)
+    request = Request(marks.astype(np.int16), is_boxed, hints.labelling, keep, soft_strokes, rounds, **hints.masks)
     found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
     mask = found.mask
     if fill_holes:

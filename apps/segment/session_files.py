@@ -8,7 +8,7 @@ A session is a JSON object.  Images inside it are PNG files in base64:
     box       [x0, y0, x1, y1], or null
     options   {"keep", "fill_holes", "min_area", "soft_strokes"}
     marks     grey image: 0 no stroke, 1 object, 2 background; the box is not included
-    start     grey image of the start mask, 0 and 255, or null
+    start     grey image of the start mask, 0 and 255; only with one, as of all apps.segment.hints.MASKS
     mask      grey image of the object found, 0 and 255
     records   only of interactive sessions: what the user did, in order (see apps.session.session_store)
 
@@ -29,7 +29,7 @@ from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
-from apps.segment.hints import Hints
+from apps.segment.hints import MASKS, Hints
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
 
@@ -77,10 +77,10 @@ def save_session(
         "box": None if hints.box is None else list(hints.box),
         "options": given.options._asdict(),
         "marks": packed(CODES[hints.strokes]),
-        "start": None if hints.start is None else packed(hints.start.astype(np.uint8) * 255),
-        "mask": packed(mask.astype(np.uint8) * 255),
+        "mask": packed(mask),
     }
-    write_content(path, content | more, option)
+    masks = {kind: packed(values) for kind, values in hints.masks.items()}
+    write_content(path, content | masks | more, option)
 
 
 def write_content(path, content: dict, option: str) -> None:
@@ -114,9 +114,11 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     marks = unpacked(content, "marks", shape, name)
     if marks.max() >= len(CODES):
         raise damaged(name, "marks")
-    start = None if content.get("start") is None else unpacked(content, "start", shape, name) > 0
-    mask = unpacked(content, "mask", shape, name) > 0
-    return Instructions(Hints(MARKS[marks], _box(content, name), start, mask), options_in(content, name))
+    stored = [kind for kind in MASKS if content.get(kind) is not None]
+    masks = {kind: unpacked(content, kind, shape, name).astype(MASKS[kind].dtype) for kind in stored}
+    found = unpacked(content, "mask", shape, name) > 0
+    hints = Hints(MARKS[marks], _box(content, name), labelling=found, **masks)
+    return Instructions(hints, options_in(content, name))
 
 
 def digest_of(rgb: np.ndarray) -> str:
@@ -143,10 +145,11 @@ def read_content(path, option: str) -> dict:
 
 
 def packed(pixels: np.ndarray) -> str:
-    """Grey pixels, uint8 (H, W), as a PNG file in base64."""
+    """Grey pixels (H, W), uint8 or bool (0 and 255), as a PNG file in base64."""
     from PIL import Image
 
     buffer = io.BytesIO()
+    pixels = pixels * np.uint8(255) if pixels.dtype == bool else pixels
     Image.fromarray(pixels).save(buffer, format="PNG")
     return base64.b64encode(buffer.getvalue()).decode()
 

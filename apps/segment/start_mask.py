@@ -16,7 +16,7 @@ grows from 0 at the stroke to 1 at a distance of DISTRUST * band.
 
 import numpy as np
 
-from apps.common.images import InputError, as_integers, pixels_in, read_bytes
+from apps.common.images import InputError, as_integers, pixels_in
 from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.strokes import grey_levels
 
@@ -31,13 +31,8 @@ MAX_GREY_SHARE = 0.3  # of pixels that are neither dark nor bright; a file with 
 MAX_ODD_SHARE = 0.1  # of the bright pixels whose colour differs from the mask's; a file with more is not a mask
 
 
-def read_start(path) -> np.ndarray:
-    """Read a mask as bool (H, W), True on the object; as `start_in`."""
-    return start_in(read_bytes(path, "--start"), path, "--start")
-
-
 def start_in(data: bytes, path, name: str) -> np.ndarray:
-    """The mask in the content of a file; `path` and `name` are for messages.
+    """The mask in the content of a file, bool (H, W), True on the object; `path` and `name` are for messages.
 
     Raises InputError for an unreadable file or one that is not a mask.  Accepts 0 and 255 (also from a JPEG, or 16
     bits), 0 and another value, booleans, palettes, one bright colour on black, and RGBA whose alpha is the mask.

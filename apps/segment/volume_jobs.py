@@ -179,7 +179,7 @@ def volume_line(report) -> str:
 def _object(job, volume, chosen, options):
     """One object, from strokes, or from a rough mask that strokes may correct."""
     from apps.segment.volume_object import refine_mask, segment_object
-    from apps.segment.volumes import read_volume_marks, read_volume_start
+    from apps.segment.volumes import read_volume_marks, read_volume_mask
 
     if job.start is None:
         marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image)
@@ -194,7 +194,7 @@ def _object(job, volume, chosen, options):
     marks = None
     if job.scribbles is not None:
         marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image, both=False)
-    start = read_volume_start(job.start, volume)
+    start = read_volume_mask(job.start, volume, "--start")
     return refine_mask(
         volume.values,
         start,

@@ -56,7 +56,7 @@ def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
     return np.where(levels > 192, np.uint8(1), np.where(levels < 64, np.uint8(2), np.uint8(0)))
 
 
-def read_volume_start(path, volume: Volume, name: str = "--start") -> np.ndarray:
+def read_volume_mask(path, volume: Volume, name: str) -> np.ndarray:
     """Read a rough mask of a volume, bool: every value above 0 is the object.
 
     Raises InputError as `read_seeds` does, and if the mask is empty or full.

@@ -22,7 +22,7 @@ from apps.segment.image_sizes import at_centres, centres
 from apps.segment.marks import labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
-from apps.session.stroke_records import Box, Locator, Record, Start, locator_of
+from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of
 from gridcut.device import DeviceName
 
 
@@ -199,9 +199,11 @@ class ImageAnswers:
 
 
 def request_of(marks: np.ndarray, locator: Locator | None, keep: str) -> Request:
-    """What the engine is asked: marks, and the box or start mask, on any grid; `keep` applies to marks alone."""
-    start = at_centres(locator.mask.values() > 0, marks.shape) if isinstance(locator, Start) else None
-    return Request(marks, start, isinstance(locator, Box), keep=keep if locator is None else "all")
+    """What the engine is asked: marks, and the box or the mask, on any grid; `keep` applies to marks alone."""
+    masks = {}
+    if isinstance(locator, MaskHint):
+        masks = {locator.kind: at_centres(locator.pixels.values(), marks.shape)}
+    return Request(marks, isinstance(locator, Box), keep=keep if locator is None else "all", **masks)
 
 
 def _models_of(found: Found) -> Models:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import check_same_size, to_rgb
+from apps.common.images import to_rgb
 from apps.common.uncopied import Uncopied
-from apps.segment.start_mask import box_of_rectangle, mask_of, volume_mask_of
 from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
@@ -25,14 +24,13 @@ from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
     Clear,
-    PackedMask,
     Record,
     RecordHistory,
-    Start,
     as_json,
     effective,
     make_box,
     make_marks,
+    make_mask_hint,
     make_stroke,
 )
 from apps.session.volume_answers import VolumeAnswers
@@ -186,16 +184,11 @@ class Session(Uncopied):
         as `start`, and a full rectangle is a box.  For a volume, it holds booleans, integers above 0 on the object, or
         probabilities in [0, 1].  Raises InputError for another size, and a mask without object or background.
         """
-        if len(self._answers.shape) == 3:
-            self._add(Start(PackedMask.of(volume_mask_of(mask, self._answers.shape))), True)
-            return
-        start = mask_of(mask, "mask")
-        check_same_size(start, self._answers.shape, "mask")
-        rectangle = box_of_rectangle(start)
-        if rectangle is not None:
-            self.box(rectangle)
-        else:
-            self._add(Start(PackedMask.of(start)), True)
+        self.hint("start", mask)
+
+    def hint(self, kind: str, values: ArrayLike) -> None:
+        """Add a hint with a value per pixel, as `start_from` does, of any kind in `apps.segment.hints.MASKS`."""
+        self._add(make_mask_hint(kind, values, self._answers.shape), True)
 
     def set_marks(self, marks: ArrayLike) -> None:
         """Replace all marks, also boxes and start masks, by those of an array, and answer.

@@ -5,7 +5,7 @@ To the keys of that format a session adds `records`, the list of what the user d
     {"kind": "stroke", "points": [[x, y], ...], "radius": r, "label": l}   also "is_part"; in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
-    {"kind": "start", "pixels": PNG}          0 and 255
+    {"kind": "start", "pixels": PNG}          0 and 255; so are the others of apps.segment.hints.MASKS
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
 
 The other keys describe the same session to `cutmatch segment`, with all objects as one.  A volume has no other keys
@@ -40,9 +40,9 @@ from apps.session.canvas import Canvas
 from apps.session.stroke_records import (
     Box,
     Marks,
+    MaskHint,
     PackedMask,
     Record,
-    Start,
     as_json,
     from_json,
     locator_of,
@@ -64,8 +64,8 @@ def save(
     marks = np.minimum(canvas.all_marks(), OBJECT)
     boxes = [record.box for record in records if isinstance(record, Box)]
     locator = locator_of(records)
-    start = locator.mask.values() > 0 if isinstance(locator, Start) else None  # a later box replaces a start mask
-    given = Instructions(Hints(marks, boxes[-1] if boxes else None, start), options)
+    masks = {locator.kind: locator.pixels.values()} if isinstance(locator, MaskHint) else {}
+    given = Instructions(Hints(marks, boxes[-1] if boxes else None, **masks), options)
     save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 
 
@@ -100,12 +100,12 @@ def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple
 
 
 def _records_of_command(hints: Hints) -> list[Record]:
-    """The records of a session without any: box, start mask and marks."""
+    """The records of a session without any: box, masks, the object found as a start mask, and marks."""
     records: list[Record] = [] if hints.box is None else [Box(hints.box)]
-    found = hints.labelling
-    start = found if found is not None and has_both(found) else hints.start
-    if start is not None:
-        records.append(Start(PackedMask.of(start)))
+    masks = hints.masks
+    if hints.labelling is not None and has_both(hints.labelling):
+        masks["start"] = hints.labelling
+    records += [MaskHint(kind, PackedMask.of(mask)) for kind, mask in masks.items()]
     if (hints.strokes != OPEN).any():
         records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
     return records
@@ -113,10 +113,8 @@ def _records_of_command(hints: Hints) -> list[Record]:
 
 def _stored(record: Record) -> dict:
     content = as_json(record)
-    if isinstance(record, Start):
-        content["pixels"] = packed(_flat(record.mask.values()) * np.uint8(255))
-    elif isinstance(record, Marks):
-        content["pixels"] = packed(_flat(record.packed.values()))
+    if isinstance(record, MaskHint | Marks):
+        content["pixels"] = packed(_flat(record.pixels.values()))
     return content
 
 

@@ -1,4 +1,4 @@
-"""What a user did in a session, as records: strokes, boxes, start masks; their form in JSON, and their history.
+"""What a user did in a session, as records: strokes, boxes, masks; their form in JSON, and their history.
 
 A session is the list of its records.  Everything else, marks, models and labels, is computed from them, so undo
 removes a record, and a stored session is the list.  Masks inside records are compressed.
@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
-from apps.common.images import InputError
+from apps.common.images import InputError, check_same_size
+from apps.segment.hints import MASKS
+from apps.segment.start_mask import box_of_rectangle
 from apps.segment.strokes import check_box, whole_numbers
 
 MAX_LABEL = 254  # so that marks are stored with 8 bits
@@ -21,18 +23,19 @@ MAX_POINTS = 100_000  # of one stroke
 
 
 class PackedMask(NamedTuple):
-    """Integers of a grid from 0 to 255, compressed: uint8 in raster order."""
+    """Values of a grid, bool or uint8, compressed."""
 
     shape: tuple[int, ...]
+    dtype: str
     data: bytes
 
     @classmethod
     def of(cls, values: np.ndarray) -> "PackedMask":
-        return cls(values.shape, zlib.compress(np.ascontiguousarray(values, np.uint8).tobytes(), 1))
+        return cls(values.shape, values.dtype.str, zlib.compress(np.ascontiguousarray(values).tobytes(), 1))
 
     def values(self) -> np.ndarray:
-        """The values, uint8."""
-        return np.frombuffer(zlib.decompress(self.data), np.uint8).reshape(self.shape)
+        """The values."""
+        return np.frombuffer(zlib.decompress(self.data), self.dtype).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +75,23 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """A rough mask of the object, of the image's shape: a hint, which colours override."""
+class MaskHint:
+    """A hint with a value per pixel of the image or volume, which colours override."""
 
-    mask: PackedMask
+    kind: str  # of apps.segment.hints.MASKS
+    pixels: PackedMask
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
     """Marks without the strokes that made them."""
 
-    packed: PackedMask  # 0 open, 1 background, 2 and above: label + 1
+    pixels: PackedMask  # 0 open, 1 background, 2 and above: label + 1
 
     @property
     def marks(self) -> np.ndarray:
         """A label, or -1 where open, int16."""
-        return self.packed.values().astype(np.int16) - np.int16(1)
+        return self.pixels.values().astype(np.int16) - np.int16(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class Clear:
     is_part: bool = False
 
 
-Locator = Box | Start  # a record that says where the object is, without marks of it
+Locator = Box | MaskHint  # a record that says where the object is, without marks of it
 Record = Stroke | Locator | Marks | Clear
 
 
@@ -110,7 +114,7 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def locator_of(records: Sequence[Record]) -> Locator | None:
-    """The last box or start mask; a box replaces start masks, but remains background outside if one follows."""
+    """The last box or mask; a box replaces masks, but remains background outside if one follows."""
     for record in reversed(records):
         if isinstance(record, Locator):
             return record
@@ -184,6 +188,22 @@ def make_box(box, shape) -> Box:
     return Box((*low, *high))
 
 
+def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
+    """A checked mask of a kind; a full rectangle in an image, as a start mask, is a box.
+
+    Raises InputError for an unknown kind, another size, and what the kind does not accept.
+    """
+    if kind not in MASKS:
+        raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
+    if len(shape) == 3:
+        return MaskHint(kind, PackedMask.of(MASKS[kind].of_volume(values, shape, "mask")))
+    mask = MASKS[kind].of_array(values, "mask")
+    check_same_size(mask, shape, "mask")
+    if kind == "start" and (rectangle := box_of_rectangle(mask)) is not None:
+        return make_box(rectangle, shape)
+    return MaskHint(kind, PackedMask.of(mask))
+
+
 def make_marks(marks: ArrayLike, shape) -> Marks:
     """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
     try:
@@ -201,7 +221,7 @@ def make_marks(marks: ArrayLike, shape) -> Marks:
         raise InputError(
             f"marks must be -1 for no mark, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
         )
-    return Marks(PackedMask.of(values.astype(np.int16) + np.int16(1)))
+    return Marks(PackedMask.of((values.astype(np.int16) + 1).astype(np.uint8)))
 
 
 def as_json(record: Record) -> dict:
@@ -218,7 +238,7 @@ def as_json(record: Record) -> dict:
         return {"kind": "box", "box": list(record.box)}
     if isinstance(record, Clear):
         return {"kind": "clear"}
-    return {"kind": "start" if isinstance(record, Start) else "marks"}
+    return {"kind": record.kind if isinstance(record, MaskHint) else "marks"}
 
 
 def from_json(content: dict, shape, pixels) -> Record:
@@ -237,13 +257,18 @@ def from_json(content: dict, shape, pixels) -> Record:
         return make_box(content.get("box"), shape)
     if kind == "clear":
         return Clear()
-    if kind in ("start", "marks") and pixels is None:
+    if (kind == "marks" or kind in MASKS) and pixels is None:
         raise ValueError("pixels")
-    if kind == "start":
-        return Start(PackedMask.of(pixels() > 0))
+    if kind in MASKS:
+        return MaskHint(kind, PackedMask.of(pixels().astype(MASKS[kind].dtype)))
     if kind == "marks":
         return Marks(PackedMask.of(pixels()))
     raise ValueError("kind")
+
+
+def has_pixels(record: Record) -> bool:
+    """Whether a record holds the values of a grid, which the page does not list."""
+    return isinstance(record, MaskHint | Marks)
 
 
 def is_part(record: Record) -> bool:

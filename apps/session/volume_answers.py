@@ -20,7 +20,7 @@ from apps.segment.marks import OPEN
 from apps.segment.multilabel import BINS, levels_of, relative_spacing
 from apps.segment.terms import blend
 from apps.session.canvas import Canvas, Change
-from apps.session.stroke_records import Box, Locator, PackedMask, Record, Start, Stroke, locator_of
+from apps.session.stroke_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
 from apps.session.volume_view import Histograms, VolumeView
@@ -222,17 +222,17 @@ class VolumeAnswers:
 
     def _shown_start(self) -> np.ndarray:
         """Labels of the start mask, if it is known; int16."""
-        packed = self._locator.mask if isinstance(self._locator, Start) else self._found.get(self._locator)
+        packed = self._locator.pixels if isinstance(self._locator, MaskHint) else self._found.get(self._locator)
         return np.zeros(self.shape, np.int16) if packed is None else packed.values().astype(np.int16)
 
     def _start_of(self, locator: Locator, check: Callable[..., None]) -> np.ndarray:
         """The start mask, bool; for a box the object found in it."""
-        if isinstance(locator, Start):
-            return locator.mask.values() > 0
+        if isinstance(locator, MaskHint):
+            return locator.pixels.values()
         if locator not in self._found:
             part = self._canvas.region_of_box(locator.box)
             self._found[locator] = PackedMask.of(object_in_box(self._view, part, self._device, check))
-        return self._found[locator].values() > 0
+        return self._found[locator].values()
 
 
 @kernel

@@ -10,7 +10,7 @@ from scipy import ndimage
 from apps import cli
 from apps.common.images import InputError
 from apps.segment import segment, segment_marked
-from apps.segment.hints import Hints
+from apps.segment.hints import Hints, read_mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import score
 from apps.segment.start_mask import (
@@ -19,7 +19,6 @@ from apps.segment.start_mask import (
     costs_of,
     mask_of,
     outline_depth,
-    read_start,
     trusted_depth,
 )
 
@@ -188,13 +187,13 @@ FORMS = {
 def test_masks_are_read_in_every_form(photo, form, tmp_path):
     _, truth = photo
     FORMS[form](truth).save(tmp_path / "mask.png")
-    np.testing.assert_array_equal(read_start(tmp_path / "mask.png"), truth)
+    np.testing.assert_array_equal(read_mask("start", tmp_path / "mask.png"), truth)
 
 
 def test_a_jpeg_has_noise(photo, tmp_path):
     _, truth = photo
     FORMS["RGB"](truth).save(tmp_path / "mask.jpg", quality=30)
-    assert iou(read_start(tmp_path / "mask.jpg"), truth) > 0.98
+    assert iou(read_mask("start", tmp_path / "mask.jpg"), truth) > 0.98
 
 
 @pytest.mark.parametrize(

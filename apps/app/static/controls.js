@@ -16,15 +16,21 @@ export function bindControls(app) {
   const buttons = {
     undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1),
-    save: () => app.save(false), "save-next": () => app.save(true), start: () => $("start-file").click(),
+    save: () => app.save(false), "save-next": () => app.save(true),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
-  const [start, radius, opacity, strokes] = ["start-file", "radius", "opacity", "strokes-shown"].map(inputOf);
+  const [hint, radius, opacity, strokes] = ["hint-file", "radius", "opacity", "strokes-shown"].map(inputOf);
   const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
-  start.onchange = () => {
-    const file = start.files?.[0];
-    if (file) app.startFrom(file);
-    start.value = "";
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-hint]"))) {
+    button.onclick = () => {
+      hint.dataset.kind = button.dataset.hint;
+      hint.click();
+    };
+  }
+  hint.onchange = () => {
+    const file = hint.files?.[0];
+    if (file) app.sendHint(hint.dataset.kind ?? "", file);
+    hint.value = "";
   };
   radius.max = String(RADII.length - 1);
   radius.oninput = () => app.changeRadius(Number(radius.value) - app.radiusStep);

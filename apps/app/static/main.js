@@ -23,7 +23,7 @@ const reasonOf = (error) => (error instanceof Error ? error.message : String(err
 
 /** @type {State} */
 const NO_STATE = {
-  item: -1, order: [], undo: false, redo: false, box: null, start: false, labels: [], energy: null, seconds: 0,
+  item: -1, order: [], undo: false, redo: false, box: null, masks: false, labels: [], energy: null, seconds: 0,
   pending: false, certified: false, exact: false, message: "",
 };
 
@@ -349,9 +349,9 @@ export class App {
     if (next) this.step(1);
   }
 
-  /** @param {File} file */
-  async startFrom(file) {
-    const answer = await fetch(`start/${this.item}`, { method: "POST", body: file });
+  /** @param {string} kind @param {File} file */
+  async sendHint(kind, file) {
+    const answer = await fetch(`hint/${kind}/${this.item}`, { method: "POST", body: file });
     if (!answer.ok) this.#error({ text: await answer.text() });
   }
 

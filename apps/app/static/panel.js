@@ -77,7 +77,7 @@ export function showKinds(kinds, chosen) {
 export function showState(state) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
-  buttonOf("clear").disabled = !state.order.length && !state.box && !state.start;
+  buttonOf("clear").disabled = !state.order.length && !state.box && !state.masks;
   const { energy } = state, solved = energy !== null;
   $("energy").textContent = solved ? `${DIGITS.format(energy)} nats` : "–";
   $("seconds").textContent = state.pending ? "solving…" : solved ? `${(1000 * state.seconds).toFixed(0)} ms` : "–";

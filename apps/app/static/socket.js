@@ -22,7 +22,7 @@
  * @property {boolean} undo
  * @property {boolean} redo
  * @property {number[] | null} box
- * @property {boolean} start
+ * @property {boolean} masks    whether there are some, or marks of a file
  * @property {number[]} labels
  * @property {number | null} energy
  * @property {number} seconds

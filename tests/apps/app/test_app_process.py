@@ -138,7 +138,7 @@ def test_a_volume_starts_from_a_mask(run, connect, tmp_path):
     _, address = run(tmp_path / "scan.npy", *options)
     page = connect(address)
     page.open()
-    page.until(lambda m: m["type"] == "state" and m["start"] and not m["pending"])
+    page.until(lambda m: m["type"] == "state" and m["masks"] and not m["pending"])
     page.say("save", item=0, kinds=[])
     page.until(lambda m: m["type"] == "saved")
     assert ((read_volume(tmp_path / "out" / "scan-labels.npy").values > 0) == inside).mean() > 0.99
@@ -150,7 +150,7 @@ def test_start_masks_of_a_folder(run, connect, files, scene):
     Image.fromarray(scene.image).save(files / "in" / "photo.png")
     Image.fromarray(np.uint8(255) * np.roll(scene.truth, 2, axis=1)).save(files / "masks" / "photo.png")
     _, address = run(files / "in", "--start", files / "masks", "--out", files / "out", "--device", "cpu")
-    assert connect(address).open()["start"]
+    assert connect(address).open()["masks"]
 
 
 @pytest.mark.parametrize(

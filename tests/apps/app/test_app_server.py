@@ -142,12 +142,15 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
     rough = np.roll(scene.truth, 2, axis=0)
     Image.fromarray(np.uint8(255) * rough).save(files / "rough.png")
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
-    address = f"/{client.guard.token}/start/0"
+    address = f"/{client.guard.token}/hint/start/0"
     assert client.post(address, content=(files / "rough.png").read_bytes(), headers=headers).status_code == 204
-    page.until(lambda m: m["type"] == "state" and m["start"])
+    page.until(lambda m: m["type"] == "state" and m["masks"])
     page.settled()
     assert ((page.labels > 0) & scene.truth).sum() > 200
     assert client.post(address, content=b"nothing", headers=headers).status_code == 400
+    unknown = client.post(address.replace("start", "end"), content=(files / "rough.png").read_bytes(), headers=headers)
+    assert unknown.status_code == 400
+    assert "unknown kind of hint 'end'; the kinds are start" in unknown.text
     found, level = page.labels.copy(), np.uint8(255) * rough
     blue, alpha = np.zeros((2, *rough.shape, 4), np.uint8)
     blue[..., 2], alpha[..., 3] = level, level
@@ -155,7 +158,7 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
         path = files / f"mask{number}.png"
         Image.fromarray(colours).save(path)
         assert client.post(address, content=path.read_bytes(), headers=headers).status_code == 204
-        page.until(lambda m: m["type"] == "state" and m["start"])
+        page.until(lambda m: m["type"] == "state" and m["masks"])
         page.settled()
         np.testing.assert_array_equal(page.labels, found)
 

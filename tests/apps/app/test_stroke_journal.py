@@ -8,7 +8,7 @@ import pytest
 from apps.app import stroke_files
 from apps.app.stroke_files import Journal
 from apps.session import Session
-from apps.session.stroke_records import Box, Start, Stroke
+from apps.session.stroke_records import Box, MaskHint, Stroke
 
 SHAPE = (32, 32)
 
@@ -227,4 +227,4 @@ def test_a_start_mask_in_a_line_is_left_out(again, tmp_path):
     path.write_text(path.read_text() + json.dumps({"kept": 0, "added": [{"kind": "start"}]}) + "\n")
     journal = again()
     assert journal.replay([], SHAPE) == []
-    assert not any(isinstance(record, Start) for record in journal.replay([], SHAPE))
+    assert not any(isinstance(record, MaskHint) for record in journal.replay([], SHAPE))

@@ -13,7 +13,7 @@ from apps.segment.full_size import find_labels
 from apps.segment.marks import labels_in
 from apps.segment.model import ImageView, Request, values_of
 from apps.session import Session
-from apps.session.stroke_records import Box, Start, locator_of
+from apps.session.stroke_records import Box, MaskHint, locator_of
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
 
@@ -119,11 +119,11 @@ def check_settled(session, image):
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
     source = locator_of(records)
-    start = source.mask.values() > 0 if isinstance(source, Start) else None
+    start = source.pixels.values() if isinstance(source, MaskHint) else None
     if not values_of(labels_in(marks), source is not None):
         return
     keep = "touching" if source is None else "all"
-    request = Request(marks, start, isinstance(source, Box), keep=keep)
+    request = Request(marks, isinstance(source, Box), keep=keep, start=start)
     found = find_labels(ImageView(lambda: np.float32(image) / np.float32(255), session.shape), request, "cpu")
     np.testing.assert_array_equal(session.labels, found.labels)
 
