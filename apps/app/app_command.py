@@ -19,10 +19,10 @@ stopped by Ctrl-C.
 
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
-from apps.common.command import check_device, parsed, parser
+from apps.common.command import check_device, parsed, parser, spelled
 from apps.common.errors import SOME_FAILED, InputError, finish, print_lines
+from apps.segment.location import HINTS, check_files, kinds_for
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
 
@@ -31,7 +31,8 @@ def run(argv) -> int:
     """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("app", __doc__)
     options.add_argument("image", nargs="*", help="images or volumes, or folders of them")
-    options.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
+    for kind in kinds_for("page"):
+        options.add_argument(spelled(kind), metavar=HINTS[kind].metavar, help=HINTS[kind].help)
     options.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     options.add_argument(
         "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
@@ -81,14 +82,13 @@ def _sources(chosen):
 
     paths = inputs_of(chosen)[0] if chosen.image else []
     check_regular_files(paths)
-    if chosen.start is not None and len(paths) > 1 and not Path(chosen.start).is_dir():
-        raise InputError(f"--start: one file for {len(paths)} images; pass a folder with a mask per image")
+    check_files(chosen, paths, kinds_for("page"))
     sources = []
     for path in paths:
         if not path.exists():
             raise InputError(f"image: no file {str(path)!r}; check the path")
-        start = companion_of(chosen.start, stem_of(path), "--start")
-        hints = {} if start is None else {"start": start}
+        files = {kind: companion_of(getattr(chosen, kind), stem_of(path), spelled(kind)) for kind in kinds_for("page")}
+        hints = {kind: file for kind, file in files.items() if file is not None}
         sources.append(Source(stem_of(path), path, None, hints, chosen.volume))
     return sources
 

@@ -155,6 +155,8 @@ def _feed(total, value) -> None:
             total.update(b"no file ")
     elif is_dataclass(value):
         _feed(total, [part for field in fields(value) for part in (field.name, getattr(value, field.name))])
+    elif isinstance(value, dict):
+        _feed(total, [part for entry in sorted(value.items()) for part in entry])
     elif isinstance(value, list | tuple):
         total.update(f"list {len(value)} ".encode())
         for part in value:

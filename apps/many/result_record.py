@@ -100,7 +100,12 @@ def record_of(report: Mapping, command: str, options: Mapping, inputs: Mapping, 
 
 def inputs_of(job, source=None) -> dict:
     """{role: facts} of the paths, arrays and numbers in a job whose results are named after `source`."""
-    parts = {field.name: getattr(job, field.name) for field in fields(job)} if is_dataclass(job) else {"file": job}
+    parts: dict = {"file": job}
+    if is_dataclass(job):
+        parts = {}
+        for field in fields(job):
+            value = getattr(job, field.name)
+            parts |= value if isinstance(value, dict) else {field.name: value}
     inputs: dict = {}
     for role, value in parts.items():
         if isinstance(value, Path):

@@ -3,15 +3,17 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds, timed
-from apps.common.command import passed
+from apps.common.command import spelled
 from apps.common.errors import print_error
 from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
+from apps.segment.location import HINTS, kinds_for, read_location
 from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_text
 from apps.segment.strokes import box_of, codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
@@ -19,30 +21,26 @@ from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image and its companion files, and its box as four integers."""
+    """Paths of an image, of the hints by kind (a box as four integers), and of the ground truth."""
 
     image: Path
-    scribbles: Path | None
-    trimap: Path | None
-    box: tuple | None
+    hints: dict[str, Any]
     truth: Path | None
-    start: Path | None = None
-    session: Path | None = None
 
 
 def job_of(chosen, boxes, many: bool, image: Path) -> Job | VolumeJob:
     """Find the companion files of an image: the file given, or the one of its name in the folder given."""
     if found := volume_job(image, chosen, many):
         return found
-    box = None
-    if chosen.box is not None:
-        box = parse_box(chosen.box) if boxes is None else box_of(boxes, stem_of(image), chosen.box)
-    scribbles = companion_of(chosen.scribbles, stem_of(image), "--scribbles")
-    trimap = companion_of(chosen.trimap, stem_of(image), "--trimap")
-    truth = companion_of(chosen.truth, stem_of(image), "--truth")
-    start = companion_of(chosen.start, stem_of(image), "--start")
-    session = None if chosen.resume_session is None else Path(chosen.resume_session)
-    return Job(image, scribbles, trimap, box, truth, start, session)
+    hints: dict[str, Any] = {}
+    for kind in kinds_for("image"):
+        if (given := getattr(chosen, kind)) is None:
+            continue
+        if kind == "box":
+            hints[kind] = parse_box(given) if boxes is None else box_of(boxes, stem_of(image), given)
+        else:
+            hints[kind] = companion_of(given, stem_of(image), spelled(kind)) if HINTS[kind].file else Path(given)
+    return Job(image, hints, companion_of(chosen.truth, stem_of(image), "--truth"))
 
 
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
@@ -63,7 +61,6 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     from apps.segment.colour_models import prepare_lab
     from apps.segment.hints import remarks_on
     from apps.segment.label_figures import colour_of
-    from apps.segment.location import read_location
     from apps.segment.marks import OPEN
     from apps.segment.mask_scores import read_truth, score
     from apps.segment.segmentation import segment_marked
@@ -74,7 +71,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         scribbles = reading.scribbles.result()
     shape = rgb.shape[:2]
     concurrently(prepare_lab)
-    given = read_location(job, chosen, rgb, scribbles)
+    given = read_location(job.hints, chosen, rgb, scribbles)
     hints, marks = given.hints, given.hints.marks
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
@@ -92,8 +89,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         from apps.segment.session_files import save_session
 
         save_session(chosen.save_session, rgb, job.image.name, given, result.mask)
-    added = passed(chosen, "scribbles", "trimap", "box", "start")
-    if chosen.resume_session is not None and chosen.save_session is None and added:
+    if chosen.resume_session is not None and chosen.save_session is None and len(job.hints) > 1:
         kept = f"{chosen.resume_session} was not changed; pass --save-session to keep what was added"
         notes = (*notes, kept)
     for note in notes:
@@ -129,7 +125,8 @@ class _Reading:
     def __init__(self, job: Job):
         pool = ThreadPoolExecutor(2, "cutmatch-read")
         self.photograph = pool.submit(read_photograph, job.image, keep_bytes=True)
-        self.scribbles = pool.submit(lambda: job.scribbles and codes_and_colours(job.scribbles, "--scribbles"))
+        file = job.hints.get("scribbles")
+        self.scribbles = pool.submit(lambda: file and codes_and_colours(file, "--scribbles"))
         pool.shutdown(wait=False)
 
 

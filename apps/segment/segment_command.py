@@ -50,7 +50,6 @@ Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the
 cutmatch.
 """
 
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -63,33 +62,17 @@ from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
-from apps.segment.location import check_location, has_strokes
+from apps.segment.location import HINTS, check_files, check_location, has_strokes
 from apps.segment.result_files import KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS, read_boxes
 from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
-
-INPUTS = ("image", "scribbles", "box", "trimap", "labels", "start", "resume_session", "truth")
 
 
 def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
     where = options.add_argument_group("location of the object (at least one)")
-    where.add_argument("--scribbles", metavar="FILE", help="stroke image, or a folder of them")
-    where.add_argument(
-        "--box",
-        metavar="X0,Y0,X1,Y1",
-        help="box around the object in pixels, half open, or a JSON file of boxes",
-    )
-    where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
-    where.add_argument(
-        "--labels", metavar="FILE", help="strokes of several objects, seeds of a volume, or a folder of them"
-    )
-    where.add_argument("--start", metavar="FILE", help="rough mask to refine, or a folder of them")
-    sessions = options.add_argument_group("corrections of one image")
-    sessions.add_argument("--save-session", metavar="FILE", help="store the strokes and the result in FILE.json")
-    sessions.add_argument(
-        "--resume-session", metavar="FILE", help="add strokes to those of an earlier run, stored by --save-session"
-    )
+    for kind, hint in HINTS.items():
+        where.add_argument(spelled(kind), metavar=hint.metavar, help=hint.help)
     how = options.add_argument_group("segmentation")
     how.add_argument(
         "--encoding",
@@ -114,6 +97,9 @@ def _add_options(options) -> None:
         "--write",
         metavar="KIND[,KIND...]",
         help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
+    )
+    options.add_argument(
+        "--save-session", metavar="FILE", help="store the hints and the result of one image in FILE.json"
     )
     volumes = options.add_argument_group("volumes")
     volumes.add_argument(
@@ -140,25 +126,24 @@ def _add_options(options) -> None:
 
 
 def _plan(chosen) -> Work:
-    given = check_location(chosen)
+    check_location(chosen)
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
-        return video_jobs.plan(chosen, given)
+        return video_jobs.plan(chosen)
     chosen.kinds = check_kinds(chosen.write, chosen.labels is not None, has_strokes(chosen))
     if chosen.labels is not None:
         return _plan_labels(chosen)
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
-    for option, file in (("scribbles", chosen.scribbles), ("trimap", chosen.trimap), ("start", chosen.start)):
-        if file is not None:
-            _check_one_per_image(file, images, option)
+    check_files(chosen, images)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = image_items(
         images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
     )
     alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
-    one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
+    single = ["save_session", *(kind for kind, hint in HINTS.items() if not hint.has_batches)]
+    one_only = {option: f"{spelled(option)} {alone}" for option in single}
     return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
 
 
@@ -168,7 +153,7 @@ def _plan_labels(chosen) -> Work:
         raise InputError(f"{single[0]} applies to a single object; omit it with --labels")
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
-    _check_one_per_image(chosen.labels, images, "labels")
+    check_files(chosen, images)
 
     def job(path):
         if found := volume_job(path, chosen, many):
@@ -188,23 +173,7 @@ def _work(chosen, items, many: bool, kind) -> Work:
     return Work(items, many, kind.segment, kind.line, label_jobs.summary, finish=finish, named=named)
 
 
-def _check_one_per_image(given: str, images, option: str) -> None:
-    """Raise InputError for one file of strokes for several images."""
-    if len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
-        what = {
-            "scribbles": "stroke image",
-            "trimap": "trimap",
-            "start": "mask",
-            "labels": "stroke image or seed volume",
-        }[option]
-        clip = "; if they are the frames of a clip, pass --clip" if option in ("scribbles", "trimap") else ""
-        raise InputError(
-            f"--{option}: one file for {len(images)} images; pass a folder with one {what} per image, with the name "
-            f"of the image{clip}"
-        )
-
-
-PROGRAM = Program("segment", __doc__, "image", INPUTS, _add_options, _plan)
+PROGRAM = Program("segment", __doc__, "image", ("image", *HINTS, "truth"), _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
 
 if __name__ == "__main__":

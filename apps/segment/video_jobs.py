@@ -12,14 +12,13 @@ from apps.common.command import passed
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Work
+from apps.segment.location import HINTS, either, kinds_for, not_for
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 NOT_FOR_CLIPS = (
+    *not_for("clip"),
     "volume",
-    "box",
-    "start",
     "save_session",
-    "resume_session",
     "fill_holes",
     "min_area",
     "soft_strokes",
@@ -48,10 +47,13 @@ def is_clip(name: str) -> bool:
     return Path(name).suffix.lower() in SUFFIXES and not os.path.isdir(name)
 
 
-def plan(chosen, kind: str) -> Work:
+def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
-    if kind not in ("scribbles", "trimap"):
-        raise InputError(f"a clip requires --scribbles or --trimap with marks of one or more frames, got --{kind}")
+    kinds = kinds_for("clip")
+    if not passed(chosen, *kinds):
+        got = passed(chosen, *HINTS)[0]
+        raise InputError(f"a clip requires {either(kinds)} with marks of one or more frames, got {got}")
+    kind = next(kind for kind in kinds if passed(chosen, kind))
     if others := passed(chosen, *NOT_FOR_CLIPS):
         raise InputError(f"{others[0]} does not apply to a clip; omit it")
     chosen.kinds = _check_kinds(chosen.write)
@@ -59,7 +61,7 @@ def plan(chosen, kind: str) -> Work:
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
     check_unique_names([_name(path) for path in clips], "image")
-    given = Path(chosen.scribbles if kind == "scribbles" else chosen.trimap)
+    given = Path(getattr(chosen, kind))
     check_out_is_not_input([*clips, given], chosen.out, "image")
     if len(clips) > 1 and not os.path.isdir(given):
         raise InputError(

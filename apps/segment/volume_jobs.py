@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.clock import charge, shown_seconds
-from apps.common.command import passed
+from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 from apps.common.images import READABLE, write_image
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.segment import BAND, CONNECTIVITIES, SPACING
+from apps.segment.location import HINTS, either, kinds_for, not_for
 from apps.segment.result_files import rounds_text
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
@@ -25,21 +26,18 @@ from apps.volumes.volume_files import (
 )
 from apps.volumes.voxel_geometry import Geometry
 
-MARKS = ("labels", "scribbles", "start")  # options that mark objects in a volume
 FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
-FOR_IMAGES = ("box", "trimap", "resume_session", "save_session", "write", "soft_strokes")  # options without volumes
+FOR_IMAGES = (*not_for("volume"), "save_session", "write", "soft_strokes")  # options without volumes
 MAX_LISTED = 6  # labels whose volumes are printed
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeJob:
-    """Paths of a volume, of other files that belong to it, of what marks its objects, and of its ground truth."""
+    """Paths of a volume, of other files that belong to it, of its hints by kind, and of its ground truth."""
 
     image: Path
     further: tuple[Path, ...]
-    labels: Path | None
-    scribbles: Path | None
-    start: Path | None
+    hints: dict[str, Path]
     truth: Path | None
 
 
@@ -80,19 +78,19 @@ def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
                 "with many pages, a DICOM series or a folder of slices"
             )
         return None
-    others = passed(chosen, *FOR_IMAGES)
-    if not passed(chosen, *MARKS):
+    kinds = kinds_for("volume")
+    if not passed(chosen, *kinds):
         raise InputError(
-            f"image: {str(path)!r} is a volume, which requires --labels, --scribbles or --start of its size, got "
-            + others[0]
+            f"image: {str(path)!r} is a volume, which requires {either(kinds)} of its size, got "
+            + passed(chosen, *HINTS)[0]
         )
-    if others:
+    if others := passed(chosen, *FOR_IMAGES):
         raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
     if chosen.start and (chosen.fill_holes or chosen.min_area):
         raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
-    given = {"labels": chosen.labels, "scribbles": chosen.scribbles, "start": chosen.start, "truth": chosen.truth}
-    found = {option: _companion(path, file, f"--{option}", many) for option, file in given.items()}
-    return VolumeJob(path, further_files(path), **found)
+    files = {kind: _companion(path, getattr(chosen, kind), spelled(kind), many) for kind in kinds}
+    hints = {kind: file for kind, file in files.items() if file is not None}
+    return VolumeJob(path, further_files(path), hints, _companion(path, chosen.truth, "--truth", many))
 
 
 def volume_results(path: Path, chosen) -> tuple[Path, ...]:
@@ -118,14 +116,14 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}
     truth = None
     if job.truth is not None:
-        if job.labels is not None:
+        if "labels" in job.hints:
             truth = read_seeds(job.truth, "--truth", volume, job.image)
         else:
             truth = read_object_truth(job.truth, volume, job.image)
         check_label_truth(truth, values.shape)
     charge("read")
-    if job.labels is not None:
-        seeds = read_seeds(job.labels, "--labels", volume, job.image)
+    if "labels" in job.hints:
+        seeds = read_seeds(job.hints["labels"], "--labels", volume, job.image)
         charge("strokes")
         result = segment_volume(values, seeds, keep=chosen.keep or "touching", **options)
         written = shown = result.labels
@@ -181,8 +179,9 @@ def _object(job, volume, chosen, options):
     from apps.segment.volume_object import refine_mask, segment_object
     from apps.segment.volumes import read_volume_marks, read_volume_mask
 
-    if job.start is None:
-        marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image)
+    hints = job.hints
+    if "start" not in hints:
+        marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image)
         return segment_object(
             volume.values,
             marks,
@@ -192,9 +191,9 @@ def _object(job, volume, chosen, options):
             **options,
         )
     marks = None
-    if job.scribbles is not None:
-        marks = read_volume_marks(job.scribbles, chosen.encoding, volume, job.image, both=False)
-    start = read_volume_mask(job.start, volume, "--start")
+    if "scribbles" in hints:
+        marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image, both=False)
+    start = read_volume_mask(hints["start"], volume, "--start")
     return refine_mask(
         volume.values,
         start,

@@ -248,7 +248,7 @@ BAD = [
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF file"),
     (
         ["volume.npy", "--box", "1,1,5,5"],
-        r"volume\.npy' is a volume, which requires --labels, --scribbles or --start .*, got --box",
+        r"volume\.npy' is a volume, which requires --scribbles, --start or --labels .*, got --box",
     ),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
