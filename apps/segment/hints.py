@@ -68,7 +68,7 @@ class Hints:
         return bool((self.strokes == OBJECT).any())
 
     @property
-    def masks(self) -> dict[str, np.ndarray]:
+    def masks(self) -> dict[str, Any]:
         """Those of MASKS that are given, by kind."""
         return {kind: mask for kind in MASKS if (mask := getattr(self, kind)) is not None}
 

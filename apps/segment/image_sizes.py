@@ -30,6 +30,12 @@ def means(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return cv2.merge([means(values[..., c], shape) / np.float32(255) for c in range(values.shape[2])])
 
 
+def reduced_mask(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A mask or levels (H, W) at a smaller size, of the same dtype: the rounded means over its pixels."""
+    small = means(mask, shape)
+    return small >= 0.5 if mask.dtype == bool else np.rint(small).astype(mask.dtype)
+
+
 def reduced_marks_by_share(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Marks at a smaller size: of those in a pixel, the one that covers most of it.
 

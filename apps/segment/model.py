@@ -13,7 +13,7 @@ marked.
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from apps.segment.colour_models import (
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segment.hints import MASKS
-from apps.segment.image_sizes import interpolated, means, reduced_marks_by_share
+from apps.segment.image_sizes import interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
@@ -202,7 +202,7 @@ class Request(NamedTuple):
         """The request at a smaller size; None if marks, the open pixels or a hint are lost in it."""
         marks = reduced_marks_by_share(self.marks, shape)
         given = ((name, getattr(self, name)) for name in (*MASKS, "labelling"))
-        masks = {name: means(mask, shape) >= 0.5 for name, mask in given if mask is not None}
+        masks: dict[str, Any] = {name: reduced_mask(mask, shape) for name, mask in given if mask is not None}
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
         is_lost = any(not has_both(masks[kind]) for kind in MASKS if kind in masks)
         if labels_in(marks) != labels_in(self.marks) or not is_open or is_lost:

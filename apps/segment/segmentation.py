@@ -47,6 +47,7 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -171,7 +172,9 @@ def segment(
     rgb = to_rgb(image)
     strokes, name = _strokes(rgb, scribbles, trimap)
     given = {"start": start}
-    masks = {kind: MASKS[kind].of_array(values, kind) for kind, values in given.items() if values is not None}
+    masks: dict[str, Any] = {
+        kind: MASKS[kind].of_array(values, kind) for kind, values in given.items() if values is not None
+    }
     if strokes is None and box is None and not masks:
         raise InputError("pass scribbles, a trimap, a box or a start mask, got none")
     hints = combine(rgb.shape[:2], strokes, box, name, **masks)

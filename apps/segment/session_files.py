@@ -8,7 +8,7 @@ A session is a JSON object.  Images inside it are PNG files in base64:
     box       [x0, y0, x1, y1], or null
     options   {"keep", "fill_holes", "min_area", "soft_strokes"}
     marks     grey image: 0 no stroke, 1 object, 2 background; the box is not included
-    start     grey image of the start mask, 0 and 255; only with one, as of all apps.segment.hints.MASKS
+    start     grey image of the start mask, 0 and 255, or null; the same for all of apps.segment.hints.MASKS
     mask      grey image of the object found, 0 and 255
     records   only of interactive sessions: what the user did, in order (see apps.session.session_store)
 
@@ -21,7 +21,7 @@ import binascii
 import hashlib
 import io
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,8 +79,9 @@ def save_session(
         "marks": packed(CODES[hints.strokes]),
         "mask": packed(mask),
     }
-    masks = {kind: packed(values) for kind, values in hints.masks.items()}
-    write_content(path, content | masks | more, option)
+    masks = hints.masks
+    content |= {kind: packed(masks[kind]) if kind in masks else None for kind in MASKS}
+    write_content(path, content | more, option)
 
 
 def write_content(path, content: dict, option: str) -> None:
@@ -115,7 +116,7 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     if marks.max() >= len(CODES):
         raise damaged(name, "marks")
     stored = [kind for kind in MASKS if content.get(kind) is not None]
-    masks = {kind: unpacked(content, kind, shape, name).astype(MASKS[kind].dtype) for kind in stored}
+    masks: dict[str, Any] = {kind: unpacked(content, kind, shape, name).astype(MASKS[kind].dtype) for kind in stored}
     found = unpacked(content, "mask", shape, name) > 0
     hints = Hints(MARKS[marks], _box(content, name), labelling=found, **masks)
     return Instructions(hints, options_in(content, name))

@@ -200,7 +200,7 @@ class ImageAnswers:
 
 def request_of(marks: np.ndarray, locator: Locator | None, keep: str) -> Request:
     """What the engine is asked: marks, and the box or the mask, on any grid; `keep` applies to marks alone."""
-    masks = {}
+    masks: dict[str, Any] = {}
     if isinstance(locator, MaskHint):
         masks = {locator.kind: at_centres(locator.pixels.values(), marks.shape)}
     return Request(marks, isinstance(locator, Box), keep=keep if locator is None else "all", **masks)
