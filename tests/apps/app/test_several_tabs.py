@@ -178,9 +178,9 @@ def test_an_upload_is_decoded_once(served, connect, monkeypatch):
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     assert client.post(f"/{client.guard.token}/images?name=a.png", content=PNG, headers=headers).json() == {"item": 1}
     assert page.open(1)["shape"] == [40, 56]
-    assert client.post(f"/{client.guard.token}/start/1", content=mask, headers=headers).status_code == 204
+    assert client.post(f"/{client.guard.token}/hint/start/1", content=mask, headers=headers).status_code == 204
     assert len(calls) == before + 2
-    answer = client.post(f"/{client.guard.token}/start/1", content=PNG, headers=headers)
+    answer = client.post(f"/{client.guard.token}/hint/start/1", content=PNG, headers=headers)
     assert (answer.status_code, "marks no object" in answer.text) == (400, True)
 
 
