@@ -214,6 +214,38 @@ def test_life_of_a_graph():
         assert other.get_node_count() == 3
 
 
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("number", [int, float, np.int64, np.float64, np.uint8, np.array])
+def test_numbers_of_any_type(kind, number):
+    """The same edges one at a time and as arrays, with an edge from a node to itself."""
+    edges = np.array([[0, 1, 5, 1], [1, 2, 3, 0], [2, 2, 7, 7], [0, 2, 1, 0]])
+    one, many = ours.Graph[kind](), ours.Graph[kind]()
+    for graph in (one, many):
+        graph.add_nodes(3)
+    for edge in edges:
+        one.add_edge(*map(number, edge))
+    many.add_edges(*edges.T)
+    for graph in (one, many):
+        graph.add_tedge(number(0), number(9), number(0))
+        graph.add_tedge(number(2), number(0), number(9))
+        assert (graph.maxflow(), graph.get_edge_count()) == (4, 6)
+        assert [graph.get_segment(number(node)) for node in range(3)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("capacity", [2**63, 2**64])
+def test_integers_beyond_int64_are_errors(capacity):
+    def solve():
+        graph.add_edge(0, 1, capacity, 0)
+        graph.maxflow()
+
+    graph = ours.GraphInt()
+    graph.add_nodes(2)
+    with pytest.raises(OverflowError, match="must fit int64"):
+        solve()
+    with pytest.raises(OverflowError, match="must fit int64"):
+        graph.add_tedge(0, capacity, 0)
+
+
 def test_large_integers_are_exact():
     for module in BOTH:
         graph = module.GraphInt()
@@ -273,6 +305,9 @@ def grid(module=ours, kind=int):
         lambda g, n: g.add_edge(0, 99, 1, 1),
         lambda g, n: g.add_edge(0, "a", 1, 1),
         lambda g, n: g.add_edge(0, 1, 1),
+        lambda g, n: g.add_tedge(0, "a", 1),
+        lambda g, n: g.get_segment(-1),
+        lambda g, n: g.get_segment("a"),
         lambda g, n: g.add_tedge(99, 1, 1),
         lambda g, n: g.get_segment(99),
         lambda g, n: g.get_grid_segments(np.array([99])),
@@ -311,6 +346,13 @@ def test_exceptions_are_those_of_pymaxflow(call):
 def test_where_pymaxflow_goes_on_or_crashes(call, text):
     with pytest.raises(ValueError, match=text):
         call(*grid())
+
+
+def test_negative_nodes_are_not_in_the_graph():
+    graph, _ = grid()
+    for call in (lambda: graph.add_edge(0, -1, 1, 1), lambda: graph.add_tedge(-1, 1, 1), lambda: graph.get_segment(-1)):
+        with pytest.raises(RuntimeError, match="not in the graph"):
+            call()
 
 
 @pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])

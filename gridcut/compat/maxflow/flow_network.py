@@ -3,13 +3,17 @@
 A grid is a graph whose nodes come from one call of add_grid_nodes with up to three axes, and whose arcs come from calls
 of add_grid_edges with all of these nodes, without `periodic`.  Its arcs are kept as one array per offset.  All others
 are kept as lists of arcs.
+
+Edges added one at a time are packed (gridcut/compat/maxflow/packed_edges.py).
 """
 
+import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gridcut.compat.maxflow.packed_edges import packed, too_large, unpacked
 from gridcut.compat.maxflow.solution import Arcs, Solution, drawn, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 
@@ -21,11 +25,14 @@ NOT_IN_GRAPH = "the node is not in the graph"
 class _Network:
     """What both graphs share; `_dtype` is the type of their capacities.
 
-    Arcs are added to `_arcs` in both directions; `_pending` are those of add_edge, as numbers.
+    Arcs are added to `_arcs` in both directions; `_packed_edges` are those of add_edge, `_packed_terminals` those of
+    add_tedge.
     """
 
     _dtype: type = np.int64
     _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
+    _pack_edge = struct.Struct("QQQQ").pack  # two nodes and two capacities, none of which is negative
+    _pack_terminals = struct.Struct("Qqq").pack  # a node and two capacities
 
     def __init__(self, est_node_num: int = 0, est_edge_num: int = 0):
         """Make an empty graph; the estimates are accepted, without effect."""
@@ -37,17 +44,19 @@ class _Network:
         self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
         self._grid_arcs: list[tuple[Any, Any, bool]] = []  # (offset, capacities, symmetric)
         self._arcs: list[Arcs] = []
-        self._pending: list[tuple] = []
+        self._packed_edges = bytearray()
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
-        self._single_terminals: list[tuple] = []  # the same for one node each
+        self._packed_terminals = bytearray()  # the same for one node each
+        self._nodes = bytearray()  # as long as there are nodes, so that indexing it rejects others
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
+        self._segments = b""  # the same
         self._solution: Solution | None = None
 
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
         other = type(self)()
         for name, value in vars(self).items():
-            setattr(other, name, value.copy() if isinstance(value, list) else value)
+            setattr(other, name, value.copy() if isinstance(value, list | bytearray) else value)
         return other
 
     __copy__ = copy  # without it, copy.copy would share the lists
@@ -76,6 +85,7 @@ class _Network:
     def _added(self, count: int) -> np.ndarray:
         self._changed()
         self._node_count += count
+        self._nodes += bytes(count)
         return np.arange(self._node_count - count, self._node_count)
 
     def _changed(self) -> None:
@@ -92,6 +102,17 @@ class _Network:
 
     def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
         """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
+        try:
+            self._nodes[i], self._nodes[j]
+            if capacity >= 0 and rcapacity >= 0:
+                self._packed_edges += self._pack_edge(i, j, capacity, rcapacity)
+                return
+        except (struct.error, IndexError, TypeError, ValueError):
+            pass
+        self._add_unusual_edge(i, j, capacity, rcapacity)
+
+    def _add_unusual_edge(self, i, j, capacity, rcapacity) -> None:
+        """Add an edge that cannot be packed as it is, or raise."""
         number = self._cast
         try:
             tail, head, forward, back = int(i), int(j), number(capacity), number(rcapacity)
@@ -102,11 +123,7 @@ class _Network:
             raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
         if not (forward >= 0 and back >= 0):
             raise _bad_capacity()
-        if self._grid is not None:
-            self._leave_grid()
-        if tail != head:
-            self._solution = None
-            self._pending.append((tail, head, forward, back))
+        self._packed_edges += packed(self._pack_edge, tail, head, forward, back)
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add many edges, given by four arrays of one axis."""
@@ -120,13 +137,20 @@ class _Network:
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
         try:
+            self._nodes[i]
+            self._packed_terminals += self._pack_terminals(i, cap_source, cap_sink)
+        except (struct.error, IndexError, TypeError, ValueError):
+            self._add_unusual_terminals(i, cap_source, cap_sink)
+
+    def _add_unusual_terminals(self, i, cap_source, cap_sink) -> None:
+        """Add terminal edges that cannot be packed as they are, or raise."""
+        try:
             node, source, sink = int(i), self._cast(cap_source), self._cast(cap_sink)
         except (TypeError, ValueError):
             raise TypeError("add_tedge requires a node index and two capacities") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
-        self._solution = None
-        self._single_terminals.append((node, source, sink))
+        self._packed_terminals += packed(self._pack_terminals, node, source, sink)
 
     def add_grid_tedges(self, nodeids: np.ndarray, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
         """The same for many nodes; the capacities are broadcast to the shape of `nodeids`."""
@@ -201,7 +225,7 @@ class _Network:
             self._arcs.extend([_arcs_along(nodes, *each, wraps) for each in added])
 
     def _is_whole_grid(self, nodes) -> bool:
-        if self._grid is None or nodes.shape != self._grid or len(self._arcs) + len(self._pending):
+        if self._grid is None or nodes.shape != self._grid or self._arcs or self._packed_edges:
             return False
         return np.array_equal(nodes.ravel(), np.arange(self._node_count))
 
@@ -220,7 +244,9 @@ class _Network:
 
         A second call after changes solves the changed problem, as PyMaxflow does.
         """
-        if self._solution is None:
+        if self._packed_edges and self._grid is not None:
+            self._leave_grid()
+        if self._solution is None or self._packed_edges or self._packed_terminals:
             source, sink, shared = self._net_terminals()
             if self._grid is not None:
                 solution = solve_grid(self._grid, self._grid_arcs, source, sink)
@@ -228,6 +254,7 @@ class _Network:
                 solution = solve_graph(self._all_arcs(), source, sink)
             solution = solution._replace(value=solution.value + shared)
             self._solution, self._labels = solution, solution.sink_side
+            self._segments = solution.sink_side.tobytes()
         return self._dtype(self._solution.value).item()
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -241,11 +268,10 @@ class _Network:
             else:
                 np.add.at(source, nodes, added[0])
                 np.add.at(sink, nodes, added[1])
-        if self._single_terminals:
-            nodes, *added = zip(*self._single_terminals, strict=True)
-            np.add.at(source, list(nodes), np.array(added[0], self._dtype))
-            np.add.at(sink, list(nodes), np.array(added[1], self._dtype))
-        self._terminals, self._single_terminals = [(None, source, sink)], []
+        nodes, *added = unpacked(self._pack_terminals, self._packed_terminals)
+        np.add.at(source, nodes, added[0])
+        np.add.at(sink, nodes, added[1])
+        self._terminals, self._packed_terminals = [(None, source, sink)], bytearray()
         shared = np.minimum(source, sink)
         if not np.isfinite(shared).all():
             node = int(np.flatnonzero(~np.isfinite(shared))[0])
@@ -254,29 +280,39 @@ class _Network:
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        tail, head, forward, back = zip(*self._pending, strict=True) if self._pending else ((), (), (), ())
-        ends = np.array(tail, np.int64), np.array(head, np.int64)
-        parts = [*self._arcs, Arcs(*ends, np.array(forward, self._dtype), np.array(back, self._dtype))]
+        tail, head, forward, back = unpacked(self._pack_edge, self._packed_edges)
+        if min(forward.min(initial=0), back.min(initial=0)) < 0:  # packed without a sign
+            raise too_large()
+        kept = tail != head
+        parts = [*self._arcs, Arcs(tail[kept], head[kept], forward[kept], back[kept])]
         arcs = Arcs(*map(np.concatenate, zip(*parts, strict=True)))
-        self._arcs, self._pending = [arcs], []
+        self._arcs, self._packed_edges = [arcs], bytearray()
         return arcs
 
     def get_segment(self, i: int) -> int:
         """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
+        try:
+            if i >= 0:
+                return self._segments[i]
+        except (IndexError, TypeError):
+            pass
         node = _node(i)
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
-        return int(node < len(self._labels) and self._labels[node])
+        return self._segments[node] if node < len(self._segments) else 0
 
     def get_grid_segments(self, nodeids: np.ndarray) -> np.ndarray:
         """The segments of many nodes: bool, True on the sink side, in an array of the shape of `nodeids`."""
         nodes = _id_array(nodeids)
-        if nodes.size and not 0 <= nodes.min() <= nodes.max() < self._node_count:
-            raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
         labels = self._labels
         if len(labels) < self._node_count:  # nodes that were added after the solution are free
             labels = np.concatenate((labels, np.zeros(self._node_count - len(labels), bool)))
-        return labels[nodes]
+        try:
+            if not nodes.size or nodes.min() >= 0:
+                return labels[nodes]
+        except IndexError:
+            pass
+        raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
 
     def get_node_count(self) -> int:
         """Number of nodes, without source and sink."""
@@ -284,7 +320,8 @@ class _Network:
 
     def get_edge_count(self) -> int:
         """Number of directed edges between nodes: two for each edge that was added."""
-        edges = len(self._pending) + sum(len(arcs.tail) for arcs in self._arcs)
+        tail, head, *_ = unpacked(self._pack_edge, self._packed_edges)
+        edges = int(np.count_nonzero(tail != head)) + sum(len(arcs.tail) for arcs in self._arcs)
         if self._grid is not None:
             edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)
         return 2 * edges
@@ -303,11 +340,12 @@ class _Network:
 
         Before `maxflow`, these are the capacities.  It is slow, and only for debugging.
         """
+        is_solved = self._solution is not None and not (self._packed_edges or self._packed_terminals)
         source, sink, _ = self._net_terminals()
         state = self.copy()
         state._leave_grid()
         labels = self.get_grid_segments(np.arange(self._node_count))
-        return drawn(state._all_arcs(), source, sink, labels, self._solution is not None)
+        return drawn(state._all_arcs(), source, sink, labels, is_solved)
 
     def _array(self, values) -> np.ndarray:
         array = np.asarray(values)
@@ -339,6 +377,7 @@ class GraphFloat(_Network):
 
     _dtype = np.float64
     _cast = float
+    _pack_edge, _pack_terminals = struct.Struct("QQdd").pack, struct.Struct("Qdd").pack
 
 
 def _node(number) -> int:
