@@ -1,7 +1,7 @@
 """Edges that are added one at a time, packed into bytes, of which arrays are made without a loop.
 
 A call of a Python function alone takes half of PyMaxflow's time for an edge, so that little else may be done in it:
-`struct` converts, checks and stores the numbers.  What it cannot pack, such as a negative node, takes a slower function.
+`struct` converts, checks and stores the numbers.  What it cannot pack, such as a negative node, takes a slower one.
 """
 
 import struct
