@@ -18,7 +18,7 @@ from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
-from apps.segment.hints import MASKS
+from apps.segment.hints import mask_kind
 from apps.segment.label_figures import colour_of
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
@@ -235,9 +235,7 @@ class OpenImages(Uncopied):
 
     async def add_hint(self, kind: str, item: int, data: bytes) -> None:
         """Add a hint in an uploaded file to an open image."""
-        if kind not in MASKS:
-            raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
-        values = await asyncio.to_thread(MASKS[kind].read, data, "the file", kind)
+        values = await asyncio.to_thread(mask_kind(kind).read, data, "the file", kind)
         image = self._opened(item)
         if image is None or image.is_volume:
             raise InputError("a hint in a file needs an open image")

@@ -112,6 +112,13 @@ def combine(
     return hints
 
 
+def mask_kind(kind: str) -> MaskKind:
+    """The entry of MASKS; InputError for an unknown kind."""
+    if kind not in MASKS:
+        raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
+    return MASKS[kind]
+
+
 def read_mask(kind: str, path) -> np.ndarray:
     """Read a mask of a kind; InputError for a file that is none."""
     name = f"--{kind}"

@@ -82,7 +82,7 @@ def not_for(what: str) -> list[str]:
 def either(options: Iterable[str]) -> str:
     """A list of options for a message."""
     *first, last = map(spelled, options)
-    return f"{', '.join(first)} or {last}" if first else last
+    return f"{', '.join(first)} or {last}"
 
 
 def check_location(chosen: Namespace) -> None:

@@ -185,7 +185,7 @@ class Request(NamedTuple):
     @property
     def in_box(self) -> bool:
         """Whether the object is the one in a box: there is a box and no hint."""
-        return not self.has_hint and self.is_single and (self.boxed or self.is_box)
+        return not self.has_hint and (self.boxed or self.is_box) and self.is_single
 
     @property
     def values(self) -> tuple[int, ...]:

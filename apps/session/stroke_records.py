@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size
-from apps.segment.hints import MASKS
+from apps.segment.hints import MASKS, mask_kind
 from apps.segment.start_mask import box_of_rectangle
 from apps.segment.strokes import check_box, whole_numbers
 
@@ -193,11 +193,10 @@ def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
 
     Raises InputError for an unknown kind, another size, and what the kind does not accept.
     """
-    if kind not in MASKS:
-        raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
+    converters = mask_kind(kind)
     if len(shape) == 3:
-        return MaskHint(kind, PackedMask.of(MASKS[kind].of_volume(values, shape, "mask")))
-    mask = MASKS[kind].of_array(values, "mask")
+        return MaskHint(kind, PackedMask.of(converters.of_volume(values, shape, "mask")))
+    mask = converters.of_array(values, "mask")
     check_same_size(mask, shape, "mask")
     if kind == "start" and (rectangle := box_of_rectangle(mask)) is not None:
         return make_box(rectangle, shape)
