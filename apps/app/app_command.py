@@ -9,6 +9,8 @@
 Paint the object with the left button and the background with the right one.  The page lists all keys with `?`.  It is
 served to this machine only, under an address with a random token, and needs no network.  Ctrl-C ends the server.
 
+  cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/annotation-tools.md
+
 Strokes are kept in NAME-session.json in the --out folder after every change; the next run continues there.  `cutmatch
 segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the page: masks,
 cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
@@ -17,6 +19,8 @@ Exit status: 0 done, 1 strokes could not be written to --out, 2 the input cannot
 stopped by Ctrl-C.
 """
 
+import os
+import re
 import sys
 from importlib.util import find_spec
 
@@ -43,24 +47,30 @@ def run(argv) -> int:
     )
     options.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
     options.add_argument("--no-browser", action="store_true", help="print the address only")
+    options.add_argument(
+        "--api", action="store_true", help="answer other programs, too; the token is that of CUTMATCH_APP_TOKEN, if set"
+    )
     chosen = parsed(options, argv)
     if not 0 <= chosen.port <= 65535:
         raise InputError(f"--port must be 0 to 65535, got {chosen.port}")
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
         raise InputError(f"cutmatch app requires {', '.join(missing)}; install them with: pip install 'cutmatch[app]'")
     check_device(chosen.device)
-    return _serve(chosen)
+    token = os.environ.get("CUTMATCH_APP_TOKEN") if chosen.api else None
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", token):
+        raise InputError("CUTMATCH_APP_TOKEN must be 20 to 200 letters, digits, - or _; unset it for a random token")
+    return _serve(chosen, token)
 
 
-def _serve(chosen) -> int:
+def _serve(chosen, token) -> int:
     from apps.app.handover import hand_over
     from apps.app.server import listen, make_app, serve
 
     sources = _sources(chosen)
     listener = listen(chosen.port)
-    app = make_app(sources, chosen, listener.getsockname()[1])
+    app = make_app(sources, chosen, listener.getsockname()[1], chosen.api, token)
     print_lines(f"cutmatch app: {app.address}", "Ctrl-C ends the server; strokes are kept.")
-    if not chosen.no_browser:
+    if not chosen.no_browser and not chosen.api:
         app.when_used = hand_over(app.first_address)
     try:
         serve(app, listener)

@@ -2,7 +2,8 @@
 
     Host     must be this server's address, or a page of another name that points here (DNS rebinding) could ask
     token    the first part of every path; compared in constant time
-    Origin   if there is one, must be this server's; the socket and uploads require it
+    Origin   if there is one, must be this server's; the socket requires it, and uploads, too, unless other programs may
+             use the server
 
 The address given to the browser works once and leads to the one with the token, so that no file contains the token.
 Connections that have not shown it are limited in number and time: other programs may open as many as they like.
@@ -59,9 +60,9 @@ class Strangers:
 class Guard:
     """ASGI application that passes permitted requests to another one, without the token in the path."""
 
-    def __init__(self, app, port: int, images: OpenImages):
-        self._app, self._port, self.images = app, port, images
-        self.token = secrets.token_urlsafe(24)
+    def __init__(self, app, port: int, images: OpenImages, for_programs: bool = False, token: str | None = None):
+        self._app, self._port, self.images, self._for_programs = app, port, images, for_programs
+        self.token = token or secrets.token_urlsafe(24)
         self._once: str | None = secrets.token_urlsafe(24)
         self.strangers = Strangers()
         self.when_used: Callable[[], None] = lambda: None  # called when the address that works once was used
@@ -115,7 +116,8 @@ class Guard:
         """Whether the request comes from this server's own page, or from no page where that is permitted."""
         origins = headers.get("origin", [])
         if not origins:
-            return scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+            # Browsers name the origin of every other request, so a program has sent this one.
+            return scope["type"] == "http" and (self._for_programs or scope["method"] in ("GET", "HEAD"))
         return [origin.lower() for origin in origins] == [f"http://{headers['host'][0].lower()}"]
 
     def _with_headers(self, send, headers):

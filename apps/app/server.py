@@ -3,17 +3,19 @@
 import asyncio
 import contextlib
 import functools
+import json
 import socket
 import sys
 from argparse import Namespace
 from collections.abc import Callable
 from importlib.resources import files
 
-from apps.app import HOST, MAX_MESSAGE, MAX_UPLOAD
+from apps.app import HOST, MAX_MESSAGE, MAX_REQUEST, MAX_UPLOAD, label_studio
 from apps.app.ending import Ending
 from apps.app.guard import Guard
 from apps.app.image_sources import Source
 from apps.app.open_images import OpenImages
+from apps.app.prompts import PromptSessions, encode_answer, parse_marks, read_json
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 
@@ -28,8 +30,13 @@ BACKLOG = 16  # connections that are accepted together, before any stranger amon
 MAX_LINES = 100  # different errors that are printed
 
 
-def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
-    """The ASGI application; `guard.address` is the page's address."""
+def make_app(
+    sources: list[Source], chosen: Namespace, port: int, for_programs=False, token: str | None = None
+) -> Guard:
+    """The ASGI application; `guard.address` is the page's address, which contains the token, by default a random one.
+
+    With `for_programs`, other programs may use it, too.
+    """
     from starlette.applications import Starlette
     from starlette.convertors import Convertor, register_url_convertor
     from starlette.requests import ClientDisconnect, Request
@@ -37,8 +44,9 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
     from starlette.routing import Route, WebSocketRoute
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
-    images = OpenImages(sources, chosen)
+    images, prompts = OpenImages(sources, chosen), PromptSessions(chosen.device)
     pages, log = static_files(), _Log()
+    turn = asyncio.Lock()  # of requests of other programs, which wait for it here rather than in a thread
 
     class Number(Convertor[int]):
         """A number of an image or a slice; a longer one is no address of this server."""
@@ -53,7 +61,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
 
     register_url_convertor("number", Number())
 
-    def answered(call: Callable) -> Callable:
+    def answered(call: Callable, is_json: bool = False) -> Callable:
         """Answer with the reason if a request cannot be answered."""
 
         @functools.wraps(call)
@@ -63,7 +71,8 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as error:
-                return PlainTextResponse(log.reason_of(error), 500 if is_defect(error) else 400)
+                reason, status = log.reason_of(error), 500 if is_defect(error) else 400
+                return JSONResponse({"error": reason}, status) if is_json else PlainTextResponse(reason, status)
 
         return answer
 
@@ -94,13 +103,33 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
 
     @answered
     async def upload(request: Request) -> Response:
-        data = await _body(request)
+        data = await _body(request, MAX_UPLOAD)
         return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
 
     @answered
     async def hint(request: Request) -> Response:
-        await images.add_hint(request.path_params["kind"], request.path_params["item"], await _body(request))
+        data = await _body(request, MAX_UPLOAD)
+        await images.add_hint(request.path_params["kind"], request.path_params["item"], data)
         return Response(status_code=204)
+
+    async def segment(request: Request) -> Response:
+        item, kind = request.path_params["item"], request.query_params.get("kind", "mask")
+        if item >= len(images.sources):
+            raise InputError(f"there is no image {item}; the images are 0 to {len(images.sources) - 1}")
+        source, marks = images.sources[item], parse_marks(read_json(await _body(request, MAX_REQUEST)))
+        async with turn:
+            shown, labels = await asyncio.to_thread(prompts.find_labels, item, source.load, lambda shape: marks)
+        content, media_type = await asyncio.to_thread(encode_answer, kind, shown, labels, source.path)
+        return Response(content, media_type=media_type)
+
+    async def predict(request: Request) -> Response:
+        content = read_json(await _body(request, MAX_REQUEST))
+        async with turn:
+            answer = await asyncio.to_thread(label_studio.predict, content, images.sources, prompts)
+        return Response(json.dumps(answer), media_type="application/json")  # ASCII, as names may hold half surrogates
+
+    async def about_model(request: Request) -> Response:
+        return JSONResponse(label_studio.ABOUT)
 
     async def tab_socket(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -130,6 +159,7 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         images.start()
         yield
         await images.close()
+        prompts.close()
 
     routes = [
         Route("/", page),
@@ -140,7 +170,13 @@ def make_app(sources: list[Source], chosen: Namespace, port: int) -> Guard:
         Route("/hint/{kind}/{item:number}", hint, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images)
+    if for_programs:
+        routes += [
+            Route("/segment/{item:number}", answered(segment, is_json=True), methods=["POST"]),
+            Route("/label-studio/predict", answered(predict, is_json=True), methods=["POST"]),
+            *(Route(f"/label-studio/{name}", about_model, methods=["GET", "POST"]) for name in label_studio.ADDRESSES),
+        ]
+    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images, for_programs, token)
 
 
 class _Log:
@@ -169,16 +205,16 @@ class _Log:
         return new
 
 
-async def _body(request) -> bytes:
-    """Content of a request; InputError above MAX_UPLOAD, and if its sender stalls."""
+async def _body(request, most: int) -> bytes:
+    """Content of a request; InputError above `most` bytes, and if its sender stalls."""
     parts, size, loop = [], 0, asyncio.get_running_loop()
     try:
         async with asyncio.timeout(BODY_SECONDS) as limit:
             async for part in request.stream():
                 limit.reschedule(loop.time() + BODY_SECONDS)
                 size += len(part)
-                if size > MAX_UPLOAD:
-                    raise InputError(f"the file is larger than {MAX_UPLOAD >> 20} MiB; pass it on the command line")
+                if size > most:
+                    raise InputError(f"the file is larger than {most >> 20} MiB; pass it on the command line")
                 parts.append(part)
     except TimeoutError:
         raise InputError(f"the upload stalled for {BODY_SECONDS:.0f} s; send the file again") from None

@@ -102,8 +102,8 @@ def served(files, chosen):
 
     clients = []
 
-    def start(*sources):
-        guard = make_app(list(sources) or [Source("photo", files / "photo.png")], chosen, PORT)
+    def start(*sources, for_programs=False):
+        guard = make_app(list(sources) or [Source("photo", files / "photo.png")], chosen, PORT, for_programs)
         client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
         client.guard = guard
         client.__enter__()

@@ -1,0 +1,202 @@
+"""Requests of other programs: all marks on an image at once, answered by its labels.
+
+A request contains the marks as JSON:
+
+    {"marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
+               {"paint": FILE, "label": 1},                           the bright pixels of an image
+               {"box": [x0, y0, x1, y1]},                             half open
+               {"start": FILE}]}                                      a rough mask
+
+where FILE is the content of an image file in base64.  Pixel (i, j) covers [i, i + 1) x [j, j + 1).
+
+The answer depends on this request only.  The sessions of the last images are kept, and marks that follow those of the
+request before are added to them, so a further click costs a warm start.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from apps.app import MAX_OPEN_IMAGES, MAX_POINTS
+from apps.app.image_sources import Image
+from apps.common.errors import InputError
+from apps.segment.hints import MASKS
+from apps.segment.start_mask import start_in
+from apps.session import Session
+from apps.session.session_export import KINDS, encoded_result
+
+RADIUS = 5.0  # pixels, of a click
+MAX_MARKS = 1000  # of a request
+# Kinds of marks, and what they may state besides.
+KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": set()} | dict.fromkeys(MASKS, set())
+
+
+class Mark(NamedTuple):
+    """A mark of a request.
+
+    kind     of KEYS
+    value    points, or a box, or the content of an image file
+    """
+
+    kind: str
+    value: Any
+    label: int = 1
+    radius: float = RADIUS
+
+
+class _Kept:
+    """An image whose session is kept, and the marks of the last request."""
+
+    def __init__(self, image: Image, device):
+        if image.volume is not None:
+            raise InputError("this is a volume; use the page, or apps.Session")
+        self.image, self.session = image, Session(image.pixels, device=device)
+        self.marks: list[Mark] = []
+
+
+class PromptSessions:
+    """Answers requests; may be called from any thread, one after the other."""
+
+    def __init__(self, device: str):
+        self._device = device
+        self._kept: dict[Hashable, _Kept] = {}  # the image used last is the last
+
+    def find_labels(
+        self, key: Hashable, load: Callable[[], Image], marks_of: Callable[[tuple[int, int]], list[Mark]]
+    ) -> tuple[Image, np.ndarray]:
+        """An image and its certified labels, int16 (H, W); InputError for marks that cannot be used.
+
+        `key` identifies the image, which `load` reads, and `marks_of` returns the marks for its shape (H, W).
+        """
+        kept = self._kept.pop(key, None) or _Kept(load(), self._device)
+        self._kept[key] = kept
+        while len(self._kept) > MAX_OPEN_IMAGES:
+            self._kept.pop(next(iter(self._kept))).session.close()
+        height, width = kept.session.shape
+        marks = marks_of((height, width))
+        if not 0 < len(marks) <= MAX_MARKS:
+            raise InputError(f"there are {len(marks)} marks; 1 to {MAX_MARKS} are accepted")
+        before, kept.marks = kept.marks, []
+        same = before and marks[: len(before)] == before and all(one.kind == "stroke" for one in marks[len(before) :])
+        if not same:
+            kept.session.restore(())
+        _add(kept.session, marks[len(before) if same else 0 :])
+        labels = kept.session.result().labels
+        kept.marks = marks
+        return kept.image, labels
+
+    def close(self) -> None:
+        """End the sessions."""
+        for kept in self._kept.values():
+            kept.session.close()
+
+
+def _add(session: Session, marks: Sequence[Mark]) -> None:
+    """Add marks; painted ones first, as they replace all others."""
+    if any(mark.kind == "paint" for mark in marks):
+        painted = np.full(session.shape, -1, np.int16)
+        for mark in marks:
+            if mark.kind == "paint":
+                mask = start_in(mark.value, "marks", "paint")
+                if mask.shape != session.shape:
+                    raise InputError(f"paint has shape {mask.shape}, but the image has {session.shape}")
+                painted[mask] = mark.label
+        session.set_marks(painted)
+    for mark in marks:
+        if mark.kind == "box":
+            session.box(mark.value)
+        elif mark.kind == "stroke":
+            session.stroke(mark.value, mark.radius, mark.label)
+        elif mark.kind in MASKS:
+            session.hint(mark.kind, MASKS[mark.kind].read(mark.value, "marks", mark.kind))
+
+
+def read_json(data: bytes) -> dict:
+    """The object of a JSON text; InputError for anything else."""
+    try:
+        content = json.loads(data)
+    except (ValueError, TypeError, RecursionError):
+        raise InputError("the request is not JSON") from None
+    if not isinstance(content, dict):
+        raise InputError(f"the request must be a JSON object, got {type(content).__name__}")
+    return content
+
+
+def parse_marks(content: dict) -> list[Mark]:
+    """The marks of a request; InputError for anything else."""
+    marks = content.get("marks")
+    if set(content) != {"marks"} or not isinstance(marks, list):
+        raise InputError('the request must be {"marks": [...]}')
+    parsed = []
+    for number, mark in enumerate(marks):
+        try:
+            parsed.append(_parse_mark(mark))
+        except InputError as error:
+            raise InputError(f"marks[{number}]: {error}") from None
+    if sum(len(mark.value) for mark in parsed if mark.kind == "stroke") > MAX_POINTS:
+        raise InputError(f"the strokes have more than {MAX_POINTS} points")
+    return parsed
+
+
+def _parse_mark(mark) -> Mark:
+    kinds = [kind for kind in KEYS if isinstance(mark, dict) and kind in mark]
+    if len(kinds) != 1 or not set(mark) <= {kinds[0], *KEYS[kinds[0]]}:
+        raise InputError(f"a mark is an object with one of {', '.join(KEYS)}, and maybe its label or radius")
+    (kind,) = kinds
+    label, radius = mark.get("label", 1), mark.get("radius", RADIUS)
+    if type(label) is not int or not 0 <= label <= 254:
+        raise InputError("label must be 0 for the background, or 1 to 254")
+    if type(radius) not in (int, float) or not 0 < radius <= 1e4:  # also NaN
+        raise InputError("radius must be above 0 and at most 1e4")
+    if kind == "stroke":
+        return Mark(kind, points_of(mark[kind], kind), label, float(radius))
+    if kind == "box":
+        return Mark(kind, box_of(mark[kind]))
+    return Mark(kind, decode_file(mark[kind], kind), label)
+
+
+def points_of(values, name: str) -> tuple:
+    """Points x, y as a tuple of pairs; InputError for anything else."""
+    if not isinstance(values, list) or not all(is_numbers(point, 2) for point in values):
+        raise InputError(f"{name} must be a list of points [x, y] of finite numbers up to 1e6")
+    return tuple((float(x), float(y)) for x, y in values)
+
+
+def box_of(values) -> tuple[int, int, int, int]:
+    """A box of four numbers, with whole pixels; InputError for anything else."""
+    if not is_numbers(values, 4):
+        raise InputError("box must be [x0, y0, x1, y1] of finite numbers up to 1e6")
+    x0, y0, x1, y1 = (int(value) for value in (*np.floor(values[:2]), *np.ceil(values[2:])))
+    return x0, y0, x1, y1
+
+
+def is_numbers(values, count: int) -> bool:
+    """Whether this is a list of so many finite numbers up to 1e6."""
+    return (
+        isinstance(values, list)
+        and len(values) == count
+        and all(type(one) in (int, float) and abs(one) <= 1e6 for one in values)  # not NaN
+    )
+
+
+def decode_file(text, name: str) -> bytes:
+    """The content of a file from base64; InputError for anything else."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} must be the content of an image file in base64") from None
+
+
+def encode_answer(kind: str, image: Image, labels: np.ndarray, path: Path) -> tuple[bytes, str]:
+    """Labels of an image in the form of a kind, and its media type; `path` is the image's file."""
+    if kind not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind[:40]!r}")
+    is_image = kind in ("mask", "cutout", "labels")
+    result = path.with_suffix(".png" if is_image else ".json")
+    rgb = image.rgb if kind == "cutout" else image.pixels  # the other kinds contain no colours
+    content = encoded_result(kind, result, rgb, labels, path, image.metadata)
+    return content, "image/png" if is_image else "application/json"

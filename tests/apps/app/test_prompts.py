@@ -1,0 +1,186 @@
+"""Requests of other programs: marks on an image, answered by its labels in any form; all else by one error."""
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import apps
+from apps.app.image_sources import Image as AppImage
+from apps.app.image_sources import Source
+from apps.app.prompts import MAX_MARKS, Mark, PromptSessions
+from apps.common.errors import InputError
+from apps.common.rle import compressed, run_lengths
+from apps.session import Session
+from apps.session.session_export import KINDS
+
+CLICK = {"stroke": [[16.5, 16.5]]}
+CORNERS = {"stroke": [[2.5, 2.5], [29.5, 2.5]], "radius": 1.5, "label": 0}
+
+
+@pytest.fixture
+def ask(served):
+    """function(content, kind, item) -> the response to a request."""
+    client = served(for_programs=True)
+
+    def post(content, kind="mask", item=0):
+        data = content if isinstance(content, bytes) else json.dumps(content)
+        return client.post(f"/{client.guard.token}/segment/{item}?kind={kind}", content=data)
+
+    post.client = client
+    return post
+
+
+def mask_in(response):
+    assert response.status_code == 200, response.text
+    return np.array(Image.open(io.BytesIO(response.content))) > 0
+
+
+def png(pixels):
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def test_marks_are_those_of_a_session(ask, scene):
+    found = mask_in(ask({"marks": [CLICK, CORNERS]}))
+    with Session(scene.image, device="cpu") as session:
+        session.stroke(CLICK["stroke"], 5)
+        session.stroke(CORNERS["stroke"], 1.5, 0)
+        assert np.array_equal(found, session.result().labels > 0)
+    assert np.array_equal(found, scene.truth)
+
+
+def test_a_box_a_start_and_paint(ask, scene):
+    assert np.array_equal(mask_in(ask({"marks": [{"box": list(scene.box)}]})), scene.truth)
+    rough = np.uint8(255) * np.roll(scene.truth, 2, axis=0)
+    with Session(scene.image, device="cpu") as session:
+        session.start_from(rough)
+        assert np.array_equal(mask_in(ask({"marks": [{"start": png(rough)}]})), session.result().labels > 0)
+    painted = np.zeros(scene.truth.shape, np.uint8)
+    painted[14:18, 14:18] = 255
+    assert np.array_equal(mask_in(ask({"marks": [CORNERS, {"paint": png(painted)}]})), scene.truth)
+
+
+def test_every_kind(ask, scene):
+    answers = {kind: ask({"marks": [CLICK | {"label": 2}, CORNERS]}, kind) for kind in KINDS}
+    assert all(answer.status_code == 200 for answer in answers.values())
+    labels = np.array(Image.open(io.BytesIO(answers["labels"].content)).convert("P"))
+    assert set(np.unique(labels)) == {0, 2}
+    counts = answers["coco-rle"].json()["annotations"][0]["segmentation"]["counts"]
+    assert counts == compressed(run_lengths(scene.truth))
+    assert answers["labelme"].json()["imagePath"] == "photo.png"  # says nothing of the folder
+    assert answers["coco"].headers["content-type"] == "application/json"
+
+
+def test_an_answer_depends_on_its_request_only(scene):
+    """Clicks that are added, other ones, and marks after an error give the same labels as from nothing."""
+    away = Mark("stroke", ((2.5, 2.5), (29.5, 2.5)), 0, 1.5)
+    requests = [
+        [Mark("stroke", ((16.5, 16.5),))],
+        [Mark("stroke", ((16.5, 16.5),)), away],
+        [away],
+        [Mark("box", (4, 5, 27, 28)), Mark("stroke", ((16.5, 16.5),))],
+        [Mark("box", (4, 5, 27, 28))],
+        [Mark("stroke", ((16.5, 16.5),)), Mark("box", (4, 5, 27, 28))],
+    ]
+
+    def find(sessions, marks):
+        return sessions.find_labels("scene", lambda: AppImage(scene.image), lambda shape: marks)[1]
+
+    kept = PromptSessions("cpu")
+    for marks in requests + requests[::-1]:
+        with pytest.raises(InputError, match="contains no pixel"):
+            find(kept, [marks[0], Mark("box", (50, 50, 60, 60))])
+        fresh = PromptSessions("cpu")
+        for _ in range(2):
+            assert np.array_equal(find(kept, marks), find(fresh, marks))
+        fresh.close()
+    kept.close()
+
+
+def test_an_upload_is_answered_without_a_page(ask, files):
+    token = ask.client.guard.token
+    item = ask.client.post(f"/{token}/images?name=other.png", content=(files / "photo.png").read_bytes()).json()["item"]
+    assert mask_in(ask({"marks": [CLICK]}, item=item)).any()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "JSON object"),
+        ({}, "marks"),
+        ({"marks": [], "more": 1}, "marks"),
+        ({"marks": []}, "0 marks"),
+        ({"marks": [CLICK] * (MAX_MARKS + 1)}, f"1 to {MAX_MARKS}"),
+        ({"marks": [1]}, r"marks\[0\]: a mark is"),
+        ({"marks": [CLICK, {"line": [[1, 1]]}]}, r"marks\[1\]: a mark is"),
+        ({"marks": [{"box": [1, 1, 9, 9], "radius": 1}]}, "a mark is"),
+        ({"marks": [CLICK | {"label": True}]}, "label"),
+        ({"marks": [CLICK | {"label": 255}]}, "label"),
+        ({"marks": [CLICK | {"radius": 1e5}]}, "radius"),
+        (b'{"marks": [{"stroke": [[1, NaN]]}]}', "finite"),
+        (b'{"marks": [{"stroke": [[1, 1]], "radius": NaN}]}', "radius"),
+        ({"marks": [{"stroke": [[1, 10**400]]}]}, "finite"),
+        ({"marks": [{"stroke": [[1]]}]}, "points"),
+        ({"marks": [{"stroke": []}]}, "points"),
+        ({"marks": [{"stroke": [[1, 1]] * 20_001}]}, "more than 20000 points"),
+        ({"marks": [{"box": [1, 1, 9]}]}, "box"),
+        ({"marks": [{"box": [40, 40, 50, 50]}]}, "contains no pixel"),
+        ({"marks": [{"box": [0, 0, 32, 32]}]}, "covers the whole image"),
+        ({"marks": [{"start": 1}]}, "base64"),
+        ({"marks": [{"start": "/etc/passwd"}]}, "base64"),
+        ({"marks": [{"start": "http://127.0.0.1/"}]}, "base64"),
+        ({"marks": [{"start": base64.b64encode(b"nothing").decode()}]}, "cannot read"),
+        ({"marks": [{"start": png(np.eye(8, dtype=np.uint8) * 255)}]}, "size|shape|large"),
+        ({"marks": [{"paint": png(np.eye(8, dtype=np.uint8) * 255)}]}, "shape"),
+    ],
+)
+def test_other_requests_are_rejected(ask, content, message):
+    response = ask(content)
+    assert response.status_code == 400
+    assert list(response.json()) == ["error"]
+    assert re.search(message, response.json()["error"]), response.json()
+    assert mask_in(ask({"marks": [CLICK]})).any()
+
+
+def test_other_images_and_kinds_are_rejected(ask, files, served):
+    assert "no image 1" in ask({"marks": [CLICK]}, item=1).json()["error"]
+    assert "kind must be" in ask({"marks": [CLICK]}, kind="../x").json()["error"]
+    np.save(files / "volume.npy", np.zeros((6, 7, 8)))
+    client = served(Source("volume", files / "volume.npy"), for_programs=True)
+    answer = client.post(f"/{client.guard.token}/segment/0", content=json.dumps({"marks": [CLICK]}))
+    assert (answer.status_code, "volume" in answer.json()["error"]) == (400, True)
+
+
+def test_a_large_request_is_rejected(ask, monkeypatch):
+    monkeypatch.setattr("apps.app.server.MAX_REQUEST", 100)
+    response = ask(b" " * 101)
+    assert (response.status_code, "larger than" in response.json()["error"]) == (400, True)
+
+
+def test_who_may_ask(served, files):
+    client, closed = served(for_programs=True), served()
+    body = json.dumps({"marks": [CLICK]})
+    address = f"/{client.guard.token}/segment/0"
+    assert client.post(address, content=body).status_code == 200
+    assert client.post("/wrong/segment/0", content=body).status_code == 403
+    assert client.post(address, content=body, headers={"origin": "http://example.com"}).status_code == 403
+    assert client.post(address, content=body, headers={"host": "example.com"}).status_code == 403
+    # Without --api, there is no such address, and a program cannot upload.
+    own = {"origin": "http://127.0.0.1:8765"}
+    assert closed.post(f"/{closed.guard.token}/segment/0", content=body, headers=own).status_code == 404
+    assert closed.post(f"/{closed.guard.token}/images?name=a.png", content=b"").status_code == 403
+
+
+@pytest.mark.parametrize("token", ["short", "x" * 201, "a/b" * 10, ""])
+def test_a_token_that_is_set_must_be_safe(monkeypatch, capsys, token):
+    monkeypatch.setenv("CUTMATCH_APP_TOKEN", token)
+    assert apps.cli.main(["app", "--api"]) == 2
+    assert "CUTMATCH_APP_TOKEN" in capsys.readouterr().err
