@@ -17,9 +17,9 @@ import gridcut
 from apps.common.labelling import label_distances, labelling
 from apps.segment.colour_models import OUTLIERS, TINY
 from apps.segment.geodesic import UNREACHED
-from apps.segment.multilabel import BINS, BLUR
 from apps.segment.seed_distances import seed_distances
 from apps.segment.terms import FORBIDDEN, UNIT
+from apps.segment.volume_view import BINS, BLUR
 
 __all__ = ["graph_cut"]
 

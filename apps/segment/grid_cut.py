@@ -42,7 +42,7 @@ class GridCut:
     """
 
     def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
-        self._edges, self._device = edges, device
+        self.edges, self._device = edges, device
         self._solver: gridcut.Solver | gridcut.LabelSolver | LabelsOnDevice | None = None
         self._unary: np.ndarray | None = None  # of more than two labels
         self.costs: LabelCosts | None = None
@@ -60,13 +60,13 @@ class GridCut:
             if same and isinstance(self._solver, gridcut.Solver):
                 self._solver.update(source=unary[0], sink=unary[1])
             else:
-                self._solver = gridcut.Solver(unary[0], unary[1], self._edges(), device=self._device)
+                self._solver = gridcut.Solver(unary[0], unary[1], self.edges(), device=self._device)
         else:
             self._unary = unary
             if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver | LabelsOnDevice):
                 places = None if start is None else _places(start, costs.values)
                 kind = LabelsOnDevice if self._device == "cuda" else gridcut.LabelSolver
-                self._solver = kind(unary, self._edges(), start=places)
+                self._solver = kind(unary, self.edges(), start=places)
         self.costs, self.solved = costs, None
 
     def start_over(self) -> None:
@@ -115,7 +115,7 @@ class GridCut:
         total = sum(
             int(cost[labels == value].sum(dtype=np.int64)) for cost, value in zip(unary, self.costs.values, strict=True)
         )
-        return total / UNIT + outline_cost(labels, self._edges()) + self.costs.common
+        return total / UNIT + outline_cost(labels, self.edges()) + self.costs.common
 
 
 def labels_of(solved: "gridcut.Cut | gridcut.Labelling", values: Sequence[int]) -> np.ndarray:

@@ -23,25 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-import gridcut
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.segment import CONNECTIVITIES, SPACING
-from apps.segment.colour_models import OUTLIERS, TINY
 from apps.segment.fit import certifiable, reassigned
 from apps.segment.full_size import find_labels
 from apps.segment.grid_cut import energy_of, labels_of, minimum
-from apps.segment.label_costs import LabelCosts
 from apps.segment.marks import marks_of_seeds
 from apps.segment.model import ImageView, Request
-from apps.segment.surface_measure import direction_factors
-from apps.segment.terms import UNIT
+from apps.segment.volume_view import BINS, Histograms, VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
-
-VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
-BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
-MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -144,25 +136,15 @@ def segment_volume(
     About 127 bytes per voxel for two labels and 6 neighbours.
     """
     clock = Clock()
-    volume, seeds = np.asarray(volume), np.asarray(seeds)
-    if volume.ndim != 3 or 0 in volume.shape or volume.dtype.kind not in "buif":
-        raise InputError(f"volume must hold numbers of shape (D, H, W), got {volume.dtype} {volume.shape}")
-    if volume.dtype.kind == "f" and not np.isfinite(volume).all():
-        raise InputError("volume holds NaN or infinity; every voxel must be finite")
-    if connectivity not in CONNECTIVITIES:
-        raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
-    size = relative_spacing(spacing)
+    seeds = np.asarray(seeds)
     check_keep(keep)
-    values, marks = marks_of_seeds(seeds, volume.shape)
-    grey = levels_of(volume)
-    edges = gridcut.contrast_edges(grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=size, dtype=np.int32)
-    if connectivity != 6:  # the factors of 6 neighbours are 1
-        for (offset, weight), factor in zip(edges.items(), direction_factors(list(edges), size), strict=True):
-            edges[offset] = np.rint(weight * np.float32(factor)).astype(np.int32)
+    view = VolumeView(volume, spacing, connectivity)
+    values, marks = marks_of_seeds(seeds, view.shape)
+    edges = view.edges()
     clock.charge("edges")
-    labels = range(1, len(values) + 1)
-    table = np.stack([histogram_cost(np.bincount(grey[marks == label], minlength=BINS)) for label in labels])
-    costs = LabelCosts(tuple(labels), np.rint(table * UNIT).astype(np.int32), grey, None, 0.0)
+    labels = tuple(range(1, len(values) + 1))
+    counts = np.stack([np.bincount(view.grey[marks == label], minlength=BINS) for label in labels])
+    costs = view.costs(Histograms(labels, counts))
     unary = costs.everywhere(marks)
     clock.charge("models")
     solved = minimum(unary, edges, device)
@@ -178,48 +160,3 @@ def check_keep(keep: str) -> None:
     """Raise InputError unless the parts to keep are a choice for several labels."""
     if keep not in ("touching", "all"):
         raise InputError(f"--keep must be touching or all with --labels, got {keep!r}")
-
-
-def levels_of(volume: np.ndarray) -> np.ndarray:
-    """Quantise a volume to BINS levels between its 0.1th and 99.9th percentiles, or its extremes if those agree."""
-    if volume.dtype == bool:  # NumPy has no percentiles of these
-        volume = volume.view(np.uint8)
-    if volume.dtype.kind == "f":
-        most = max(abs(float(volume.min())), abs(float(volume.max())))
-        if most > 0 and not 1e-30 < most < 1e30:  # differences could overflow, or vanish, in single precision
-            volume = volume / most
-    sample = volume.reshape(-1)[:: max(1, volume.size // 1_000_000)]
-    low, high = (float(v) for v in np.percentile(sample, (0.1, 99.9)))
-    if low == high:  # all but a few voxels are equal
-        low, high = float(volume.min()), float(volume.max())
-    scale = (BINS - 1) / (high - low) if high > low else 0.0
-    grey = np.empty(volume.shape, np.uint8)
-    for out, plane in zip(grey, volume, strict=True):  # slice by slice, to save memory
-        out[...] = np.clip((plane.astype(np.float32) - np.float32(low)) * np.float32(scale) + 0.5, 0, BINS - 1)
-    return grey
-
-
-def histogram_cost(count: np.ndarray) -> np.ndarray:
-    """-log p(level) of a smoothed histogram mixed with a small uniform share, of the voxels per level; (BINS,) nats."""
-    from scipy.ndimage import gaussian_filter1d
-
-    smooth = gaussian_filter1d(count.astype(float), BLUR, mode="nearest")
-    return -np.log((1 - OUTLIERS) * smooth / smooth.sum() + OUTLIERS / BINS + TINY)
-
-
-def relative_spacing(spacing: Sequence[float]) -> np.ndarray:
-    """The sizes of a voxel along z, y and x, divided by the smallest; InputError unless they are three sizes above 0.
-
-    Sizes may differ by a factor of MAX_ANISOTROPY at most.
-    """
-    try:
-        size = np.asarray(spacing, float)
-    except (TypeError, ValueError):
-        raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
-    if size.shape != (3,) or not (np.isfinite(size).all() and (size > 0).all()):
-        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
-    if size.max() / MAX_ANISOTROPY > size.min():
-        raise InputError(
-            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
-        )
-    return size / size.min()

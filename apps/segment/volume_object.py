@@ -1,7 +1,7 @@
 """Cut one object out of a volume: from strokes, or by refining a rough mask.
 
-Both are one exact cut of `apps.segment.multilabel.segment_volume` with two labels.  A rough mask fixes the voxels
-further than a band from its surface; its surface moves within the band.
+Both are the exact cuts of a session with the same marks (apps.segment.part_cut).  A rough mask fixes the voxels further
+than a band from its surface; its surface moves within the band.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.multilabel import relative_spacing, segment_volume
+from apps.segment.part_cut import PartCut
 from apps.segment.strokes import check_marks
+from apps.segment.volume_view import BINS, Histograms, VolumeView, relative_spacing
 from gridcut.device import DeviceName
 
-SEEDS = np.array([2, 1, 0], np.uint8)  # of BACKGROUND, OBJECT and, as the last entry, OPEN
 CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
 
 
@@ -32,11 +33,11 @@ class VolumeObject:
     marks : ndarray of int8, (D, H, W)
         What was fixed: -1 nothing, 0 background, 1 object (see `apps.segment.marks`).
     energies : tuple of float
-        Energy of the cut in nats.
+        Energy of the cut in nats; with ``keep="touching"`` and 6 neighbours, of the parts kept.
     seconds : dict
         Seconds by stage.
-    solved : gridcut.Cut
-        The cut, with `device` and `check()`.
+    solved : apps.segment.part_cut.PartCuts
+        The cuts, with `device` and `check()`.
     """
 
     mask: np.ndarray
@@ -86,20 +87,24 @@ def segment_object(
     InputError
         Strokes of one kind only, sizes that differ, or as in `segment_volume`.
     """
-    volume, marks = np.asarray(volume), np.asarray(marks)
+    clock = Clock()
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
-    if volume.shape != marks.shape:
-        raise InputError(f"marks have shape {marks.shape}, but the volume has {volume.shape}; make them the same size")
-    check_marks(marks, marks.shape, "--scribbles")
-    found = segment_volume(volume, SEEDS[marks], connectivity=connectivity, spacing=spacing, keep="all", device=device)
-    marks = marks.astype(np.int8)
-    mask = connected_parts.keep_parts((found.labels == SEEDS[OBJECT]).view(np.int8), marks, keep).view(bool)
+    view, marks = VolumeView(volume, spacing, connectivity), np.asarray(marks)
+    if view.shape != marks.shape:
+        raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
+    marks = check_marks(marks, marks.shape, "--scribbles").astype(np.int16)
+    counts = [np.bincount(view.grey[marks == label], minlength=BINS) for label in (BACKGROUND, OBJECT)]
+    clock.charge("models")
+    cut = PartCut(view, device)
+    mask = cut.solve(Histograms((BACKGROUND, OBJECT), np.stack(counts)), marks, keep) > BACKGROUND
+    clock.charge("cuts")
     if fill_holes:
         mask = connected_parts.fill_holes(mask, marks)
     if min_volume > 1:
         mask = connected_parts.drop_small(mask, marks, min_volume)
-    return VolumeObject(mask, marks, found.energies, found.seconds, found.solved)
+    clock.charge("parts")
+    return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 
 
 def refine_mask(

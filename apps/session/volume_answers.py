@@ -12,18 +12,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from apps.common.images import InputError
 from apps.segment import SPACING
-from apps.segment.connected_parts import keep_parts
 from apps.segment.grid_cut import GridCut
 from apps.segment.marks import OPEN
-from apps.segment.multilabel import BINS, levels_of, relative_spacing
+from apps.segment.part_cut import PartCut
 from apps.segment.terms import blend
+from apps.segment.volume_view import BINS, Histograms, VolumeView
 from apps.session.canvas import Canvas, Change
 from apps.session.stroke_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
-from apps.session.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName, kernel
 
 FIRM = 4  # factor of the costs of a start mask of which no voxel would be left
@@ -52,16 +50,10 @@ class VolumeAnswers:
     is_reduced = False
 
     def __init__(self, volume, spacing, keep: str, device: DeviceName, lock: threading.RLock):
-        volume = np.asarray(volume)
-        if volume.ndim != 3 or 0 in volume.shape or volume.dtype.kind not in "buif":
-            raise InputError(f"volume must hold numbers of shape (D, H, W), got {volume.dtype} {volume.shape}")
-        if volume.dtype.kind == "f" and not np.isfinite(volume).all():
-            raise InputError("volume holds NaN or infinity; every voxel must be finite")
-        size = relative_spacing(SPACING if spacing is None else spacing)
-        self.shape = volume.shape
-        self._view = VolumeView(levels_of(volume), size)
+        self._view = VolumeView(volume, SPACING if spacing is None else spacing)
+        self.shape = self._view.shape
         self._keep, self._device, self._lock = keep, device, lock
-        self._cut = GridCut(self._view.edges, device)  # of the volume; the worker's
+        self._cut = PartCut(self._view, device)  # of the volume; the worker's
         self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._clear()
         self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
@@ -163,12 +155,11 @@ class VolumeAnswers:
             models = self._fitted(values)
         if prior is not None:
             models = models._replace(location=trusted_costs(prior, marks, self._view.spacing))
-        self._cut.start_over()  # the result must not depend on earlier cuts
-        labels = self._cut_volume(models, marks, check)
+        keep = self._keep if prior is None else "all"
+        labels = self._cut.solve(models, marks, keep, check)
         if models.location is not None and not labels.any():  # an empty object must not win where there is one
             models = models._replace(location=np.int16(FIRM) * models.location)
-            labels = self._cut_volume(models, marks, check)
-        labels = keep_parts(labels, marks, self._keep if prior is None else "all")
+            labels = self._cut.solve(models, marks, keep, check)
         with self._lock:
             check()
             if self.answered is None:
@@ -192,12 +183,6 @@ class VolumeAnswers:
         labels = self._labels.copy()
         labels[(slice(None),) * axis + (index,)] = self._slice.cut.solve()
         self._labels = labels
-
-    def _cut_volume(self, models: Histograms, marks: np.ndarray, check: Callable[..., None]) -> np.ndarray:
-        check()
-        self._cut.load(self._view.costs(models), marks)
-        check()
-        return self._cut.solve(check)
 
     def _fitted(self, values: tuple[int, ...]) -> Histograms:
         """Models of the marks and of the start mask, without contradictions of the two."""

@@ -18,10 +18,9 @@ from apps.segment.fit import MAX_CHANGED_SHARE, SEED_SHARE
 from apps.segment.grid_cut import GridCut
 from apps.segment.marks import BACKGROUND, OPEN
 from apps.segment.model import BOX_SHARES
-from apps.segment.multilabel import BINS
 from apps.segment.plausible_objects import BOX_SPAN
 from apps.segment.terms import blend
-from apps.session.volume_view import Histograms, VolumeView
+from apps.segment.volume_view import BINS, Histograms, VolumeView
 from gridcut.device import DeviceName
 
 ROUNDS = 5  # of fits and cuts, at most
@@ -45,7 +44,8 @@ def object_in_box(
         np.concatenate([low, places, high]).astype(np.intp) for (low, high), places in zip(ends, inside, strict=True)
     ]
     box = tuple(slice(len(low), len(low) + len(places)) for (low, _), places in zip(ends, inside, strict=True))
-    grey = view.grey[np.ix_(*used)]
+    index = np.ix_(*used)
+    grey = view.grey[index]
     marks = np.full(grey.shape, BACKGROUND, np.int16)
     marks[box] = OPEN
     depth, outside = _depth_of(part, view.shape)[::step, ::step, ::step], _levels_outside(view.grey, part)
@@ -58,7 +58,7 @@ def object_in_box(
         for _ in range(ROUNDS):
             check()
             models = Histograms((0, 1), np.stack([counts, object_counts]))
-            cut.load(view.costs(models, grey), marks)
+            cut.load(view.costs(models, index), marks)
             mask = cut.solve(check)[box] > 0
             assert cut.energy is not None
             if best is not None and cut.energy > best[0]:

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.multilabel import BINS
 from apps.segment.start_mask import BAND_SHARE, CORE, DISTRUST, MIN_BAND, cores_of, costs_of
 from apps.segment.terms import UNIT
-from apps.session.volume_view import VolumeView
+from apps.segment.volume_view import BINS, VolumeView
 
 CONTEXT = 3.0  # bands around the mask from which the background's histogram is taken
 

@@ -64,7 +64,7 @@ def check_labels(session):
         return
     assert session.result().certified
     if len(values) == 2:
-        costs = answers._cut.costs
+        costs = answers._view.costs(answers._models)
         unary = costs_with(costs, marks)
         cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
         cut.check()

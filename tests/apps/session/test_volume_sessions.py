@@ -6,6 +6,7 @@ import pytest
 import gridcut
 from apps.common.images import InputError
 from apps.segment.multilabel import segment_volume
+from apps.segment.volume_object import segment_object
 from apps.session import Session, volume_box
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
@@ -35,7 +36,7 @@ def session():
 def cold_volume(session, keep="all"):
     """Labels of a first solve with the session's models and marks."""
     answers = session._answers
-    costs = answers._cut.costs
+    costs = answers._view.costs(answers._models)
     unary = costs_with(costs, answers.marks())
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
     cut.check()
@@ -51,15 +52,22 @@ def test_the_object_is_found(session):
     np.testing.assert_array_equal(session.labels, cold_volume(session, "touching"))
 
 
-def test_the_same_as_segment_volume(session):
+@pytest.mark.parametrize("keep", ["touching", "all"])
+def test_the_same_as_the_functions_for_volumes(session, keep):
+    """The labels of two seeds, and the object and the energy of two marks."""
     volume, _ = ball()
-    seeds = session._answers.marks() + 1  # 0 is "no seed" there
-    expected = segment_volume(volume, seeds, device="cpu", keep="all").labels - 1
-    with Session(volume, device="cpu", keep="all") as other:
+    marks = session._answers.marks()
+    expected = segment_object(volume, marks, device="cpu", keep=keep)
+    with Session(volume, device="cpu", keep=keep) as other:
         for stroke in session._history.records:
             other.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
         other.wait()
-        np.testing.assert_array_equal(other.labels, expected)
+        np.testing.assert_array_equal(other.mask, expected.mask)
+        assert other.state["energy"] == expected.energies[-1]
+    if keep == "all":
+        np.testing.assert_array_equal(
+            segment_volume(volume, marks + 1, device="cpu", keep="all").labels == 2, other.mask
+        )
 
 
 @pytest.mark.parametrize("spacing", [None, (2.0, 0.5, 1.0)])
