@@ -5,6 +5,7 @@ name is the package with everything else of the program, such as ``from apps.seg
 
 =================  ==============================================================================================
 `segment`          cut an object out of an image, from strokes, a trimap or a box (`apps.segment.segment`)
+`refine`           the exact outlines of masks of other programs (`apps.refine.refine`)
 `flow`             the motion of every pixel between two frames (`apps.flow.flow`)
 `match`            matched points of two images of a scene, and their geometry (`apps.match.match_wide`)
 `track`            link points of many frames into tracks (`apps.track.track`)
@@ -23,6 +24,6 @@ import lazy_loader as _lazy
 
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
-    submodules=["denoise", "flow", "match", "segment", "stereo", "superpixels", "track"],
+    submodules=["denoise", "flow", "match", "refine", "segment", "stereo", "superpixels", "track"],
     submod_attrs={"session.interactive": ["Session"]},
 )

@@ -2,6 +2,7 @@
 from .denoise.restoration import denoise
 from .flow.dense_flow import flow
 from .match.wide_baseline import match_wide as match
+from .refine.refinement import refine
 from .segment.segmentation import segment
 from .session.interactive import Session
 from .stereo.disparities import stereo
@@ -13,6 +14,7 @@ __all__ = [
     "denoise",
     "flow",
     "match",
+    "refine",
     "segment",
     "stereo",
     "superpixels",

@@ -2,6 +2,7 @@
 
   cutmatch demo          process a few real images; no files needed
   cutmatch segment       cut objects out of images and volumes, from strokes, a box, a trimap or seeds
+  cutmatch refine        refine the masks of other programs to the exact outlines in the image
   cutmatch app           draw strokes on images in the browser, and see the exact cut after each
   cutmatch superpixels   divide images into connected regions of nearly one colour, in exactly the number requested
   cutmatch denoise       remove noise from images and fill holes, without blurring edges
@@ -28,6 +29,7 @@ from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
 COMMANDS = {
     "demo": "apps.demo",
     "segment": "apps.segment.segment_command",
+    "refine": "apps.refine.refine_command",
     "app": "apps.app.app_command",
     "superpixels": "apps.superpixels.superpixels_command",
     "denoise": "apps.denoise.denoise_command",

@@ -30,6 +30,7 @@ OBJECTS = (  # strokes on the astronaut: background, suit, face and hair, flag
     (GREEN, (((225, 90), (222, 150), (200, 190)), ((180, 60), (225, 25), (275, 70)))),
     (YELLOW, (((12, 200), (20, 20), (110, 15), (110, 130)), ((60, 60), (60, 200)), ((12, 240), (60, 250)))),
 )
+SOFT_SIZE = 64, 43  # pixels of a mask as a network writes it
 CLIP_FRAMES, CLIP_RATE = 12, 12.0  # frames, and frames per second
 PARTICLES, PARTICLE_FRAMES = 40, 12
 JPEG_QUALITY = 90
@@ -100,6 +101,8 @@ def _trimap(mask: np.ndarray, width: int = 6) -> np.ndarray:
 
 def _photographs(folder: Path, masks: dict) -> Iterator[Path]:
     """Photographs, with strokes, a trimap and a rough mask; and a folder of them at half size."""
+    import cv2
+
     for example in PHOTOGRAPHS:
         name, rgb, mask = example.name, _photograph(example.name), masks[example.name]
         yield _jpeg(folder / f"{name}.jpg", rgb)
@@ -108,6 +111,8 @@ def _photographs(folder: Path, masks: dict) -> Iterator[Path]:
             yield write_image(folder / f"{name}-strokes.png", _painted(mask.shape, lines))
         yield _jpeg(folder / "photos" / f"{name}.jpg", _half(rgb))
         yield write_image(folder / "trimaps" / f"{name}.png", _trimap(_half(mask.astype(np.uint8) * 255) >= 128))
+    low = cv2.resize(masks["chelsea"].astype(np.float32), SOFT_SIZE, interpolation=cv2.INTER_AREA)
+    yield write_image(folder / "chelsea-soft.png", np.uint8(255 * cv2.GaussianBlur(low, (0, 0), 0.7)))
     mask = masks["astronaut"]
     yield write_image(folder / "astronaut-objects.png", _painted(mask.shape, OBJECTS))
     yield write_image(folder / "astronaut-trimap.png", _trimap(mask, 10))

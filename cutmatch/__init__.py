@@ -8,7 +8,7 @@ cuts              `max_flow`, `max_flow_batch`, `graph_max_flow`, `Solver`, `Gra
 labels            `binary_labels`, `alpha_expansion`, `alpha_beta_swap`, `convex_labels`, `LabelSolver`
 assignments       `linear_sum_assignment`, `min_weight_full_bipartite_matching`; `assign.solve` and its relatives
 matchings         `maximum_bipartite_matching`, `structural_rank`; `matching.maximum` and its relatives
-images            `segment`, `Session`, `flow`, `match`, `track`, `stereo`, `superpixels`, `denoise`
+images            `segment`, `refine`, `Session`, `flow`, `match`, `track`, `stereo`, `superpixels`, `denoise`
 packages          `gridcut`, `assign`, `matching`, `apps`
 ================  ===========================================================================================
 
@@ -27,7 +27,7 @@ _NAMES = {  # module: its names
     "binary_labels alpha_expansion alpha_beta_swap convex_labels LabelSolver",
     "assign": "linear_sum_assignment min_weight_full_bipartite_matching",
     "matching": "maximum_bipartite_matching structural_rank",
-    "apps": "segment Session flow match track stereo superpixels denoise",
+    "apps": "segment refine Session flow match track stereo superpixels denoise",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

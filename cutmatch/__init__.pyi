@@ -6,6 +6,7 @@ from apps import Session as Session
 from apps import denoise as denoise
 from apps import flow as flow
 from apps import match as match
+from apps import refine as refine
 from apps import segment as segment
 from apps import stereo as stereo
 from apps import superpixels as superpixels

@@ -224,8 +224,19 @@ def graphs_figure():
     return side_by_side(*drawn)
 
 
+def refine_figure():
+    from apps import refine
+    from apps.common.figures import overlay
+
+    image, low = photo("chelsea.jpg"), np.asarray(Image.open(DATA / "chelsea-soft.png"))
+    size = image.shape[1::-1]
+    soft = np.asarray(Image.fromarray(low).resize(size, Image.Resampling.NEAREST))
+    return side_by_side(grey(soft), overlay(to_rgb(image), refine(image, low).mask))
+
+
 FIGURES = {
     "guide-segment.jpg": segment_figure,
+    "guide-refine.jpg": refine_figure,
     "guide-objects.jpg": objects_figure,
     "guide-volumes.png": volumes_figure,
     "guide-video.jpg": video_figure,

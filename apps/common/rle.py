@@ -37,3 +37,22 @@ def compressed(lengths: np.ndarray) -> str:
         written.append(pending)
         pending = pending & more
     return np.stack(groups, axis=1)[np.stack(written, axis=1)].astype(np.uint8).tobytes().decode("ascii")
+
+
+def lengths_of(text: str) -> np.ndarray:
+    """The inverse of `compressed`; ValueError for a text that it does not write."""
+    lengths: list[int] = []
+    value = shift = 0
+    for code in text.encode("ascii"):
+        group = code - 48
+        if not 0 <= group < 64 or shift > 60:
+            raise ValueError("not a compressed run length")
+        value |= (group & 31) << shift
+        shift += 5
+        if not group & 32:
+            value -= (group & 16) << (shift - 4)
+            lengths.append(value + (lengths[-2] if len(lengths) > 2 else 0))
+            value = shift = 0
+    if shift:
+        raise ValueError("the last run length is incomplete")
+    return np.array(lengths, np.int64)

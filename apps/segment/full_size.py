@@ -8,18 +8,15 @@ the outline found is then placed in the full image, by cuts along it (apps.segme
 
 import numpy as np
 
-import gridcut
 from apps.common.clock import Clock
-from apps.common.figures import outline
-from apps.common.row_blocks import for_blocks, in_parallel
 from apps.segment.connected_parts import keep_parts
 from apps.segment.fine_outline import placed_outline
 from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
-from apps.segment.grid_cut import GridCut
+from apps.segment.grid_cut import GridCut, cut_near
 from apps.segment.image_sizes import at_centres, reduced_shape
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.model import ImageView, Request, has_both, prior_of
-from apps.segment.terms import BOX_SMOOTHNESS, FORBIDDEN, SMOOTHNESS
+from apps.segment.terms import BOX_SMOOTHNESS, SMOOTHNESS
 from gridcut.device import DeviceName
 
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
@@ -90,7 +87,7 @@ def _refined(view, request, guess, small, device, clock, check) -> Found:
     grid = GridCut(edges, device)
     if request.is_single:
         width = BAND * round((view.size / REDUCED_PIXELS) ** 0.5)
-        mask, solved = _cut_near(costs.everywhere(request.marks), edges(), guess > BACKGROUND, width, device)
+        mask, solved = cut_near(costs.everywhere(request.marks), edges(), guess > BACKGROUND, width, device)
         clock.charge("cuts")
         labels = keep_parts(mask * np.int16(prior.values[1]), request.marks, request.keep)
         grid.costs = costs
@@ -104,33 +101,3 @@ def _refined(view, request, guess, small, device, clock, check) -> Found:
     found = with_parts_reassigned(view, request, found, edges(), device)
     clock.charge("parts")
     return found
-
-
-def _cut_near(unary, edges, guess, width, device):
-    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
-
-    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
-    the guess, and all others are masked out.
-    """
-    import cv2
-
-    as_background, as_object = unary
-    inside, outside = in_parallel([lambda: outline(guess, width), lambda: outline(~guess, width)])
-    opened, held = np.empty(guess.shape, np.uint8), np.empty(guess.shape, bool)
-    source, sink = np.empty(guess.shape, np.int32), np.empty(guess.shape, np.int32)
-
-    def open_rows(first, last):
-        rows = slice(first, last)
-        opened[rows] = inside[rows] | outside[rows] | ((as_object[rows] > as_background[rows]) == guess[rows])
-
-    def terminals_of_rows(first, last):
-        rows = slice(first, last)
-        held[rows] = taking_part[rows] & (opened[rows] == 0)
-        source[rows] = np.where(held[rows], np.int32(FORBIDDEN) * guess[rows], as_background[rows])
-        sink[rows] = np.where(held[rows], np.int32(FORBIDDEN) * ~guess[rows], as_object[rows])
-
-    for_blocks(open_rows, guess.shape)
-    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
-    for_blocks(terminals_of_rows, guess.shape)
-    cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device=device)
-    return np.where(taking_part, cut.labels, guess), cut

@@ -81,9 +81,9 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     notes = (*hints.notes, *remarks_on(result.mask))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
-    contents = _contents(files, job.image, rgb, metadata, marks, found)
+    encoded = contents(files, job.image, rgb, metadata, marks, found)
     charge("figures")
-    for kind, content in contents.items():
+    for kind, content in encoded.items():
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
         from apps.segment.session_files import save_session
@@ -130,7 +130,7 @@ class _Reading:
         pool.shutdown(wait=False)
 
 
-def _contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
+def contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
     """Contents of an image's files by kind; the figures of a large image are computed and compressed in parallel."""
     done = {}
     if found.mask.size > LARGE_PIXELS:

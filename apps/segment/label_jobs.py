@@ -60,9 +60,9 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     charge("strokes")
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
     files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
-    contents = _contents(image, rgb, metadata, seeds, result, files)
+    encoded = contents(image, rgb, metadata, seeds, result, files)
     charge("figures")
-    for kind, content in contents.items():
+    for kind, content in encoded.items():
         write_bytes(files[kind], content)
     report = _report(image, result, files)
     if truth is not None:
@@ -70,7 +70,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     return report
 
 
-def _contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path]) -> dict[str, bytes]:
+def contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path]) -> dict[str, bytes]:
     """Contents of the files of an image with several objects, by kind."""
     from apps.common.annotation_files import encoded_annotations
     from apps.segment.label_figures import annotations_of, encoded_labels, label_strokes_figure, labels_overlay, legend
@@ -78,15 +78,15 @@ def _contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[s
 
     labels = result.labels
     objects = annotations_of(labels, result.values) if set(files) & set(ANNOTATIONS) else []
-    contents = {}
+    found = {}
     for kind, path in files.items():
         if kind == "labels":
-            contents[kind] = encoded_labels(labels, metadata)
+            found[kind] = encoded_labels(labels, metadata)
         elif kind == "legend":
             content = {"image": image.name, **legend(labels, result.values)}
-            contents[kind] = json.dumps(content, indent=2).encode() + b"\n"
+            found[kind] = json.dumps(content, indent=2).encode() + b"\n"
         elif kind in ANNOTATIONS:
-            contents[kind] = encoded_annotations(kind, path, image, labels.shape, objects)
+            found[kind] = encoded_annotations(kind, path, image, labels.shape, objects)
         else:
             if kind == "overlay":
                 figure = labels_overlay(rgb, labels)
@@ -94,8 +94,8 @@ def _contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[s
                 figure = label_strokes_figure(rgb, seeds)
             else:
                 figure = cut_out(rgb, labels == int(kind.removeprefix("object")))
-            contents[kind] = encoded_image(figure, ".png", metadata)
-    return contents
+            found[kind] = encoded_image(figure, ".png", metadata)
+    return found
 
 
 def line(report) -> str:

@@ -37,6 +37,11 @@ def start_in(data: bytes, path, name: str) -> np.ndarray:
     Raises InputError for an unreadable file or one that is not a mask.  Accepts 0 and 255 (also from a JPEG, or 16
     bits), 0 and another value, booleans, palettes, one bright colour on black, and RGBA whose alpha is the mask.
     """
+    return mask_of(plane_in(data, path, name), f"{name}: {str(path)!r}")
+
+
+def plane_in(data: bytes, path, name: str) -> np.ndarray:
+    """The values (H, W) of a mask image: grey, alpha, palette, or the brightness of one colour on black."""
     shown = f"{name}: {str(path)!r}"
     pixels = pixels_in(data, path, name)
     if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
@@ -47,7 +52,7 @@ def start_in(data: bytes, path, name: str) -> np.ndarray:
         pixels = _from_palette(pixels, indices, shown) if indices.ndim == 2 else _brightest(pixels, shown)
     elif pixels.ndim == 3:
         pixels = pixels[..., 0]
-    return mask_of(pixels, shown)
+    return pixels
 
 
 def mask_of(values, name: str = "start") -> np.ndarray:

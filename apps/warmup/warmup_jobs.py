@@ -30,6 +30,11 @@ COMMANDS = {
         "volume.tif --start seeds.tif --scribbles seeds.tif",
         "clip --clip --scribbles strokes.png",
     ),
+    "refine": (
+        "photo.png truth.png",
+        "photo.png truth.png --kind labels",
+        "huge.png low.png",
+    ),
     "superpixels": ("photo.png --regions 40,90 --truth truth.png", "grey.png --regions 50 --regularity 5"),
     "denoise": (
         "photo.png",
@@ -140,6 +145,7 @@ def write_samples(folder: Path) -> None:
         "trimap": np.uint8(trimap),
         "truth": object_ * 255,
         "hole": hole,
+        "low": cv2.resize(object_ * 255, (50, 33), interpolation=cv2.INTER_AREA),
     }
     for subfolder in ("photos", "strokes", "frames", "clip"):
         (folder / subfolder).mkdir()

@@ -13,6 +13,7 @@ from apps.denoise import denoise
 from apps.flow import flow
 from apps.match import match_wide
 from apps.motion.matches import Matches
+from apps.refine import refine
 from apps.segment import segment
 from apps.segment.multilabel import segment_labels, segment_volume
 from apps.stereo import stereo
@@ -30,6 +31,7 @@ VOLUME_SEEDS[0], VOLUME_SEEDS[-1] = 1, 2
 CALLS = {
     "segment": lambda a: segment(a, box=(5, 5, 20, 20)),
     "segment_labels": lambda a: segment_labels(a, SEEDS),
+    "refine": lambda a: refine(a, SEEDS == 1, device="cpu"),
     "denoise": lambda a: denoise(a),
     "superpixels": lambda a: superpixels(a, 10),
     "stereo, left": lambda a: stereo(a, FLOATS),

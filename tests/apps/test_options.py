@@ -15,6 +15,7 @@ from apps import cli
 from apps.denoise import denoise
 from apps.flow import flow
 from apps.match import match_wide
+from apps.refine import refine
 from apps.segment import segment, segment_volume
 from apps.stereo import stereo
 from apps.superpixels import superpixels
@@ -108,6 +109,7 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
     [
         ("segment", 1, segment, {"scribbles", "trimap", "box"}),
         ("segment", 1, segment_volume, {"keep", "spacing", "connectivity"}),
+        ("refine", 2, refine, {"image", "masks"}),
         ("superpixels", 1, superpixels, {"threads"}),
         ("denoise", 1, denoise, {"binary"}),
         ("stereo", 2, stereo, set()),
@@ -128,6 +130,7 @@ def test_options_default_to_those_of_the_library(command, inputs, library, own):
 PLAIN = {  # a line of each command that would succeed
     "segment": ["a.png", "--box", "1,1,4,4"],
     "segment a folder": [".", "--box", "1,1,4,4"],
+    "refine": ["a.png", "b.png"],
     "superpixels": ["a.png", "--regions", "4"],
     "denoise": ["a.png"],
     "stereo": ["a.png", "b.png"],

@@ -17,6 +17,7 @@ FUNCTIONS = {
     "denoise": "apps.denoise.restoration.denoise",
     "flow": "apps.flow.dense_flow.flow",
     "match": "apps.match.wide_baseline.match_wide",
+    "refine": "apps.refine.refinement.refine",
     "segment": "apps.segment.segmentation.segment",
     "stereo": "apps.stereo.disparities.stereo",
     "superpixels": "apps.superpixels.regions.superpixels",

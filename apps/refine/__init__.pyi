@@ -1,0 +1,5 @@
+from .refinement import Refinement, refine
+
+KINDS: tuple[str, ...]
+
+__all__ = ["Refinement", "refine"]

@@ -1,0 +1,130 @@
+"""Masks of one image in files, as networks, annotation programs and people write them.
+
+.npy, .npz          probabilities, logits or labels, as apps.refine.soft_masks reads arrays; .npz with one array
+images              PNG, TIFF and others: a mask, grey levels of 8 or 16 bits, floats, a label map
+COCO (.json)        annotations of the image with polygons or run lengths; of several images, by file name
+a folder            of files of the first two kinds, each the mask of one object, in order of name
+"""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.errors import InputError
+from apps.common.images import by_number, read_bytes
+from apps.common.outputs import files_in
+from apps.common.rle import lengths_of, mask_of_runs
+from apps.common.stems import stem_of
+from apps.many.inputs import is_image_name
+from apps.segment.start_mask import plane_in
+
+ARRAYS = (".npy", ".npz")
+SHIFT = 4  # bits of a fraction of a pixel in polygons
+MAX_SIDE = 65535  # pixels of an image in COCO
+
+
+def is_mask_name(path: Path) -> bool:
+    """Whether the suffix of a file is one of a mask of one image."""
+    return path.suffix.lower() in ARRAYS or is_image_name(path)
+
+
+def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
+    """The masks of an image as an array, and their kind, for `apps.refine.soft_masks.soft_masks_of`.
+
+    Raises InputError, naming the option, for files that cannot be read or are of another kind.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _of_folder(path, option), "objects"
+    if path.suffix.lower() == ".json":
+        return _of_coco(path, image, option), "labels"
+    return _of_file(path, option), kind
+
+
+def _of_file(path: Path, option: str) -> np.ndarray:
+    data = read_bytes(path, option)
+    if path.suffix.lower() not in ARRAYS:
+        return plane_in(data, path, option)
+    shown = f"{option}: {str(path)!r}"
+    try:
+        content = np.load(io.BytesIO(data), allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        if len(content.files) != 1:
+            names = ", ".join(content.files[:5])
+            raise InputError(f"{shown} has {len(content.files)} arrays ({names}); save only the masks in it")
+        return content[content.files[0]]
+    except InputError:
+        raise
+    except Exception as error:  # truncated files, pickled objects, damaged archives
+        raise InputError(f"{shown} cannot be read ({error}); save an array of numbers with numpy.save") from None
+
+
+def _of_folder(path: Path, option: str) -> np.ndarray:
+    """Masks (K, h, w) of a folder."""
+    files = [one for one in files_in(path, option) if is_mask_name(one) and not one.name.startswith(".")]
+    if not files:
+        raise InputError(f"{option}: folder {str(path)!r} holds no mask (.png, .tif, .npy, ...); one per object")
+    masks = [np.squeeze(_of_file(one, option)) for one in sorted(files, key=by_number)]
+    shapes = {mask.shape for mask in masks}
+    if len(shapes) > 1:
+        listed = ", ".join(map(str, sorted(shapes)))
+        raise InputError(f"{option}: folder {str(path)!r} holds masks of shapes {listed}; make them the same size")
+    full = [mask / np.iinfo(mask.dtype).max if mask.dtype.kind == "u" and mask.max() > 1 else mask for mask in masks]
+    return np.stack(full)
+
+
+def _of_coco(path: Path, image: Path, option: str) -> np.ndarray:
+    """The label map, uint16, of the annotations of an image: from 1, in their order, the smaller ones on top."""
+    import cv2
+
+    shown = f"{option}: {str(path)!r}"
+    try:
+        content = json.loads(read_bytes(path, option))
+        images, annotations = content["images"], content["annotations"]
+        named = [one for one in images if stem_of(Path(os.path.basename(one["file_name"]))) == stem_of(image)]
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(f"{shown} must be COCO: JSON with images and annotations; export it again") from None
+    named = named or (images if len(images) == 1 else [])
+    if len(named) != 1:
+        raise InputError(f"{shown} has {len(named)} images named {stem_of(image)!r}; exactly one is required")
+    try:
+        shape = int(named[0]["height"]), int(named[0]["width"])
+        if not all(0 < side <= MAX_SIDE for side in shape):
+            raise ValueError("an image without a size")
+        masks = []
+        for one in annotations:
+            if one["image_id"] == named[0]["id"] and not one.get("iscrowd"):
+                masks.append(_segmentation(one["segmentation"], shape, cv2))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, UnicodeEncodeError, cv2.error) as error:
+        raise InputError(f"{shown} has an annotation that cannot be read ({error!r}); export it again") from None
+    if not masks:
+        raise InputError(f"{shown} has no annotation of {image.name!r}; add one, or leave the image out")
+    labels = np.zeros(shape, np.uint16)
+    for number in sorted(range(len(masks)), key=lambda number: -np.count_nonzero(masks[number])):
+        labels[masks[number]] = number + 1
+    return labels
+
+
+def _segmentation(found, shape: tuple[int, int], cv2) -> np.ndarray:
+    """The mask of polygons, or of run lengths, compressed or not."""
+    if isinstance(found, dict):
+        counts = found["counts"]
+        lengths = lengths_of(counts) if isinstance(counts, str) else np.array(counts, np.int64)
+        size = int(found["size"][0]), int(found["size"][1])
+        if size != shape:
+            raise ValueError(f"run lengths of size {size} in an image of {shape}")
+        return mask_of_runs(lengths, shape)
+    mask = np.zeros(shape, np.uint8)
+    for ring in found:
+        points = np.array(ring, np.float64).reshape(-1, 2)
+        if not (np.abs(points) <= 2 * MAX_SIDE).all():
+            raise ValueError("a corner outside the image")
+        # Pixel (x, y) of OpenCV is at (x, y), but at (x + 0.5, y + 0.5) in COCO.
+        cv2.fillPoly(mask, [np.rint((points - 0.5) * (1 << SHIFT)).astype(np.int32)], 1, shift=SHIFT)
+    return mask > 0
