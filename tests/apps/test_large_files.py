@@ -19,6 +19,7 @@ from apps.common.writing import encoded_image
 from apps.segment import full_size, segmentation
 from apps.segment.fine_outline import placed_outline
 from apps.segment.hints import Hints
+from apps.segment.image_sizes import reduced_mask
 from apps.segment.large_figures import figure_files, large_cut_out
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.matte import cut_out
@@ -210,3 +211,14 @@ def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
     found = segmentation.segment_marked(rgb, marks, device="cpu").mask
     assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)
     assert np.count_nonzero(found & mask) > 0.98 * np.count_nonzero(found | mask)
+
+
+def test_masks_and_levels_are_reduced_in_their_type():
+    mask = np.zeros((4, 4), bool)
+    mask[:2, :3] = True
+    small = reduced_mask(mask, (2, 2))
+    np.testing.assert_array_equal(small, [[True, True], [False, False]])
+    assert small.dtype == bool
+    levels = reduced_mask(np.uint8(200) * mask, (2, 2))
+    np.testing.assert_array_equal(levels, [[200, 100], [0, 0]])
+    assert levels.dtype == np.uint8

@@ -336,6 +336,19 @@ def test_a_box_in_slices_of_a_volume(tmp_path, browse):
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
+def test_a_mask_in_a_file(photographs, browse):
+    page = browse("in/astronaut.png", "--out", "out")
+    y, x = np.mgrid[:512, :512]
+    Image.fromarray(np.hypot(y - 250, x - 220) < 140).save(photographs / "rough.png")
+    page.driver.execute_script("document.getElementById('hint-file').click = () => {}")  # no dialog
+    page.driver.find_element("css selector", "[data-hint=start]").click()
+    page.driver.find_element("id", "hint-file").send_keys(str(photographs / "rough.png"))
+    page.until("app.state.masks")
+    page.settled()
+    assert 0 < (page.labels() > 0).mean() < 1
+    assert page.driver.find_element("id", "clear").is_enabled()
+
+
 def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
     code = """(async () => { const answer = await fetch('image/0');
