@@ -4,6 +4,7 @@ The photographs come with scikit-image and are free of restrictions (CC0, or pub
 computed from them, or drawn at random with fixed seeds.  data/README.md describes each file.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,10 @@ OBJECTS = (  # strokes on the astronaut: background, suit, face and hair, flag
     (YELLOW, (((12, 200), (20, 20), (110, 15), (110, 130)), ((60, 60), (60, 200)), ((12, 240), (60, 250)))),
 )
 SOFT_SIZE = 64, 43  # pixels of a mask as a network writes it
+BOXES = {  # x, y, width, height of a detector's boxes, its scores and names
+    "astronaut.jpg": (((14, 8, 354, 504), 0.98, "person"), ((346, 0, 124, 290), 0.91, "rocket")),
+    "coffee.jpg": (((164, 10, 260, 302), 0.97, "cup"), ((312, 56, 118, 276), 0.74, "spoon")),
+}
 CLIP_FRAMES, CLIP_RATE = 12, 12.0  # frames, and frames per second
 PARTICLES, PARTICLE_FRAMES = 40, 12
 JPEG_QUALITY = 90
@@ -99,6 +104,22 @@ def _trimap(mask: np.ndarray, width: int = 6) -> np.ndarray:
     return np.where(inside, 255, np.where(outside, 128, 0)).astype(np.uint8)
 
 
+def _detections() -> str:
+    """BOXES as COCO."""
+    names = sorted({name for boxes in BOXES.values() for *_, name in boxes})
+    annotations = [
+        {"image_id": image, "category_id": names.index(name) + 1, "bbox": bbox, "score": score}
+        for image, boxes in enumerate(BOXES.values(), 1)
+        for bbox, score, name in boxes
+    ]
+    content = {
+        "images": [{"id": image, "file_name": file} for image, file in enumerate(BOXES, 1)],
+        "annotations": [{"id": number} | one for number, one in enumerate(annotations, 1)],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(names, 1)],
+    }
+    return json.dumps(content) + "\n"
+
+
 def _photographs(folder: Path, masks: dict) -> Iterator[Path]:
     """Photographs, with strokes, a trimap and a rough mask; and a folder of them at half size."""
     import cv2
@@ -113,6 +134,7 @@ def _photographs(folder: Path, masks: dict) -> Iterator[Path]:
         yield write_image(folder / "trimaps" / f"{name}.png", _trimap(_half(mask.astype(np.uint8) * 255) >= 128))
     low = cv2.resize(masks["chelsea"].astype(np.float32), SOFT_SIZE, interpolation=cv2.INTER_AREA)
     yield write_image(folder / "chelsea-soft.png", np.uint8(255 * cv2.GaussianBlur(low, (0, 0), 0.7)))
+    yield write_bytes(folder / "boxes.json", _detections().encode())
     mask = masks["astronaut"]
     yield write_image(folder / "astronaut-objects.png", _painted(mask.shape, OBJECTS))
     yield write_image(folder / "astronaut-trimap.png", _trimap(mask, 10))

@@ -11,8 +11,12 @@ IoU is below 10 %.
 error %: wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means
 over images, without the undecided band of the ground truth.  Both run on one thread, alternately on each image,
 after one untimed call.
+
+Several boxes: images composed of these photographs (benchmarks/box_scenes.py), in which every box has an object.
+grabCut runs in each box's crop, with the same margin.  IoU is of single objects.
 """
 
+import contextlib
 import json
 import time
 
@@ -23,10 +27,12 @@ import numpy as np
 from apps.common.images import InputError, read_image, to_bytes
 from apps.many.inputs import find_by_stem
 from apps.segment import segment_marked
+from apps.segment.instances import crop_of, label_boxes
 from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.mask_scores import read_truth, score
 from apps.segment.strokes import marks_of_box, read_scribbles
 from benchmarks import command
+from benchmarks.box_scenes import collages, tiles
 from benchmarks.table import header, markdown
 
 GRABCUT_ITERATIONS = 5
@@ -62,7 +68,7 @@ def main(argv):
     columns = ["input", "method", "images", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
-        lines += ["", large_timing(data)]
+        lines += ["", boxes_table(data, options.boxes), "", large_timing(data)]
     return command.finish(report, "\n".join(lines), options.save)
 
 
@@ -156,11 +162,54 @@ def large_timing(data, repeats=3):
     return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
 
 
+def boxes_table(data, images):
+    """IoU of single objects, and seconds per image, of images with several boxes."""
+    cases = list(load(data, "tight box"))
+    rows = []
+    for scene in (tiles, collages):
+        ious = {name: [] for name in METHODS}
+        seconds = dict.fromkeys(METHODS, 0.0)
+        for seed in range(images):
+            rgb, truth, boxes = scene(cases, seed)
+            if not seed:
+                label_boxes(rgb, boxes)  # compiles
+            start = time.perf_counter()
+            found = {"cutmatch": label_boxes(rgb, boxes, "cpu").labels}
+            middle = time.perf_counter()
+            found["cv2.grabCut"] = grabcut_of_boxes(rgb, boxes)
+            seconds["cutmatch"] += middle - start
+            seconds["cv2.grabCut"] += time.perf_counter() - middle
+            for name, labels in found.items():
+                ious[name] += [_iou(labels == value, truth == value) for value in range(1, len(boxes) + 1)]
+        for name, values in ious.items():
+            failed = sum(iou < FAILED_IOU for iou in values)
+            row = [scene.__name__, name, str(images), str(len(values)), f"{np.mean(values):.2f}"]
+            rows.append([*row, f"{np.median(values):.2f}", f"{seconds[name] / images:.2f}", str(failed)])
+            print(" ".join(rows[-1]), flush=True)
+    return markdown(["several boxes", "method", "images", "boxes", "IoU %", "median %", "s per image", "failed"], rows)
+
+
+def grabcut_of_boxes(rgb, boxes):
+    """Labels (H, W) of `grabcut` in the crop of each box; later boxes prevail."""
+    labels = np.zeros(rgb.shape[:2], int)
+    for value, box in enumerate(boxes, 1):
+        crop, inner = crop_of(box, labels.shape)
+        part = rgb[crop]
+        with contextlib.suppress(cv2.error, InputError):
+            labels[crop][grabcut(part, marks_of_box(inner, part.shape[:2]))] = value
+    return labels
+
+
+def _iou(mask, truth):
+    return 100.0 * np.count_nonzero(mask & truth) / np.count_nonzero(mask | truth)
+
+
 def _parser():
     parser = command.parser("segment", __doc__, "segment-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
     kinds = "of " + ", ".join(KINDS).replace("%", "%%")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
+    parser.add_argument("--boxes", type=int, default=20, metavar="N", help="images with several boxes (default: 20)")
     parser.add_argument("--limit", type=int, metavar="N", help="images of each kind")
-    parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")
+    parser.add_argument("--quick", action="store_true", help="leave out several boxes and the 3-megapixel timing")
     return parser

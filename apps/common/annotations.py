@@ -19,17 +19,23 @@ class Annotation:
     name : str
         Name of its class.
     value : int
-        Number of its class, from 1.
+        Its number, from 1.
     colour : tuple of int
         Displayed colour, R, G, B in 0 .. 255.
     mask : ndarray of bool, shape (H, W)
         Its pixels, in the upright image.
+    category : int, optional
+        Number of its class.  Default: its own number.
+    score : float, optional
+        Of the detector that found it.
     """
 
     name: str
     value: int
     colour: tuple[int, int, int]
     mask: "np.ndarray"
+    category: int | None = None
+    score: float | None = None
 
     @cached_property
     def polygons(self) -> "list[Polygon]":

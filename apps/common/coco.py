@@ -19,9 +19,10 @@ from apps.common.rle import compressed, run_lengths
 def document(file_name: str, shape: tuple[int, int], objects: Iterable[Annotation], rle: bool) -> dict:
     """The content of a COCO file of one image (H, W).  An object without pixels is a category without annotation."""
     annotations: list[dict] = []
-    categories = []
+    categories: dict[int, dict] = {}
     for found in objects:
-        categories.append({"id": found.value, "name": found.name, "supercategory": ""})
+        category = found.value if found.category is None else found.category
+        categories.setdefault(category, {"id": category, "name": found.name, "supercategory": ""})
         rows, columns = (np.flatnonzero(found.mask.any(axis=axis)).tolist() for axis in (1, 0))
         if not rows:
             continue
@@ -29,15 +30,16 @@ def document(file_name: str, shape: tuple[int, int], objects: Iterable[Annotatio
             {
                 "id": len(annotations) + 1,
                 "image_id": 1,
-                "category_id": found.value,
+                "category_id": category,
                 "segmentation": _runs(found.mask) if rle else _rings(found),
                 "area": int(np.count_nonzero(found.mask)),
                 "bbox": [columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1],
                 "iscrowd": 0,
+                **({} if found.score is None else {"score": found.score}),
             }
         )
     image = {"id": 1, "file_name": file_name, "width": shape[1], "height": shape[0]}
-    return {"images": [image], "annotations": annotations, "categories": categories}
+    return {"images": [image], "annotations": annotations, "categories": list(categories.values())}
 
 
 def merged(documents: Iterable[dict]) -> dict:

@@ -1,3 +1,4 @@
+from .instances import Instances, segment_boxes
 from .multilabel import Objects, segment_labels, segment_volume
 from .segmentation import Segmentation, segment, segment_marked
 from .video import VideoFrame, segment_video
@@ -9,12 +10,14 @@ SPACING: tuple[float, ...]
 BAND: float
 
 __all__ = [
+    "Instances",
     "Objects",
     "Segmentation",
     "VideoFrame",
     "VolumeObject",
     "refine_mask",
     "segment",
+    "segment_boxes",
     "segment_labels",
     "segment_marked",
     "segment_object",

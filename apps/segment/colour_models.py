@@ -121,9 +121,9 @@ def prepare_lab() -> None:
     lab_image(np.zeros((1, 1, 3), np.float32))
 
 
-def make_palette(rgb: np.ndarray, lab: np.ndarray) -> Palette:
-    """Palette of an image given as RGB in [0, 1] and as Lab."""
-    levels = 1 << BITS
+def make_palette(rgb: np.ndarray, lab: np.ndarray, bits: int = BITS) -> Palette:
+    """Palette of an image given as RGB in [0, 1] and as Lab, with this number of bits of each RGB channel."""
+    levels = 1 << bits
     index = np.empty(rgb.shape[:2], np.int32)
     entry_of = np.full(levels**3, -1, np.int32)
     total = np.zeros((levels**3, 4))

@@ -1,6 +1,7 @@
 """Figures of several objects, with outlines and colours over the image; label images, their legend, and annotations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import to_bytes
 from apps.common.writing import encoded_image
 from apps.segment.label_values import label_values
+
+if TYPE_CHECKING:
+    from apps.segment.box_files import Detection
 
 TINT = 0.35  # opacity of an object's colour over the image
 # Colours of the first label values, which are those of pure-colour strokes; colour_of spreads the hues of the rest.
@@ -90,23 +94,28 @@ def encoded_labels(labels: np.ndarray, metadata: Metadata = NO_METADATA) -> byte
     return encoded_image(label_values(labels, "labels"), ".png", metadata.without_profile())
 
 
-def legend(labels: np.ndarray, values: Iterable[int]) -> dict:
-    """Names, colours and numbers of pixels of the values of a label map (H, W), for a JSON file beside it."""
+def legend(labels: np.ndarray, objects: Iterable[Annotation]) -> dict:
+    """Names, colours and numbers of pixels of the objects of a label map (H, W), for a JSON file beside it."""
     height, width = labels.shape
-    entries = {
-        str(value): {
-            "name": name_of(value),
-            "colour": list(colour_of(value)),
-            "pixels": int(np.count_nonzero(labels == value)),
-        }
-        for value in map(int, values)
-    }
+    entries = {}
+    for found in objects:
+        entry = {"name": found.name, "colour": list(found.colour), "pixels": int(np.count_nonzero(found.mask))}
+        detected = {"category": found.category, "score": found.score}
+        entries[str(found.value)] = entry | {key: value for key, value in detected.items() if value is not None}
     return {"width": width, "height": height, "labels": entries}
 
 
-def annotations_of(labels: np.ndarray, values: Iterable[int]) -> list[Annotation]:
-    """The objects of a label map (H, W), with the names and colours of the legend."""
-    return [Annotation(name_of(value), value, colour_of(value), labels == value) for value in map(int, values)]
+def annotations_of(
+    labels: np.ndarray, values: Iterable[int], detections: Mapping[int, "Detection"] | None = None
+) -> Iterator[Annotation]:
+    """The objects of a label map (H, W), one after the other, with the names of the detections if there are any."""
+    for value in map(int, values):
+        mask, colour = labels == value, colour_of(value)
+        if detections is None:
+            yield Annotation(name_of(value), value, colour, mask)
+        else:
+            one = detections[value]
+            yield Annotation(one.name, value, colour, mask, one.category, one.score)
 
 
 def name_of(value: int) -> str:

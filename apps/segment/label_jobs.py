@@ -1,27 +1,32 @@
-"""Process one image of `cutmatch segment --labels`: several objects, from files to files."""
+"""Process one image of `cutmatch segment --labels` or `--boxes`: several objects, from files to files."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds
+from apps.common.errors import print_error
 from apps.common.image_metadata import Metadata
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.program import mean_scores
+from apps.segment.box_files import Detection
 from apps.segment.result_files import label_files_of, rounds_text
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_line, volume_results
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image, its strokes, and its ground truth if known."""
+    """Paths of an image and its strokes, or its boxes; and of its ground truth if known."""
 
     image: Path
-    seeds: Path
-    truth: Path | None
+    seeds: Path | None = None
+    truth: Path | None = None
+    boxes: tuple[Detection, ...] = ()
 
 
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
@@ -39,7 +44,41 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     """Segment several objects in an image or volume and write the results; return the report."""
     if isinstance(job, VolumeJob):
         return segment_volume_files(job, chosen)
+    if job.seeds is None:
+        return cut_boxes(job.image, job.boxes, chosen)
     return label_image(job.image, job.seeds, job.truth, chosen)
+
+
+def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
+    """Cut out the object of every box; write the files of `chosen.kinds`; return the report."""
+    from apps.segment.instances import label_boxes
+
+    charge("import")
+    rgb, metadata = read_photograph(image)
+    result = label_boxes(rgb, [one.box(rgb.shape) for one in detections], device=chosen.device)
+    named = dict(enumerate(detections, 1))
+    files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
+    for kind, content in contents(image, rgb, metadata, None, result, files, named).items():
+        write_bytes(files[kind], content)
+    charge("figures")
+    notes = result.notes if detections else ("no box, so no object",)
+    for note in notes:
+        print_error(f"cutmatch segment: {image}: {note}")
+    pixels = np.bincount(result.labels.ravel(), minlength=len(named) + 1)
+    objects = [
+        {"value": value, "name": one.name, "category": one.category, "score": one.score, "box": result.boxes[value]}
+        for value, one in named.items()
+        if value in result.boxes
+    ]
+    return {
+        "image": str(image),
+        **dict(zip(("width", "height"), result.labels.shape[::-1], strict=True)),
+        "objects": [one | {"pixels": int(pixels[one["value"]])} for one in objects],
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "device": result.device,
+        "files": {kind: str(path) for kind, path in files.items()},
+        "warnings": list(notes),
+    }
 
 
 def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
@@ -70,22 +109,24 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     return report
 
 
-def contents(image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path]) -> dict[str, bytes]:
-    """Contents of the files of an image with several objects, by kind."""
+def contents(
+    image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path], detections=None
+) -> dict[str, bytes]:
+    """Contents of the files of an image with several objects, by kind, with the names of the detections if any."""
     from apps.common.annotation_files import encoded_annotations
     from apps.segment.label_figures import annotations_of, encoded_labels, label_strokes_figure, labels_overlay, legend
     from apps.segment.matte import cut_out
 
-    labels = result.labels
-    objects = annotations_of(labels, result.values) if set(files) & set(ANNOTATIONS) else []
+    labels, values = result.labels, result.values
     found = {}
     for kind, path in files.items():
         if kind == "labels":
             found[kind] = encoded_labels(labels, metadata)
         elif kind == "legend":
-            content = {"image": image.name, **legend(labels, result.values)}
+            content = {"image": image.name, **legend(labels, annotations_of(labels, values, detections))}
             found[kind] = json.dumps(content, indent=2).encode() + b"\n"
         elif kind in ANNOTATIONS:
+            objects = annotations_of(labels, values, detections)
             found[kind] = encoded_annotations(kind, path, image, labels.shape, objects)
         else:
             if kind == "overlay":
@@ -103,6 +144,10 @@ def line(report) -> str:
     if "depth" in report:
         return volume_line(report)
     size = f"{report['width']}x{report['height']}"
+    if "objects" in report:
+        count, first = len(report["objects"]), next(iter(report["files"].values()))
+        boxes = f"{count} box{'es' * (count != 1)}"
+        return f"{report['image']}: {size}, {boxes}, {shown_seconds(report['seconds'])} -> {first}"
     text = (
         f"{report['image']}: {size}, {len(report['pixels'])} labels, {rounds_text(report)}, energy "
         f"{report['energies'][-1]:.0f}, {shown_seconds(report['seconds'])} -> {next(iter(report['files'].values()))}"

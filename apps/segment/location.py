@@ -43,8 +43,9 @@ HINTS = {
         ("image", "volume", "clip"), "stroke image, or a folder of them", file="stroke image", has_strokes=True
     ),
     "box": Hint(
-        ("image",), "box around the object in pixels, half open, or a JSON file of boxes", metavar="X0,Y0,X1,Y1"
+        ("image",), "box around the object in pixels, half open, or a file of one box per image", metavar="X0,Y0,X1,Y1"
     ),
+    "boxes": Hint(("image",), "boxes of several objects, as detectors and annotators write them", is_alone=True),
     "trimap": Hint(
         ("image", "clip"),
         "trimap, or a folder of them",
@@ -96,9 +97,9 @@ def check_location(chosen: Namespace) -> None:
             continue
         others = [other for other in (*given, *passed(chosen, "save_session")) if other != option]
         if hint.is_alone and others:
-            raise InputError(
-                f"{option} marks several objects, but {' and '.join(others)} applies to a single one; omit one of them"
-            )
+            also = [spelled(other) for other in HINTS if HINTS[other].is_alone and spelled(other) in others]
+            clash = f"and so does {also[0]}" if also else f"but {' and '.join(others)} applies to a single one"
+            raise InputError(f"{option} marks several objects, {clash}; omit one of them")
         if hint.without is not None and (other := spelled(hint.without[0])) in given:
             raise InputError(f"pass {other} or {option}, got both; {hint.without[1]}")
 
@@ -145,4 +146,5 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     if "resume_session" in hints:
         earlier, stored = load_session(hints["resume_session"], rgb)
         options = options.or_else(stored)
-    return Instructions(combine(rgb.shape[:2], strokes, hints.get("box"), name, earlier, **masks), options)
+    box = hints["box"].box(rgb.shape) if "box" in hints else None
+    return Instructions(combine(rgb.shape[:2], strokes, box, name, earlier, **masks), options)

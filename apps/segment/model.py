@@ -21,6 +21,7 @@ import gridcut
 from apps.common.images import as_floats
 from apps.common.row_blocks import concurrently
 from apps.segment.colour_models import (
+    BITS,
     COMPONENTS,
     Mixture,
     fit_mixture,
@@ -78,10 +79,11 @@ class ImageView:
     scale    pixels per pixel of the reduced image, in each direction.  The costs of a region grow with its area and
              those of its outline with its length only, so edges count `scale` times as much; so do the colours along
              a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
+    bits     of each RGB channel in the palette
     """
 
-    def __init__(self, image: Callable[[], np.ndarray], shape: tuple[int, ...], scale: float = 1.0):
-        self.image, self.shape, self.scale = image, tuple(shape), scale
+    def __init__(self, image: Callable[[], np.ndarray], shape: tuple[int, ...], scale: float = 1.0, bits: int = BITS):
+        self.image, self.shape, self.scale, self.bits = image, tuple(shape), scale, bits
         self._edges: dict[bool, Callable[[], dict]] = {}
         self._smaller: dict[tuple[int, int], ImageView] = {}
 
@@ -98,7 +100,7 @@ class ImageView:
     @cached_property
     def palette(self):
         """The colours, see apps.segment.colour_models."""
-        return make_palette(as_floats(self.image()), self.lab)
+        return make_palette(as_floats(self.image()), self.lab, self.bits)
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -143,7 +145,7 @@ class ImageView:
     def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
         """The view of the image reduced to a shape; it is kept."""
         if shape not in self._smaller:
-            self._smaller[shape] = ImageView(lambda: means(self.image(), shape), shape, scale)
+            self._smaller[shape] = ImageView(lambda: means(self.image(), shape), shape, scale, self.bits)
         return self._smaller[shape]
 
 

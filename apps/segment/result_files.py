@@ -12,8 +12,11 @@ LARGE_PIXELS = 1_000_000  # figures of larger images are written by apps.segment
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
 
 
+BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each may be many files
+
+
 def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ...]:
-    """The kinds of files in `--write`, in the order of KINDS; the default for None.
+    """The kinds of files in `--write`, in the order of KINDS; all figures for None.
 
     several   whether the strokes mark several objects
     strokes   whether there are strokes or a trimap to show, unlike for a box alone
@@ -29,10 +32,12 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
         raise InputError(f"--write: unknown kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
     for kind in kinds:
         if kind in missing:
-            reason = "of a single object; pass labels" if several else "of several objects (--labels); pass mask"
+            reason = (
+                "of a single object; pass labels" if several else "of several objects (--labels, --boxes); pass mask"
+            )
             raise InputError(f"--write {kind} is the result {reason} instead")
     if "strokes" in kinds and not strokes:
-        raise InputError("--write strokes requires --scribbles or --trimap; omit strokes with --box")
+        raise InputError("--write strokes requires --scribbles or --trimap; omit strokes with boxes")
     return tuple(kind for kind in KINDS if kind in kinds)
 
 

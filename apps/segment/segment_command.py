@@ -6,6 +6,7 @@
   cutmatch segment photo.jpg --box 40,30,300,280 --scribbles strokes.png     a box, corrected by strokes
   cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
+  cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO, Pascal VOC
   cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
   cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, OME-Zarr, .npy
   cutmatch segment scan.nii.gz --scribbles strokes.nrrd   one object in a volume, from strokes or from a rough mask
@@ -21,7 +22,7 @@ drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); wi
 NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
 stroke are dropped, unless there is a box or a start mask; --keep decides otherwise.  Colour models and labelling are
 updated alternately; each labelling is an exact minimum cut.  Several images need a folder with a stroke image, a
-trimap or a mask per image; --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+trimap or a mask per image; --box is one box for all, or a file as for --boxes with one box per image.
 
 A box, --start and strokes (or a trimap) can be combined: strokes are constraints, a mask is a hint.  NAME-mask.png of
 an earlier run is such a mask.  --save-session keeps the strokes and the result of a run; --resume-session adds further
@@ -35,6 +36,11 @@ Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 
 values look black in image viewers), NAME-labels.json (the names, colours and pixel numbers of the values),
 NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.png.  The background counts as an
 object.
+
+--boxes reads COCO (annotations or results), JSON {"NAME": [[x0, y0, x1, y1], ...]}, or a folder of YOLO (NAME.txt) or
+Pascal VOC files (NAME.xml).  Every box gets an object of its own, and where boxes overlap one cut divides the pixels.
+NAME-labels.png has the number of the object's box, from 1; NAME-labels.json and NAME-coco.json keep names, categories
+and scores; NAME-overlay.png shows all.  Images without a box have no object.
 
 Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .ome.zarr, .npy, TIFF
 with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
@@ -62,9 +68,10 @@ from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
+from apps.segment.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
 from apps.segment.location import HINTS, check_files, check_location, has_strokes
-from apps.segment.result_files import KINDS, check_kinds, merged_files, write_merged
-from apps.segment.strokes import ENCODINGS, read_boxes
+from apps.segment.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
+from apps.segment.strokes import ENCODINGS
 from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
 
 
@@ -131,13 +138,15 @@ def _plan(chosen) -> Work:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
         return video_jobs.plan(chosen)
-    chosen.kinds = check_kinds(chosen.write, chosen.labels is not None, has_strokes(chosen))
-    if chosen.labels is not None:
-        return _plan_labels(chosen)
+    written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
+    several = chosen.labels is not None or chosen.boxes is not None
+    chosen.kinds = check_kinds(written, several, has_strokes(chosen))
+    if several:
+        return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
     check_files(chosen, images)
-    boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
+    boxes = read_single_boxes(chosen.box, images) if chosen.box and is_box_file(chosen.box) else None
     items = image_items(
         images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
     )
@@ -161,6 +170,21 @@ def _plan_labels(chosen) -> Work:
         seeds = companion_of(chosen.labels, stem_of(path), "--labels")
         assert seeds is not None, "the option selects this plan"
         return label_jobs.Job(path, seeds, companion_of(chosen.truth, stem_of(path), "--truth"))
+
+    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
+    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
+
+
+def _plan_boxes(chosen) -> Work:
+    """The same for the boxes of a detector, in images."""
+    if others := passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth"):
+        raise InputError(f"{others[0]} does not apply to --boxes; omit it")
+    images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
+    found = read_boxes(chosen.boxes, images, "--boxes")
+
+    def job(path):
+        return volume_job(path, chosen, many) or label_jobs.Job(path, boxes=boxes_of(found, path))
 
     parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
     return _work(chosen, image_items(images, job, *parts), many, label_jobs)

@@ -17,11 +17,9 @@ Strokes of several objects are not converted: 0 without a stroke, and another va
 the values of COLOURS.
 """
 
-import json
-
 import numpy as np
 
-from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_bytes, read_codes, read_pixels
+from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.painted import REMEDY, Colour, hex_code, listed, painted_strokes
@@ -282,34 +280,6 @@ def whole_numbers(values, count: int) -> tuple[int, ...] | None:
     if len(whole) != count or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
         return None
     return whole
-
-
-def read_boxes(path) -> dict:
-    """Read boxes by image stem from a JSON file, {"stem": [x0, y0, x1, y1], ...}; `box_of` validates each."""
-    try:
-        table = json.loads(read_bytes(path, "--box"))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        table = None
-    if not isinstance(table, dict):
-        raise InputError(
-            f'--box: {str(path)!r} must be JSON of the form {{"stem": [x0, y0, x1, y1]}}, one entry per image'
-        )
-    return table
-
-
-def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
-    """The box of one image from `read_boxes`; InputError if it is missing or not four integers."""
-    if stem not in boxes:
-        raise InputError(f"--box: {str(path)!r} has no entry {stem!r}; add one")
-    try:
-        return check_box(boxes[stem])
-    except InputError:
-        raise InputError(
-            f"--box: entry {stem!r} of {str(path)!r} must be four integers [x0, y0, x1, y1], got "
-            f"{json.dumps(boxes[stem])[:60]}"
-        ) from None
 
 
 def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:

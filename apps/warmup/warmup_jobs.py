@@ -7,6 +7,7 @@ inputs and options, and sizes where a method depends on them.
 
 import contextlib
 import io
+import json
 import shlex
 from pathlib import Path
 
@@ -22,6 +23,7 @@ COMMANDS = {
         "huge.png --box 450,450,1550,1750",
         "photo.png --start truth.png --box 30,20,170,110 --scribbles strokes.png --write mask,coco,geojson,labelme",
         "photos --scribbles strokes",
+        "photo.png --boxes boxes.json",
         "photo.png --labels labels.png",
         "photo.png --labels strokes.png",
         "volume.tif --labels seeds.tif",
@@ -160,6 +162,8 @@ def write_samples(folder: Path) -> None:
         images[f"frames/{number}"] = cv2.GaussianBlur(frame, (0, 0), 1).astype(np.uint8)
     for name, pixels in images.items():
         cv2.imwrite(str(folder / f"{name}.png"), pixels)
+    boxes = [[30, 20, 170, 110], [20, 10, 120, 90], [100, 40, 190, 125], [2, 2, 18, 18]]
+    (folder / "boxes.json").write_text(json.dumps({"photo": boxes}))
     volume = random.normal(60, 10, (12, 40, 40)).clip(0, 255)
     volume[3:9, 10:30, 10:30] += 90
     seeds = np.zeros(volume.shape, np.uint8)

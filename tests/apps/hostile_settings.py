@@ -35,6 +35,7 @@ HINTS = (
     ["--box=3,3,20,20", "--scribbles", "red only.png"],
     ["--box=3,3,20,20", "--start", "truth.png", "--scribbles", "strokes.png"],
     ["--labels", "labels16.png"],
+    ["--boxes", "several boxes.json"],
 )
 
 

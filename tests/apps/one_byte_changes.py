@@ -31,7 +31,7 @@ from apps.many.records import write as write_record
 from apps.many.task import Task
 from apps.match.match_command import _read_truth as read_matrix
 from apps.motion.matches import Matches
-from apps.segment.strokes import read_boxes
+from apps.segment.box_files import read_boxes
 from apps.segment.volumes import read_seeds
 from apps.stereo.disparity_files import read_disparity
 from apps.track.track_files import read_detections
@@ -84,6 +84,14 @@ READERS = {
 }
 TABLE = b"frame,x,y,mass\n0,1.5,2,9\n0,4,5,8\n1,1.75,2.5,9\n2,-1e1,3,7\n"
 ROWS = b"x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,0.5,1\n5,6,7.5,8,0,1e-3,0\n"
+COCO = (
+    '{"images": [{"id": 1, "file_name": "photo.jpg"}], "categories": [{"id": 2, "name": "cat"}], "annotations": '
+    '[{"image_id": 1, "category_id": 2, "bbox": [3, 4, 5.5, 6], "score": 0.5, "iscrowd": 0}]}'
+)
+VOC = (
+    "<annotation><object><name>cat</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
+    "</object></annotation>"
+)
 MATRIX = "1 0 2\n0 1 -3.5\n1e-4 0 1\n"
 
 
@@ -163,13 +171,20 @@ def _zarr(folder):
             yield Sound(file, (_volume,), path)
 
 
+def _boxes(path):
+    return read_boxes(path, [Path("photo.png")], "--boxes")
+
+
 def _texts(folder):
     rows = [dict(zip(("x0", "y0", "x1", "y1"), range(4), strict=True))] * 2
     for name, content, reader in (
         ("points.csv", TABLE, _all_rows),
         ("matches.csv", ROWS, Matches.read),
         ("matches.json", json.dumps(rows), Matches.read),
-        ("boxes.json", '{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}', read_boxes),
+        ("boxes.json", '{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}', _boxes),
+        ("coco.json", COCO, _boxes),
+        ("photo.txt", "0 0.5 0.5 0.25 0.5 0.9\n", _boxes),
+        ("photo.xml", VOC, _boxes),
         ("matrix.txt", MATRIX, read_matrix),
     ):
         path = _write(folder, name, content)

@@ -116,7 +116,10 @@ def test_the_default_is_all_figures_and_no_annotation(photo):
     [
         ([*ONE, "--write", "mask,drawing"], f"--write: unknown kind 'drawing'; the kinds are {', '.join(KINDS)}"),
         ([*ONE, "--write", "mask,"], "--write: unknown kind ''"),
-        ([*ONE, "--write", "labels"], "--write labels is the result of several objects (--labels); pass mask instead"),
+        (
+            [*ONE, "--write", "labels"],
+            "--write labels is the result of several objects (--labels, --boxes); pass mask instead",
+        ),
         ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),
         (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --scribbles or"),
         (["stack.npy", "--labels", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),

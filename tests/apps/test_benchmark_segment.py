@@ -49,3 +49,13 @@ def test_failures_count(scene, monkeypatch):
         ("raises", "1", "0.00", "1"),
         ("corner", "1", "0.00", "1"),
     ]
+
+
+def test_several_boxes(scene, monkeypatch):
+    truth = np.uint8(255) * scene.truth.astype(np.uint8)
+    cases = [("a", np.float32(scene.image) / np.float32(255), truth, marks_of(scene.strokes))]
+    monkeypatch.setattr(segment, "load", lambda data, kind: cases)
+    rows = [[cell.strip() for cell in row.split("|")] for row in segment.boxes_table(None, 1).splitlines()[2:]]
+    assert [row[1:4] for row in rows] == [[k, m, "1"] for k in ("tiles", "collages") for m in segment.METHODS]
+    assert rows[0][4] == "10"
+    assert float(rows[0][5]) > 95

@@ -72,7 +72,9 @@ def bad(name, arguments, message, **change):
 
 
 BAD = [
-    bad("none given", [], r"pass --scribbles, --box, --trimap, --start, --labels or --resume-session, got none"),
+    bad(
+        "none given", [], r"pass --scribbles, --box, --boxes, --trimap, --start, --labels or --resume-session, got none"
+    ),
     bad("two given", ["--scribbles", "strokes.png", "--trimap", "trimap.png"], r"--scribbles or --trimap, got both"),
     bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
     bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),

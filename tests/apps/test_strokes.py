@@ -1,7 +1,5 @@
 """All encodings of strokes are equivalent, and unknown values are rejected by name."""
 
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -10,12 +8,10 @@ from apps.common.images import InputError
 from apps.many.inputs import find_by_stem
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import (
-    box_of,
     check_marks,
     marks_of,
     marks_of_box,
     parse_box,
-    read_boxes,
     read_scribbles,
     read_trimap,
 )
@@ -120,15 +116,10 @@ def test_box_over_a_tiny_image():
         marks_of_box((0, 0, 2, 2), (2, 2))
 
 
-def test_box_as_text_and_as_table(tmp_path):
+def test_box_as_text():
     assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
     with pytest.raises(InputError, match="four integers"):
         parse_box("1,2,3")
-    (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3.0, 4]}))
-    assert box_of(read_boxes(tmp_path / "boxes.json"), "a", "boxes.json") == (1, 2, 3, 4)
-    (tmp_path / "boxes.json").write_text("[1, 2")
-    with pytest.raises(InputError, match="must be JSON of the form"):
-        read_boxes(tmp_path / "boxes.json")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,190 @@
+"""The objects of many boxes: in the library, and the command with --boxes."""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps.common.images import InputError
+from apps.segment import colour_models, instances, segment, segment_boxes
+from apps.segment import segment_command as command
+from apps.segment.instances import label_boxes
+
+COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80), (220, 220, 60)])
+# A disc, a square that a bar covers in part, and the bar.
+BOXES = [(4, 8, 22, 30), (26, 8, 46, 32), (40, 4, 54, 36)]
+
+
+class Scene:
+    """Three objects on a ground, 40 x 60; the ground truth is the number of an object's box."""
+
+    def __init__(self):
+        y, x = np.mgrid[:40, :60]
+        self.truth = np.zeros((40, 60), np.uint8)
+        self.truth[(y - 19) ** 2 + (x - 13) ** 2 < 64] = 1
+        self.truth[10:30, 28:44] = 2
+        self.truth[6:34, 42:52] = 3
+        noise = np.random.default_rng(0).normal(0, 6, (40, 60, 3))
+        self.image = np.clip(COLOURS[self.truth] + noise, 0, 255).astype(np.uint8)
+
+
+@pytest.fixture
+def boxed():
+    return Scene()
+
+
+@pytest.fixture
+def files(boxed, tmp_path, monkeypatch):
+    """in/a.png, in/b.png and in/c.png of the same scene; boxes.json as COCO, without a box of c."""
+    (tmp_path / "in").mkdir()
+    for name in "abc":
+        Image.fromarray(boxed.image).save(tmp_path / "in" / f"{name}.png")
+    content = {
+        "images": [{"id": k, "file_name": f"{name}.png"} for k, name in enumerate("abc")],
+        "annotations": [
+            {"image_id": k, "category_id": 3 + n % 2, "bbox": [x0, y0, x1 - x0, y1 - y0], "score": 0.5 + n / 10}
+            for k in range(2)
+            for n, (x0, y0, x1, y1) in enumerate(BOXES)
+        ],
+        "categories": [{"id": 3, "name": "ball"}, {"id": 4, "name": "block"}],
+    }
+    (tmp_path / "boxes.json").write_text(json.dumps(content), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return command.main([*map(str, arguments), "--out", "out"])
+
+
+def test_every_box_has_its_label(boxed, device):
+    result = segment_boxes(boxed.image, BOXES, device=device)
+    assert result.device == device
+    assert result.labels.dtype == np.uint8
+    assert (result.labels == boxed.truth).mean() > 0.99
+    assert result.boxes == dict(enumerate(BOXES, 1))
+    assert not result.notes
+
+
+def test_a_label_stays_in_its_box(boxed):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        low, size = rng.integers((0, 0), (56, 36), (6, 2)), rng.integers(1, 30, (6, 2))
+        boxes = np.concatenate([low, low + size], axis=1)
+        result = label_boxes(boxed.image, boxes.tolist())
+        for value in np.unique(result.labels[result.labels > 0]).tolist():
+            x0, y0, x1, y1 = boxes[value - 1]
+            outside = result.labels == value
+            outside[y0:y1, x0:x1] = False
+            assert not outside.any()
+
+
+def test_a_box_alone_is_a_segmentation_of_its_crop(boxed, monkeypatch):
+    monkeypatch.setattr(instances, "CROP_BITS", colour_models.BITS)
+    labels = segment_boxes(boxed.image, BOXES[:1]).labels
+    x0, y0, x1, y1 = 1, 5, 25, 33  # with a margin of 0.15 * sqrt(18 * 22)
+    mask = segment(boxed.image[y0:y1, x0:x1], box=(3, 3, 21, 25)).mask
+    np.testing.assert_array_equal(labels[y0:y1, x0:x1], mask)
+
+
+def test_boxes_that_do_not_overlap_are_independent(boxed):
+    both = segment_boxes(boxed.image, BOXES[:2]).labels
+    for value, box in enumerate(BOXES[:2], 1):
+        np.testing.assert_array_equal(both == value, segment_boxes(boxed.image, [box]).labels)
+
+
+def test_many_boxes_have_16_bits():
+    image = np.zeros((40, 40), np.uint8)
+    boxes = [(0, 0, 0, 0)] * 299 + [(10, 10, 30, 30)]
+    image[15:25, 15:25] = 200
+    with pytest.warns(UserWarning, match="boxes empty or outside the image: 1, 2, "):
+        labels = segment_boxes(image, boxes).labels
+    assert labels.dtype == np.uint16
+    assert set(np.unique(labels)) == {0, 300}
+
+
+def test_boxes_without_pixels_are_left_out(boxed):
+    with pytest.warns(UserWarning, match="boxes empty or outside the image: 1, 3"):
+        result = segment_boxes(boxed.image, [(70, 5, 90, 20), BOXES[0], (9, 9, 9, 12)])
+    assert set(result.boxes) == {2}
+    assert set(np.unique(result.labels)) == {0, 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not segment_boxes(boxed.image, []).labels.any()
+
+
+def test_a_box_that_exceeds_the_image_is_clipped(boxed):
+    result = segment_boxes(boxed.image, [(-9, -3, 22, 99)])
+    assert result.boxes == {1: (0, 0, 22, 40)}
+
+
+@pytest.mark.parametrize("box", [(1, 2, 3), (1, 2, 3.5, 4), "1234"])
+def test_a_box_of_the_library_is_four_integers(boxed, box):
+    with pytest.raises(InputError, match="--box needs four integers"):
+        segment_boxes(boxed.image, [box])
+
+
+def test_command_keeps_names_and_scores(files, boxed, capsys):
+    assert run("in/a.png", "--boxes", "boxes.json", "--json", "r.json") == 0
+    assert re.match(r"in/a\.png: 60x40, 3 boxes, .* s -> out/a-labels\.png; ", capsys.readouterr().out)
+    names = sorted(path.name for path in (files / "out").iterdir() if not path.name.startswith("."))
+    assert names == ["a-coco.json", "a-labels.json", "a-labels.png", "a-overlay.png", "a-segment.json"]
+    labels = np.array(Image.open("out/a-labels.png"))
+    assert (labels == boxed.truth).mean() > 0.99
+    found = json.loads((files / "out" / "a-coco.json").read_text("utf-8"))
+    assert [one["name"] for one in found["categories"]] == ["ball", "block"]
+    assert [(one["category_id"], one["score"]) for one in found["annotations"]] == [(3, 0.5), (4, 0.6), (3, 0.7)]
+    assert [one["area"] for one in found["annotations"]] == np.bincount(labels.ravel())[1:].tolist()
+    legend = json.loads((files / "out" / "a-labels.json").read_text("utf-8"))["labels"]["2"]
+    assert (legend["name"], legend["category"], legend["score"]) == ("block", 4, 0.6)
+    report = json.loads((files / "r.json").read_text("utf-8"))
+    second = report["objects"][1]
+    assert (second["value"], second["name"], second["score"], second["box"]) == (2, "block", 0.6, list(BOXES[1]))
+    assert second["pixels"] == np.count_nonzero(labels == 2)
+
+
+def test_command_on_a_folder_continues_without_boxes(files, capsys):
+    assert run("in", "--boxes", "boxes.json", "--write", "labels,coco,cutout") == 0
+    captured = capsys.readouterr()
+    assert "3 done, 0 failed" in captured.out
+    assert "c.png: 60x40, 0 boxes" in captured.out
+    assert captured.err.splitlines()[-1] == "cutmatch segment: in/c.png: no box, so no object"
+    assert not np.array(Image.open("out/c-labels.png")).any()
+    assert sorted(path.name for path in (files / "out").glob("*-object*")) == [
+        f"{name}-object{value}.png" for name in "ab" for value in (1, 2, 3)
+    ]
+    merged = json.loads((files / "out" / "coco.json").read_text("utf-8"))
+    assert [one["image_id"] for one in merged["annotations"]] == [1, 1, 1, 2, 2, 2]
+    assert len({one["id"] for one in merged["annotations"]}) == 6
+
+
+def test_a_bad_box_is_an_error_of_one_image(files, capsys):
+    (files / "b.json").write_text(json.dumps({"a": list(BOXES[0]), "b.png": [[1, 2, 3]], "c": [[1, 1, 1, 9]]}))
+    assert run("in", "--boxes", "b.json") == 1
+    captured = capsys.readouterr()
+    assert "2 done, 1 failed" in captured.out
+    assert "in/b.png: --boxes: 'b.json': entry 'b.png' must be four numbers" in captured.err
+    assert "cutmatch segment: in/c.png: box empty or outside the image: 1" in captured.err
+
+
+BAD = [
+    (["--boxes", "gone.json"], "--boxes: no file 'gone.json'"),
+    (["--boxes", "other.json"], "--boxes: 'other.json' has entries for 'x', but has no entry 'a'"),
+    (["--boxes", "1,2,3,4"], "--boxes: '1,2,3,4' is not a file of boxes; pass COCO"),
+    (["--boxes", "boxes.json", "--box", "1,1,9,9"], "--boxes marks several objects, but --box applies to a"),
+    (["--boxes", "boxes.json", "--labels", "in"], "--boxes marks several objects, and so does --labels; omit"),
+    (["--boxes", "boxes.json", "--fill-holes"], "--fill-holes does not apply to --boxes; omit it"),
+    (["--boxes", "boxes.json", "--truth", "in"], "--truth does not apply to --boxes; omit it"),
+    (["--boxes", "boxes.json", "--write", "strokes"], "--write strokes requires --scribbles or --trimap; omit"),
+    (["--boxes", "boxes.json", "--write", "mask"], "--write mask is the result of a single object; pass labels"),
+    (["--box", "boxes.json"], "--box: 'boxes.json' has 3 boxes of 'a.png'; pass --boxes to cut out every one"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_an_error_of_all_images_is_one_line(files, arguments, message, rejects):
+    (files / "other.json").write_text('{"x": [1, 2, 3, 4]}')
+    rejects(["segment", "in", *arguments, "--out", "out"], re.escape(message), files)
