@@ -13,7 +13,7 @@ from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
-from apps.segment.box_files import Detection, boxes_of
+from apps.segment.box_files import boxes_of
 from apps.segment.location import HINTS, kinds_for, read_location
 from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_text
 from apps.segment.strokes import codes_and_colours, parse_box
@@ -22,7 +22,7 @@ from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image, of the hints by kind (a box as a Detection), and of the ground truth."""
+    """Paths of an image, of the hints by kind (a box as four integers or a Detection), and of the ground truth."""
 
     image: Path
     hints: dict[str, Any]
@@ -38,7 +38,7 @@ def job_of(chosen, boxes, many: bool, image: Path) -> Job | VolumeJob:
         if (given := getattr(chosen, kind)) is None:
             continue
         if kind == "box":
-            hints[kind] = Detection(parse_box(given)) if boxes is None else boxes_of(boxes, image)[0]
+            hints[kind] = parse_box(given) if boxes is None else boxes_of(boxes, image)[0]
         else:
             hints[kind] = companion_of(given, stem_of(image), spelled(kind)) if HINTS[kind].file else Path(given)
     return Job(image, hints, companion_of(chosen.truth, stem_of(image), "--truth"))

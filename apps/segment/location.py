@@ -131,6 +131,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     What the options give replaces what a session contains, except that strokes are added to its strokes.
     """
     from apps.common.images import to_bytes
+    from apps.segment.box_files import Detection
     from apps.segment.hints import MASKS, combine, read_mask
     from apps.segment.session_files import Instructions, ObjectOptions, load_session
     from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
@@ -146,5 +147,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     if "resume_session" in hints:
         earlier, stored = load_session(hints["resume_session"], rgb)
         options = options.or_else(stored)
-    box = hints["box"].box(rgb.shape) if "box" in hints else None
+    box = hints.get("box")
+    if isinstance(box, Detection):
+        box = box.box(rgb.shape)
     return Instructions(combine(rgb.shape[:2], strokes, box, name, earlier, **masks), options)

@@ -188,3 +188,16 @@ BAD = [
 def test_an_error_of_all_images_is_one_line(files, arguments, message, rejects):
     (files / "other.json").write_text('{"x": [1, 2, 3, 4]}')
     rejects(["segment", "in", *arguments, "--out", "out"], re.escape(message), files)
+
+
+def test_a_box_of_a_file_is_that_of_the_option(files):
+    """A single box, with the part of it that is known from the size of the image only."""
+    (files / "a.txt").write_text("0 0.2 0.5 0.3 0.55\n")
+    assert run("in/a.png", "--box", "a.txt", "--write", "mask") == 0
+    from_file = np.array(Image.open("out/a-mask.png"))
+    record = json.loads((files / "out" / "a-segment.json").read_text("utf-8"))
+    assert record["inputs"]["box"][1] == "category0"
+    assert run("in/a.png", "--box", "3,9,21,31", "--write", "mask", "--overwrite") == 0
+    np.testing.assert_array_equal(np.array(Image.open("out/a-mask.png")), from_file)
+    record = json.loads((files / "out" / "a-segment.json").read_text("utf-8"))
+    assert record["inputs"]["box"] == [3, 9, 21, 31]
