@@ -24,10 +24,12 @@ from apps.track import track
 
 @pytest.fixture
 def photos(tmp_path, monkeypatch):
-    """Two small images, a matrix and a table in the current folder."""
+    """Two small images, a mask, a matrix and a table in the current folder."""
     monkeypatch.chdir(tmp_path)
     for n, name in enumerate("ab"):
         Image.fromarray(np.full((6, 8), 40 * n + 40, np.uint8)).save(f"{name}.png")
+    (tmp_path / "masks").mkdir()
+    Image.fromarray(np.uint8(255) * (np.arange(48).reshape(6, 8) % 8 < 4)).save("masks/a.png")
     (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n")
     (tmp_path / "d.csv").write_text("frame,x,y\n0,1,1\n1,1,1\n")
     return tmp_path
@@ -130,7 +132,7 @@ def test_options_default_to_those_of_the_library(command, inputs, library, own):
 PLAIN = {  # a line of each command that would succeed
     "segment": ["a.png", "--box", "1,1,4,4"],
     "segment a folder": [".", "--box", "1,1,4,4"],
-    "refine": ["a.png", "b.png"],
+    "refine": ["a.png", "masks/a.png"],
     "superpixels": ["a.png", "--regions", "4"],
     "denoise": ["a.png"],
     "stereo": ["a.png", "b.png"],
