@@ -60,7 +60,13 @@ CODE = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-@pytest.mark.parametrize(("layer", "how"), [("omp", "fork"), ("workqueue", "fork"), ("omp", "spawn")])
+@pytest.mark.parametrize(
+    ("layer", "how"),
+    [
+        ("omp", "fork"),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (("workqueue", "fork"), ("omp", "spawn"))),
+    ],
+)
 def test_a_pool_after_a_parallel_kernel(layer, how, tmp_path):
     if layer == "omp" and importlib.util.find_spec("numba.np.ufunc.omppool") is None:
         pytest.skip("numba has no OpenMP here")

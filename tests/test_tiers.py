@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 TESTS = """
 import pytest
-from tests.tiers import in_quick_tier
+from tests.tiers import few_types, in_quick_tier
 
 ROWS = [("x", 0), ("y", 0), ("x", 1)]
 
@@ -34,6 +34,9 @@ class TestRows:
 @pytest.mark.parametrize("kind", in_quick_tier("abc", "b".__eq__))
 def test_kinds(kind): pass
 
+@pytest.mark.parametrize("dtype", few_types(["bool", "int32", "int64", "float16", "float32"]))
+def test_types(dtype): pass
+
 def test_single(): pass
 
 @pytest.mark.slow
@@ -46,13 +49,17 @@ EVERYTHING = {
     *(f"test_table[{row}]" for row in ROWS),
     *(f"test_within[{sign}-{row}]" for sign, row in product("+-", ROWS)),
     *("test_kinds[a]", "test_kinds[b]", "test_kinds[c]", "test_single", "test_slow[1]", "test_slow[2]"),
+    *(f"test_types[{name}]" for name in ("bool", "int32", "int64", "float16", "float32")),
 }
-SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"}
+SLOW = {
+    *("test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"),
+    *("test_types[bool]", "test_types[int32]", "test_types[float16]"),
+}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
     *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
     *("test_within[+-x-0]", "test_within[--y-0]", "test_within[+-x-1]"),
-    *("test_kinds[b]", "test_single"),
+    *("test_kinds[b]", "test_types[int64]", "test_types[float32]", "test_single"),
 }
 
 

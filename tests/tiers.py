@@ -9,12 +9,28 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+# Kernels are compiled once more for each type of arrays.  The quick tier takes the first of each kind that a test has.
+USUAL_TYPES = [np.dtype(name) for name in ("int64", "int32", "float64", "float32")]
 
 
 def in_quick_tier(values: Iterable, is_quick: Callable) -> list:
     """The values of a parameter, for parametrize; those that `is_quick` is false for are left to the full tier."""
     return [value if is_quick(value) else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def few_types(dtypes: Iterable) -> list:
+    """Types of arrays, for parametrize; the quick tier takes one of integers and one of floats."""
+    dtypes = list(dtypes)
+    usual = sorted(dtypes, key=lambda dtype: _rank(np.dtype(dtype)))
+    kept = {np.dtype(dtype).kind == "f": dtype for dtype in reversed(usual)}.values()
+    return in_quick_tier(dtypes, lambda dtype: any(dtype is one for one in kept))
+
+
+def _rank(dtype: np.dtype) -> int:
+    return USUAL_TYPES.index(dtype) if dtype in USUAL_TYPES else len(USUAL_TYPES)
 
 
 def is_whole_run(config) -> bool:

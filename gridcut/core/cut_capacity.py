@@ -13,6 +13,7 @@ from gridcut.core import sums
 from gridcut.core.load import Plane, Reader, fill
 from gridcut.core.units import difference, scale_of, units
 from gridcut.device import kernel
+from gridcut.device.views import unmarked
 
 
 class Measured(NamedTuple):
@@ -169,7 +170,7 @@ def measure_cut(views: Reader, labels: np.ndarray, unit: float, lines=None) -> M
         totals, losses = zip(*_terms(views, labels, True, scale, lines), strict=True)
         value = add_up(totals)
         return Measured(value, value, add_up(losses))
-    extent, flat = views.layout.extent, labels.view(np.uint8).reshape(-1)
+    extent, flat = views.layout.extent, _bytes(labels)
     terms, shared = [], []
     for band in views.bands(lines):
         *term, common = differences_kernel(views.source, views.sink, views.mask, flat, scale, extent, *band)
@@ -184,7 +185,7 @@ def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> l
     """Sums of the capacities across a cut and their losses; without terminals if the views have none."""
     layout = views.layout
     extent = layout.extent
-    flat = labels.view(np.uint8).reshape(-1)
+    flat = _bytes(labels)
     zero = np.float64(0) if is_float else np.int64(0)
     terminals = [
         (part, shift, side)
@@ -209,6 +210,11 @@ def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> l
         ]
         terms += [(float(sum_), loss) if is_float else (int(sum_) << shift, 0) for shift, (sum_, loss) in found]
     return terms
+
+
+def _bytes(labels: np.ndarray) -> np.ndarray:
+    """Labels as kernels read them: flat, and of one type also where they are read-only, as those of a result are."""
+    return unmarked(labels.view(np.uint8).reshape(-1))
 
 
 def add_up(numbers) -> int | float:

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 import assign
+from tests.tiers import few_types
 
 FORMATS = ("csr", "csc", "bsr", "coo", "dia", "lil", "dok")
 DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.float32, np.float64]
@@ -48,7 +49,7 @@ def unsorted_csr(dtype):
     return scipy.sparse.csr_array(parts, shape=(2, 2)), np.array([[1, 7], [2, 5]]).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", few_types(DTYPES))
 def test_an_unsorted_matrix_stays_as_it_was(tools, dtype):
     matrix, dense = unsorted_csr(dtype)
     kept = matrix.toarray()
@@ -72,7 +73,7 @@ def test_duplicates_and_unused_entries_stay_as_they_were(index):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", few_types(DTYPES))
 def test_no_format_is_written_to(tools, form, dtype):
     rng = np.random.default_rng(3)
     for shape in ((4, 4), (4, 6), (6, 4)):

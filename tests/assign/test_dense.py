@@ -10,6 +10,7 @@ from assign.dense import cheap_columns as lists
 from assign.dense import first_prices as prices
 from assign.dense.dense import solve
 from gridcut.device import run_threads
+from tests.tiers import in_quick_tier
 
 
 def uniform(high):
@@ -136,7 +137,9 @@ def test_all_option_combinations_reach_the_optimum(family, options, dtype):
     assert verified(cost, **options) == pytest.approx(scipy_value(cost), abs=0 if dtype is np.int32 else 1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", in_quick_tier([np.int32, np.int64, np.float32, np.float64], (np.int32, np.float64).__contains__)
+)
 @pytest.mark.parametrize("high", [1, 3, 20, 10**6])
 def test_hundreds_of_small_matrices(dtype, high):
     rng = np.random.default_rng(high)

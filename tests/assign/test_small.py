@@ -11,6 +11,7 @@ import assign
 from assign import small
 from assign.dense import jonker_volgenant
 from assign.dense.jonker_volgenant import MIN_HARD_ROWS
+from tests.tiers import few_types
 
 DTYPES = ["int32", "int64", "float64", "float32", "uint8"]  # the kernel is compiled for the first three
 SIZES = [1, 2, 3, 7, 8, 9, 31, 60]
@@ -29,7 +30,7 @@ def best(cost, maximize=False):
     return cost[row, col].sum(dtype=np.float64 if cost.dtype.kind == "f" else np.int64)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", few_types(DTYPES))
 @pytest.mark.parametrize("maximize", [False, True])
 def test_equal_to_scipy_and_certified(dtype, maximize):
     for n, m in SHAPES:

@@ -299,7 +299,7 @@ GOOD = {"source": np.ones((3, 4), int), "sink": np.full((3, 4), 2), "edges": {(0
 def is_rare(instance: Instance) -> bool:
     """Whether an instance needs kernels for another number of arcs than lines and grids of 4 neighbours do.
 
-    Kernels are compiled once for each number; the quick tier tries rare ones with the default method only.
+    Kernels are compiled once for each number; the quick tier leaves rare ones out.
     """
     return 2 * len({max(key, tuple(-o for o in key)) for key in map(_key, instance.edges)}) > 4
 

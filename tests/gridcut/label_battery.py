@@ -29,15 +29,14 @@ class Energy(NamedTuple):
 
 
 def is_rare(energy) -> bool:
-    """Whether an energy needs kernels for another number of neighbours, or another type of lines, than most do.
+    """Whether an energy needs kernels for another number of neighbours than those of two offsets.
 
-    Kernels are compiled once for each; the quick tier leaves these out.  `energy`: also a BinaryEnergy.
+    Kernels are compiled once for each; the quick tier leaves these out.  `energy`: also a BinaryEnergy, whose triples
+    add neighbours.
     """
-    is_binary = not hasattr(energy, "weights")
-    offsets = set(energy.pairwise).union(*energy.triple) if is_binary else energy.weights
-    arrays = [energy.unary] if is_binary else [energy.unary, *energy.weights.values()]
-    is_float = any(np.asarray(array).dtype.kind == "f" for array in arrays)
-    return len(offsets) > 2 or (is_float and len(offsets) == 1)
+    if hasattr(energy, "weights"):
+        return len(energy.weights) != 2
+    return len(energy.pairwise) != 2 or bool(energy.triple)
 
 
 def places(shape, offset):

@@ -103,7 +103,7 @@ def test_nothing_is_compiled_from_another_place_at_another_time(box):
     assert list((box.parent / "cache").rglob("*.nbc")) == [], "what came with the package is not copied"
 
 
-@pytest.mark.parametrize("place", ["", "/nonexistent/cache"])
+@pytest.mark.parametrize("place", ["", pytest.param("/nonexistent/cache", marks=pytest.mark.slow)])
 def test_without_a_folder_to_write_to(box, place):
     for path in (box, *box.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -144,6 +144,7 @@ def test_other_versions(box, name):
     assert obstacle.startswith(f"the compiled kernels of this package are for {name} 0.1; this is {name} ")
 
 
+@pytest.mark.slow
 def test_another_machine(box):
     edit_about(box, lambda content: content.update(machine="aarch64"))
     counts, obstacle = run(box)

@@ -118,7 +118,7 @@ def test_cuts_come_back_from_other_processes():
     assert cut.value == gridcut.max_flow(source, sink, edges, device="cpu").value
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", named(ALL))
 def test_results_print_in_one_line(name):
     result, _ = ALL[name](1, "cpu")
     text = repr(result)

@@ -10,6 +10,7 @@ import pytest
 import gridcut
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.solve_exactly import Clock, solve_exactly
+from tests.tiers import few_types
 
 ON_CPU = {
     "auto": {},
@@ -191,7 +192,7 @@ def test_from_the_smallest_float_to_the_largest(variant):
         solve_and_check(draw(rng, (2, 3), numbers, HUGE + TINY), variant)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", few_types([np.float32, np.float16]))
 def test_narrow_floats(dtype):
     rng = np.random.default_rng(503)
     extremes = [float(np.finfo(dtype).max), np.inf, float(np.finfo(dtype).smallest_subnormal)]

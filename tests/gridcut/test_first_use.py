@@ -62,7 +62,7 @@ def test_another_process_compiles_some_kernels(tmp_path):
     assert int(count) > 3
 
 
-@pytest.mark.parametrize("program", ["/no/python", "/bin/true"])
+@pytest.mark.parametrize("program", ["/no/python", pytest.param("/bin/true", marks=pytest.mark.slow)])
 def test_a_worker_that_ends_costs_time_only(tmp_path, program):
     code = f"import sys; sys.executable = {program!r}; import gridcut.device.first_use as f\n"
     code += "f._worker_count = lambda: 1\n" + ONE_MATCHING + "print(set(kernel_cache.origins.values()))"
@@ -91,6 +91,7 @@ first_use._worker_count, first_use.ROOT = lambda: 1, {str(tmp_path)!r}
     assert solved(tmp_path, code) == "['cached', 'compiled']"
 
 
+@pytest.mark.slow  # as if the worker could not be started
 def test_without_another_thread_this_process_compiles(tmp_path):
     code = """
 import threading

@@ -74,6 +74,7 @@ def test_saved_kernels_need_no_modules_of_the_compiler(box):
     assert box(code) == [*WARM, 0]
 
 
+@pytest.mark.slow
 def test_saved_kernels_find_what_they_call(box):
     """Memory, sets and their hashes, LAPACK, functions of NumPy and C, exceptions."""
     (box.folder / "box" / "many.py").write_text(
@@ -161,6 +162,7 @@ def test_functions_in_closures_change_the_digest(tmp_path):
     assert len(digests) == 2
 
 
+@pytest.mark.slow
 def test_code_of_other_types_is_not_run_from_the_cache(box):
     """A file under the name of another kernel or of other types is not used."""
     assert box() == COLD
@@ -236,6 +238,7 @@ def test_a_signed_payload_runs_from_a_private_folder(box):
     assert evidence.exists()
 
 
+@pytest.mark.slow
 def test_an_unsigned_file_is_not_unpickled(box):
     box()
     evidence = write_payload(box, sign=False)
@@ -276,6 +279,7 @@ def test_a_folder_of_another_user_is_not_used(box):
     assert not evidence.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_of_another_user_is_not_used(box):
     box()
@@ -286,6 +290,7 @@ def test_a_file_of_another_user_is_not_used(box):
     assert not evidence.exists()
 
 
+@pytest.mark.slow
 def test_links_in_the_folder_are_not_followed(box):
     box()
     for path in box.files():
@@ -301,6 +306,7 @@ def test_folders_are_created_private(box):
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in box.files())
 
 
+@pytest.mark.slow
 def test_a_folder_of_images_cannot_choose_the_cache_folder(box):
     """numba reads .numba_config.yaml of the current folder, and with it the folder of its own cache."""
     pytest.importorskip("yaml")

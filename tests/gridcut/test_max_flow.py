@@ -7,6 +7,7 @@ import pytest
 import gridcut
 from gridcut import small
 from gridcut.core import load
+from tests.tiers import few_types, in_quick_tier
 
 OFFSETS = {
     "2": [(1,)],
@@ -19,8 +20,7 @@ OFFSETS = {
     "odd": [(0, 2), (1, 2), (-2, 1)],
     "asymmetric": [(0, 1), (0, -1), (1, 0), (-1, 3)],
 }
-# The quick tier takes one after the other with the next method, and those after the last method with the first.
-QUICK_OFFSETS = [name for name in OFFSETS if name != "18"]  # 26 neighbours are a volume with diagonals, too
+MANY_ARCS = ("8", "18", "26")
 SHAPES = {
     1: [(37,), (1,), (2,)],
     2: [(9, 13), (1, 17), (17, 1), (1, 1), (2, 3)],
@@ -63,7 +63,7 @@ def test_ties_go_to_the_side_that_reaches_the_sink(method, tools):
 
 
 @pytest.mark.usefixtures("poison")
-@pytest.mark.parametrize("offsets", [*QUICK_OFFSETS, pytest.param("18", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("offsets", in_quick_tier(OFFSETS, lambda name: name not in MANY_ARCS))
 def test_random_grids(method, offsets, tools):
     offsets = OFFSETS[offsets]
     rng = np.random.default_rng(len(offsets))
@@ -77,7 +77,7 @@ def test_random_grids(method, offsets, tools):
                 assert (cut.labels == tools.solve(source, sink, edges, mask=mask).labels).all()
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", few_types([np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64]))
 @pytest.mark.parametrize("masked", [None, "random"])
 @pytest.mark.parametrize("offsets", ["4", pytest.param("8", marks=pytest.mark.slow)])
 def test_capacity_types(dtype, masked, offsets, device, tools):
@@ -92,7 +92,7 @@ def test_capacity_types(dtype, masked, offsets, device, tools):
         tools.check_flow(cut, source, sink, edges, mask)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
+@pytest.mark.parametrize("dtype", few_types([np.uint8, np.int64, np.float32]))
 @pytest.mark.parametrize("masked", [None, "random"])
 @pytest.mark.parametrize(
     ("shape", "offsets"),

@@ -11,6 +11,7 @@ import gridcut
 from gridcut.compat import maxflow
 from gridcut.compat.maxflow import fastmin
 from gridcut.compat.scipy import maximum_flow
+from tests.tiers import few_types
 
 SHAPE = (5, 6)
 
@@ -70,7 +71,7 @@ LAYOUTS = {
 }
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 each_lock = pytest.mark.parametrize("locked", [False, True])
-each_type = pytest.mark.parametrize("dtype", [np.int32, np.float64, np.uint8])
+each_type = pytest.mark.parametrize("dtype", few_types([np.int32, np.float64, np.uint8]))
 
 
 def drawer(layout, dtype, high=20):

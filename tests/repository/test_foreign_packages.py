@@ -9,6 +9,7 @@ import pytest
 
 import cutmatch
 from tests.compat.networkx_entries import write_entries
+from tests.tiers import in_quick_tier
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_CUT = "cutmatch.max_flow([3, 0], [0, 2], {(1,): 1}).value"
@@ -39,7 +40,10 @@ def printed(code, path):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("names", [("apps",), ("assign", "matching"), ("apps", "assign", "matching")])
+EVERY = "apps", "assign", "matching"
+
+
+@pytest.mark.parametrize("names", in_quick_tier([("apps",), ("assign", "matching"), EVERY], EVERY.__eq__))
 def test_what_needs_no_hidden_package_works(foreign, names):
     assert printed(ONE_CUT, [foreign(*names), ROOT]) == "1"
 
@@ -119,7 +123,7 @@ calls = {
 """
 
 
-@pytest.mark.parametrize("names", [("apps",), ("apps", "assign", "matching")])
+@pytest.mark.parametrize("names", in_quick_tier([("apps",), EVERY], EVERY.__eq__))
 def test_networkx_beside_foreign_packages(foreign, tmp_path, names):
     """Importing networkx works; the backend runs, raises an error of one line, or is not chosen automatically."""
     pytest.importorskip("networkx", minversion="3.4", reason="networkx asks no should_run")

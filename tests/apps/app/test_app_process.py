@@ -16,6 +16,7 @@ from PIL import Image
 from apps import cli
 from apps.app.messages import encode_stroke
 from apps.volumes.volume_files import read_volume
+from tests.tiers import in_quick_tier
 
 client = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'")
 TIMEOUT = 60
@@ -206,7 +207,7 @@ pathlib.Path(log).write_text(repr((address, modes, str(page.parent.parent), seen
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes and BROWSER are those of Unix")
-@pytest.mark.parametrize("home", [True, False])
+@pytest.mark.parametrize("home", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_no_argument_of_a_process_holds_the_address(files, monkeypatch, home):
     """The browser gets the name of a file of this user, which is removed once it was used."""
     (files / "home").mkdir()
@@ -234,7 +235,7 @@ def test_no_argument_of_a_process_holds_the_address(files, monkeypatch, home):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
-@pytest.mark.parametrize("browser", ["true", "false", "missing-browser"])
+@pytest.mark.parametrize("browser", in_quick_tier(["true", "false", "missing-browser"], "false".__eq__))
 def test_the_file_is_removed_at_the_end(files, monkeypatch, browser):
     """If no browser opens it, or none follows its link."""
     monkeypatch.setenv("HOME", str(files))

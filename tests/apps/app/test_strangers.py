@@ -90,6 +90,7 @@ def test_half_open_requests_leave_the_owner_alone(server):
     assert server.errors.read_text() == ""
 
 
+@pytest.mark.slow
 def test_the_log_stays_small_without_descriptors(server):
     """Connections of the owner are not limited, so they can use up the descriptors of the process."""
     page = server.page()
@@ -128,6 +129,7 @@ def test_a_connection_with_the_token_stays(server):
         page.open()
 
 
+@pytest.mark.slow
 def test_damaged_addresses(server):
     server.page()
     for path, headers, status in (
