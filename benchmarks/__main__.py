@@ -20,6 +20,7 @@ NAMES = (
     "out_of_core",
     "papers",
     "photographs",
+    "refine",
     "scale",
     "segment",
     "small",
