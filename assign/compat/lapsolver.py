@@ -25,7 +25,7 @@ def solve_dense(costs: ArrayLike) -> tuple[NDArray, NDArray]:
     ------
     TypeError
         If the costs are not real numbers.
-    ValueError
+    RuntimeError
         If the array does not have two axes.
 
     Examples

@@ -41,6 +41,8 @@ def test_forbidden_pairs_of_lapjvc():
     assert ours.lapjvc([[nan, 1.0, 2.0], [3.0, -inf, 4.0]])[0] == 4
     total, row, col = ours.lapjvc(np.array([[inf, inf, nan], [1.0, 2.0, 3.0]]))
     assert (total, row.tolist(), col.tolist()) == (1, [1], [0])
+    with pytest.raises(RuntimeError, match="Number of dimensions must be two"):
+        ours.lapjvc([1.0, 2.0])
     assert [len(part) for part in ours.lapjvc(np.full((2, 2), nan), return_cost=False)] == [0, 0]
 
 

@@ -33,8 +33,10 @@ def lapjvc(cost: ArrayLike, return_cost: bool = True) -> tuple:
 
     Raises
     ------
-    TypeError, ValueError
-        As in `lapjv`.
+    RuntimeError
+        If the matrix does not have two axes.
+    TypeError
+        If it does not hold real numbers.
 
     Examples
     --------
@@ -44,6 +46,8 @@ def lapjvc(cost: ArrayLike, return_cost: bool = True) -> tuple:
     (5.0, array([0, 1], dtype=int32), array([1, 0], dtype=int32))
     """
     matrix = np.asarray(cost)
+    if matrix.ndim != 2:
+        raise RuntimeError("Number of dimensions must be two")
     if matrix.dtype.kind == "f":
         matrix = np.where(np.isfinite(matrix), matrix, np.inf)
     row, col = lapjvx(matrix, extend_cost=True, return_cost=False)
