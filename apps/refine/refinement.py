@@ -19,8 +19,8 @@ back and cut again, twice.  Its weight t in each cut is one of TRUSTS.
 An outline found is only taken if the image supports it: by the colours of the pixels that change, or by the edges along
 it.  Otherwise the mask is kept as it is.
 
-Several objects are cut one by one, each against the best of its rivals, which only changes the sign of u between two
-objects.  So the cuts agree along their common outlines, up to ties; where three objects meet, the largest u decides.
+Several objects are cut one by one, each against the best of its rivals.  Where several claim a pixel, the largest u
+decides; a pixel that none claims is background.
 
 A large image is refined at a reduced size; the outline is then placed in the full image (apps.segment.fine_outline).
 """
