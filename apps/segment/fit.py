@@ -115,7 +115,7 @@ def _plausible(view, request, prior, found, best_of) -> list[Found]:
 
 
 def fit_and_cut(
-    view: ImageView,
+    view: Any,  # an ImageView or a VolumeView
     request: Request,
     prior: Prior,
     marks: np.ndarray,
@@ -124,12 +124,12 @@ def fit_and_cut(
     clock: Clock,
     check: Check,
 ) -> Found:
-    """Alternate fits and cuts from initial weights `counts` of the palette's entries."""
+    """Alternate fits and cuts, in an image or a volume, from weights `counts` of colours or levels."""
     best: Found | None = None
     for _ in range(request.rounds):
         if check is not None:
             check()
-        models = prior.models(view, counts, request.soft)
+        models = view.models(prior, counts, request.soft)
         costs = view.costs(models)
         clock.charge("models")
         grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
@@ -143,7 +143,7 @@ def fit_and_cut(
         best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
         if stays:
             break
-        present = [view.palette.counts(labels == value) for value in prior.values]
+        present = [view.counts(labels == value) for value in prior.values]
         if not all(count.any() for count in present):
             break
         counts = prior.blended(present)

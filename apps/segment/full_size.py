@@ -80,8 +80,8 @@ def _refined(view, request, guess, small, device, clock, check) -> Found:
     """Cut the full image, with models fitted to the enlarged labels."""
     edges = view.begin_edges(request.is_box)
     prior = prior_of(view, request, refining=True)
-    counts = prior.blended([view.palette.counts(guess == value) for value in prior.values])
-    models = prior.models(view, counts, request.soft)
+    counts = prior.blended([view.counts(guess == value) for value in prior.values])
+    models = view.models(prior, counts, request.soft)
     costs = view.costs(models)
     clock.charge("models")
     grid = GridCut(edges, device)

@@ -142,6 +142,15 @@ class ImageView:
             models.values, table, self.palette.index, location, float(self.palette.count @ common), models.soft
         )
 
+    def counts(self, mask: np.ndarray) -> np.ndarray:
+        """Weights of the palette's entries in a mask, bool (H, W)."""
+        return self.palette.counts(mask)
+
+    def models(self, prior: "Prior", counts: Sequence[np.ndarray], soft: bool) -> Models:
+        """Models fitted to weights of the palette's entries."""
+        mixtures = tuple(fit_mixture(self.palette.colour, count, COMPONENTS) for count in counts)
+        return Models(prior.values, mixtures, prior.location, prior.trust, soft)
+
     def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
         """The view of the image reduced to a shape; it is kept."""
         if shape not in self._smaller:
@@ -242,11 +251,6 @@ class Prior(NamedTuple):
     initial: Sequence[list[np.ndarray]] = ()
     depth: np.ndarray | None = None
 
-    def models(self, view: ImageView, counts: Sequence[np.ndarray], soft: bool) -> Models:
-        """Models fitted to weights of the palette's entries."""
-        mixtures = tuple(fit_mixture(view.palette.colour, count, COMPONENTS) for count in counts)
-        return Models(self.values, mixtures, self.location, self.trust, soft)
-
     def blended(self, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Weights of labellings and of the marks."""
         return [blend(count, stroke) for count, stroke in zip(counts, self.strokes, strict=True)]
@@ -255,7 +259,7 @@ class Prior(NamedTuple):
 def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior:
     """The prior of a request; for `refining` labels of a smaller image without `initial`, and without a box's depth."""
     values = request.values
-    strokes = [view.palette.counts(request.marks == value) for value in values]
+    strokes = [view.counts(request.marks == value) for value in values]
     if not request.is_single:
         return _prior_of_several(view, request, values, strokes)
     if request.start is not None:
@@ -271,7 +275,7 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
         prior = _with_box(view, request, prior)
     labelling = request.labelling
     if labelling is not None and has_both(labelling):
-        counts = view.palette.counts
+        counts = view.counts
         initial = [[counts(~labelling), counts(labelling)]]
         return prior._replace(initial=initial if request.is_box else [prior.blended(one) for one in initial])
     return prior
@@ -283,7 +287,7 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
     found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
     location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
     prior = Prior(values, strokes, location, found.trust)
-    initial = [prior.blended([view.palette.counts(part) for part in reversed(one)]) for one in found.initial]
+    initial = [prior.blended([view.counts(part) for part in reversed(one)]) for one in found.initial]
     if found.alone and strokes[0].any():
         initial.append(strokes)
     return prior._replace(initial=initial or [[view.palette.count, strokes[1]]])
@@ -302,7 +306,7 @@ def _prior_of_start(view, request, values, strokes) -> Prior:
     location = _both_sides((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
     prior = Prior(values, strokes, location)
     cores = reversed(cores_of(outline_depth(request.start), CORE))
-    return prior._replace(initial=[prior.blended([view.palette.counts(core) for core in cores])])
+    return prior._replace(initial=[prior.blended([view.counts(core) for core in cores])])
 
 
 def _with_box(view, request, prior) -> Prior:
@@ -310,7 +314,7 @@ def _with_box(view, request, prior) -> Prior:
     is_background = request.marks == BACKGROUND
     depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
     costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
-    counts = view.palette.counts
+    counts = view.counts
     initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]
     if not request.is_box:
         initial = [*(prior.blended(one) for one in initial), prior.strokes]
@@ -333,8 +337,8 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
         location[1:] += np.maximum(costs, 0)
         inside, outside = cores_of(outline_depth(start), CORE)
         counts = [
-            blend(view.palette.counts(outside), stroke) if value == BACKGROUND
-            else stroke if stroke.any() else view.palette.counts(inside)
+            blend(view.counts(outside), stroke) if value == BACKGROUND
+            else stroke if stroke.any() else view.counts(inside)
             for value, stroke in zip(values, strokes, strict=True)
         ]  # fmt: skip
     return Prior(values, strokes, location.astype(np.int16), initial=[counts])

@@ -24,13 +24,13 @@ voxels of a part, the only box is the volume.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
 from apps.segment.connected_parts import keep_parts
+from apps.segment.fit import Check
 from apps.segment.grid_cut import GridCut, outline_cost
 from apps.segment.label_costs import LabelCosts
 from apps.segment.marks import BACKGROUND, OPEN
@@ -44,7 +44,6 @@ MAX_STARTS = 32  # of boxes around near marks; the next one contains all marks l
 MAX_LOOSE = 4  # a box is cut again if it has at most this many times the voxels of the part and a margin
 
 Box = tuple[tuple[int, int], ...]  # first and last index, half open, along each axis
-Check = Callable[..., None] | None  # may raise at any time, to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ class PartCut:
 
     def _touching(self, models: Histograms, marks: np.ndarray, check: Check) -> np.ndarray:
         """Labels of the parts that touch an object mark."""
-        labels, table = np.zeros(marks.shape, np.int16), self._view.costs(models, (slice(0, 0),)).table
+        labels, table = np.zeros(marks.shape, np.int16), self._view.costs(models).table
         marked = np.flatnonzero(marks != OPEN)
-        counts = self._view.counts - np.bincount(self._view.grey.ravel()[marked], minlength=BINS)
+        counts = self._view.levels - np.bincount(self._view.grey.ravel()[marked], minlength=BINS)
         energy = int(counts @ table[0]) / UNIT  # of the background alone
         marked = marked[marks.ravel()[marked] != BACKGROUND]
         places = np.stack(np.unravel_index(marked, marks.shape), axis=1)
@@ -106,8 +105,8 @@ class PartCut:
             box, cut, parts = self._closed(self._start_at(places, len(starts)), models, marks, check)
             part = _index(box)
             parts[labels[part] != BACKGROUND] = BACKGROUND  # found in an earlier box
-            levels = self._view.grey[part][(parts != BACKGROUND) & (marks[part] == OPEN)]
-            energy += int(np.bincount(levels, minlength=BINS) @ (table[1] - table[0])) / UNIT
+            levels = self._view.part(part).counts((parts != BACKGROUND) & (marks[part] == OPEN))
+            energy += int(levels @ (table[1] - table[0])) / UNIT
             energy += outline_cost(np.pad(parts, self._rim(box)), cut.edges())
             labels[part] += parts
             cuts[box] = cut
@@ -122,12 +121,10 @@ class PartCut:
         value = models.values[1]
         while True:
             rim, own = self._rim(box), np.ascontiguousarray(marks[_index(box)])
-            used = _index(self._grown(box, rim))
-            cut = self._cuts.get(box) or GridCut(
-                cache(partial(self._view.edges_of, self._view.grey[used])), self._device
-            )
+            view = self._view.part(_index(self._grown(box, rim)))
+            cut = self._cuts.get(box) or GridCut(cache(view.edges), self._device)
             held = np.pad(own, rim, constant_values=value)
-            labels = _solved(cut, self._view.costs(models, used), held, check)
+            labels = _solved(cut, view.costs(models), held, check)
             inner = tuple(slice(low, n - high) for (low, high), n in zip(rim, labels.shape, strict=True))
             parts = keep_parts(np.ascontiguousarray(labels[inner]), own, "touching")
             sides = [(axis, end) for axis, ends in enumerate(rim) for end in (0, 1) if ends[end]]

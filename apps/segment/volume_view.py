@@ -1,5 +1,6 @@
 """What a volume says: grey levels, edge weights by contrast, and models of labels, a histogram of levels each."""
 
+import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from apps.segment import CONNECTIVITIES
 from apps.segment.colour_models import OUTLIERS, TINY
 from apps.segment.grid_cut import pairs
 from apps.segment.label_costs import LabelCosts
+from apps.segment.model import Prior
 from apps.segment.surface_measure import direction_factors
 from apps.segment.terms import UNIT
 from gridcut.device import kernel
@@ -38,7 +40,7 @@ class VolumeView:
     """A volume of finite numbers, and the size of a voxel along z, y and x in any unit.
 
     grey      levels, uint8 (D, H, W)
-    counts    voxels per level, int64 (BINS,)
+    levels    voxels per level, int64 (BINS,); of the whole volume, also in a part of it
     spacing   relative sizes of a voxel, at least 1
     """
 
@@ -52,8 +54,8 @@ class VolumeView:
             raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
         self.spacing, self.connectivity, self.shape = relative_spacing(spacing), connectivity, volume.shape
         self.grey = levels_of(volume)
-        self.counts = np.zeros(BINS, np.int64)
-        count_levels_kernel(self.grey, self.counts)
+        self.levels = np.zeros(BINS, np.int64)
+        count_levels_kernel(self.grey, self.levels)
         offsets = gridcut.neighbourhood(connectivity)
         self._factors = dict(zip(offsets, direction_factors(offsets, self.spacing), strict=True))
         steps = [pairs(self.grey, offset) for offset in offsets]
@@ -61,29 +63,41 @@ class VolumeView:
         mean = sum(squared_steps_kernel(here, there) for here, there in steps) / count if count else 0.0
         self._beta = 1 / (2 * mean) if mean else 0.0
 
-    def edges(self) -> dict:
-        """Contrast weights by offset, uint16."""
-        return self.edges_of(self.grey)
+    def part(self, index) -> "VolumeView":
+        """The view of a part of the volume, with the same levels and the same contrast of edges."""
+        part = copy.copy(self)
+        part.grey = self.grey[index]
+        part.shape = part.grey.shape
+        return part
 
-    def costs(self, models: Histograms, part=...) -> LabelCosts:
-        """The models' costs in the volume, or in a part of it, an index."""
+    def counts(self, mask: np.ndarray) -> np.ndarray:
+        """Voxels per level in a mask, bool (D, H, W)."""
+        return np.bincount(self.grey[mask], minlength=BINS)
+
+    def models(self, prior: Prior, counts: Sequence[np.ndarray], soft: bool = False) -> Histograms:
+        """Models of weights of the levels, without costs by location."""
+        return Histograms(prior.values, np.stack(counts))
+
+    def costs(self, models: Histograms) -> LabelCosts:
+        """The models' costs."""
         nats = np.stack([histogram_cost(count) for count in models.counts])
         location = None
         if models.location is not None:
-            near = models.location[part]
-            objects = np.maximum(near, 0)
-            background = objects - near
+            objects = np.maximum(models.location, 0)
+            background = objects - models.location
             location = np.stack([background if value == 0 else objects for value in models.values])
-        return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), self.grey[part], location, 0.0)
+        return LabelCosts(models.values, np.rint(nats * UNIT).astype(np.int32), self.grey, location, 0.0)
 
     def slice_problem(
         self, models: Histograms, axis: int, index: int, known: np.ndarray | None
     ) -> tuple[LabelCosts, dict]:
         """Costs and weights of a slice, given the labels `known` (D, H, W) of the slices on both sides, or None."""
         first, last = max(0, index - 1), min(self.shape[axis], index + 2)
-        edges = self.edges_of(self.grey[(slice(None),) * axis + (slice(first, last),)])
+        edges = self.part((slice(None),) * axis + (slice(first, last),)).edges()
         across = tuple(int(k == axis) for k in range(3))
-        costs = self.costs(models, (slice(None),) * axis + (index,))
+        plane = (slice(None),) * axis + (index,)
+        near = None if models.location is None else models.location[plane]
+        costs = self.part(plane).costs(models._replace(location=near))
         location = costs.location
         if known is not None:
             if location is None:
@@ -101,10 +115,10 @@ class VolumeView:
         }
         return costs._replace(location=location), inside
 
-    def edges_of(self, grey: np.ndarray) -> dict:
-        """Contrast weights of a part of the volume, uint16: at most the smoothness, as voxels are at least 1 apart."""
+    def edges(self) -> dict:
+        """Contrast weights by offset, uint16: at most the smoothness, as voxels are at least 1 apart."""
         edges = gridcut.contrast_edges(
-            grey,
+            self.grey,
             VOLUME_SMOOTHNESS * UNIT,
             self.connectivity,
             spacing=self.spacing,

@@ -141,7 +141,7 @@ class ImageAnswers:
         marks = self._canvas.all_marks()
         request = request_of(marks, locator, self._keep)._replace(boxed=False)  # the depth in a box takes too long
         prior = prior_of(self._view, request)
-        models = prior.models(self._view, prior.initial[0], soft=False)
+        models = self._view.models(prior, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
         return models
 

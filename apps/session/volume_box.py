@@ -14,13 +14,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from apps.segment.fit import MAX_CHANGED_SHARE, SEED_SHARE
+from apps.common.clock import Clock
+from apps.segment.fit import SEED_SHARE, Found, fit_and_cut
 from apps.segment.grid_cut import GridCut
-from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.model import BOX_SHARES
-from apps.segment.plausible_objects import BOX_SPAN
-from apps.segment.terms import blend
-from apps.segment.volume_view import BINS, Histograms, VolumeView
+from apps.segment.label_costs import NO_LOCATION
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN
+from apps.segment.model import BOX_SHARES, Prior, Request
+from apps.segment.plausible_objects import is_plausible
+from apps.segment.volume_view import BINS, VolumeView
 from gridcut.device import DeviceName
 
 ROUNDS = 5  # of fits and cuts, at most
@@ -44,47 +45,29 @@ def object_in_box(
         np.concatenate([low, places, high]).astype(np.intp) for (low, high), places in zip(ends, inside, strict=True)
     ]
     box = tuple(slice(len(low), len(low) + len(places)) for (low, _), places in zip(ends, inside, strict=True))
-    index = np.ix_(*used)
-    grey = view.grey[index]
-    marks = np.full(grey.shape, BACKGROUND, np.int16)
-    marks[box] = OPEN
-    depth, outside = _depth_of(part, view.shape)[::step, ::step, ::step], _levels_outside(view.grey, part)
-    cut = GridCut(lambda: view.edges_of(grey), device)
+    small = view.part(np.ix_(*used))
+    marks, depth = np.full(small.shape, BACKGROUND, np.int16), np.full(small.shape, np.nan, np.float32)
+    marks[box], depth[box] = OPEN, _depth_of(part, view.shape)[::step, ::step, ::step]
+    prior = Prior((BACKGROUND, OBJECT), [_levels_outside(view, part), np.zeros(BINS)], NO_LOCATION)
+    request = Request(marks, keep="all", rounds=ROUNDS)
+    cut = GridCut(small.edges, device)
 
-    def descend(share: float, shallow: float) -> tuple[float, np.ndarray]:
-        middle, rim = depth >= np.quantile(depth, 1 - share), depth <= np.quantile(depth, shallow)
-        object_counts, counts = _levels(grey[box][middle]), blend(outside, _levels(grey[box][rim]))
-        best: tuple[float, np.ndarray] | None = None
-        for _ in range(ROUNDS):
-            check()
-            models = Histograms((0, 1), np.stack([counts, object_counts]))
-            cut.load(view.costs(models, index), marks)
-            mask = cut.solve(check)[box] > 0
-            assert cut.energy is not None
-            if best is not None and cut.energy > best[0]:
-                break
-            converged = best is not None and np.count_nonzero(best[1] != mask) <= MAX_CHANGED_SHARE * mask.size
-            best = cut.energy, mask
-            if converged or not mask.any():
-                break
-            object_counts = _levels(grey[box][mask])
-            counts = blend(outside, _levels(grey[box]) - object_counts)
-        assert best is not None
-        return best
+    def found_with(marks: np.ndarray) -> list[Found]:
+        starts = [(depth <= np.nanquantile(depth, shallow), depth >= deepest(share)) for share, shallow in BOX_SHARES]
+        initial = [prior.blended([small.counts(mask) for mask in masks]) for masks in starts]
+        return [fit_and_cut(small, request, prior, marks, counts, cut, Clock(), check) for counts in initial]
 
-    found = [descend(*start) for start in BOX_SHARES]
-    plausible = [one for one in found if _is_plausible(one[1])]
-    if not plausible:
-        marks[box][depth >= np.quantile(depth, 1 - SEED_SHARE)] = 1
-        plausible = [descend(*start) for start in BOX_SHARES]
-    best = min(plausible, key=lambda one: one[0])[1]
+    def deepest(share: float) -> float:
+        return float(np.nanquantile(depth, 1 - share))
+
+    is_background = marks == BACKGROUND
+    found = [one for one in found_with(marks) if is_plausible(one.mask, np.zeros(1), is_background)]
+    if not found:
+        found = found_with(np.where(depth >= deepest(SEED_SHARE), np.int16(OBJECT), marks))
+    best = min(found, key=lambda one: one.energies[-1]).mask[box]
     mask = np.zeros(view.shape, bool)
     mask[part] = best[np.ix_(*(np.arange(p.stop - p.start) // step for p in part))]
     return mask
-
-
-def _levels(grey: np.ndarray) -> np.ndarray:
-    return np.bincount(grey.ravel(), minlength=BINS)
 
 
 def _depth_of(part, volume_shape) -> np.ndarray:
@@ -101,18 +84,11 @@ def _depth_of(part, volume_shape) -> np.ndarray:
     return depth
 
 
-def _levels_outside(grey: np.ndarray, part) -> np.ndarray:
+def _levels_outside(view: VolumeView, part) -> np.ndarray:
     """Voxels per grey level around a box."""
     around = []
-    for one, size in zip(part, grey.shape, strict=True):
+    for one, size in zip(part, view.shape, strict=True):
         far = max(1, round(CONTEXT * (one.stop - one.start)))
         around.append(slice(max(0, one.start - far), min(size, one.stop + far)))
-    return _levels(grey[tuple(around)]) - _levels(grey[part])
-
-
-def _is_plausible(mask: np.ndarray) -> bool:
-    """Whether an object spans enough of its box along all axes."""
-    if not mask.any():
-        return False
-    spans = [np.ptp(np.flatnonzero(mask.any(axis=tuple({0, 1, 2} - {axis})))) + 1 for axis in range(3)]
-    return all(span >= BOX_SPAN * size for span, size in zip(spans, mask.shape, strict=True))
+    large, box = (np.bincount(view.grey[where].ravel(), minlength=BINS) for where in (tuple(around), part))
+    return large - box
