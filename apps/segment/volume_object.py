@@ -33,7 +33,7 @@ class VolumeObject:
     marks : ndarray of int8, (D, H, W)
         What was fixed: -1 nothing, 0 background, 1 object (see `apps.segment.marks`).
     energies : tuple of float
-        Energy of the cut in nats; with ``keep="touching"`` and 6 neighbours, of the parts kept.
+        Energy of the cut in nats; of the parts kept if boxes were cut (apps/segment/part_cut.py).
     seconds : dict
         Seconds by stage.
     solved : apps.segment.part_cut.PartCuts
