@@ -1,5 +1,7 @@
-"""The same image and marks give the same labels from every door: the library, the command, and a session at rest."""
+"""The same image and marks give the same labels by every way: library, command, session at rest, and server API."""
 
+import base64
+import io
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,8 @@ import pytest
 from PIL import Image
 
 from apps import Session, cli
+from apps.app.image_sources import Image as AppImage
+from apps.app.prompts import PromptSessions, parse_marks
 from apps.common.images import read_image
 from apps.segment import full_size, segment, segment_labels
 from apps.session.canvas import Canvas
@@ -26,7 +30,7 @@ def photo(request):
 
 
 def hints_of(kind, shape, rng):
-    """Arguments of `segment`, and a function that gives a session the same."""
+    """Arguments of `segment`, a function that gives a session the same, and the marks of a request with the same."""
     height, width = shape
     strokes = [(rng.uniform((0, 0), (width, height), (3, 2)), float(rng.uniform(1, 4)), k % 2) for k in range(4)]
     box = (width // 5, height // 5, 4 * width // 5, 4 * height // 5)
@@ -46,7 +50,18 @@ def hints_of(kind, shape, rng):
     marks = Canvas(shape, shape)
     marks.change_to([make_stroke(*stroke, shape, None, None, False) for stroke in strokes])
     given = {"box": box} if "box" in kind else {"start": start} if "start" in kind else {}
-    return given | ({"scribbles": marks.all_marks()} if "strokes" in kind else {}), apply
+    asked: list[dict] = [{name: list(value) if name == "box" else in_base64(value)} for name, value in given.items()]
+    if "strokes" in kind:
+        given["scribbles"] = marks.all_marks()
+        asked += [{"stroke": points.tolist(), "radius": radius, "label": label} for points, radius, label in strokes]
+    return given, apply, asked
+
+
+def in_base64(mask):
+    """A mask as the content of an image file."""
+    file = io.BytesIO()
+    Image.fromarray(mask).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
 
 
 @pytest.mark.parametrize("kind", HINTS)
@@ -57,12 +72,16 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
         monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5000)
     if size == "placed":
         monkeypatch.setattr(full_size, "WORKING_PIXELS", 12_000)
-    given, apply = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
+    given, apply, asked = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
     mask = segment(photo, **given, device="cpu").mask
     with Session(photo, device="cpu") as session:
         apply(session)
         np.testing.assert_array_equal(session.mask, mask)
         assert session.result().certified
+    prompts = PromptSessions("cpu")
+    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), lambda shape: parse_marks({"marks": asked}))
+    prompts.close()
+    np.testing.assert_array_equal(labels > 0, mask)
     Image.fromarray(photo).save(tmp_path / "photo.png")
     words = ["segment", str(tmp_path / "photo.png"), "--out", str(tmp_path), "--device", "cpu", "--quiet"]
     if "box" in given:
