@@ -1,14 +1,14 @@
 """SciPy's functions for assignments: the same arguments, results and exceptions, whose texts callers match on.
 
-SciPy itself solves matrices of a dozen or two of rows, for which it is the fastest.  The modules of this project are
-imported after that, so that a program with small matrices only never imports numba.
+The modules of the solvers are imported when they are needed, see assign/compat/small_pairs.py.
 """
 
 import warnings
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from assign.compat.small_pairs import small_pairs
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["linear_sum_assignment", "min_weight_full_bipartite_matching"]
 
-MAX_SCANS = 16_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
 PLAIN_ROWS = {list, tuple, np.ndarray}  # types of rows that have no mask
-MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to MAX_SCANS
 
 
 def linear_sum_assignment(
@@ -63,23 +61,17 @@ def linear_sum_assignment(
     array([1, 0, 2])
     """
     plain = cost_matrix if type(cost_matrix) is np.ndarray else _as_plain(cost_matrix)
-    if plain is not None and plain.ndim == 2:
-        n, m = plain.shape
-        if (n if n < m else m) * n * m <= MAX_SCANS and (plain := _exact_in_scipy(plain)) is not None:
-            return _scipy_function()(plain, maximize)
+    if plain is not None and plain.ndim == 2 and (found := small_pairs(plain, bool(maximize))) is not None:
+        return found
     return _large_assignment(cost_matrix, bool(maximize))
 
 
 def _large_assignment(cost_matrix: Any, maximize: bool):
     """The same for a matrix of any size and type."""
     from assign.core.infeasible import InfeasibleError
-    from assign.small import pairs_and_prices
     from assign.solving import solve
     from gridcut.device.arguments import reject_masked
 
-    found = pairs_and_prices(cost_matrix, maximize)
-    if found is not None:
-        return found[:2]
     for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
         reject_masked("cost_matrix", part)
     cost = np.asarray(cost_matrix)
@@ -99,13 +91,6 @@ def _large_assignment(cost_matrix: Any, maximize: bool):
     return found.row, found.col
 
 
-@cache
-def _scipy_function():
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment
-
-
 def _as_plain(matrix: Any) -> np.ndarray | None:
     """A list or an array of another library as an array; None for masked arrays, and for whatever is no array."""
     if isinstance(matrix, list | tuple):
@@ -114,19 +99,6 @@ def _as_plain(matrix: Any) -> np.ndarray | None:
     elif isinstance(matrix, np.ma.MaskedArray) or not hasattr(matrix, "__array__"):
         return None
     return np.asarray(matrix)
-
-
-def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:
-    """The matrix, or the same numbers in float64, if SciPy solves it exactly; else None."""
-    kind, size = matrix.dtype.kind, matrix.dtype.itemsize
-    if kind == "f":
-        return matrix if size <= 8 else None
-    if kind in "biu" and size <= 4:
-        return matrix
-    if kind != "i":
-        return None
-    floats = matrix.astype(np.float64)
-    return floats if np.vdot(floats, floats) <= MAX_SQUARES else None
 
 
 def min_weight_full_bipartite_matching(

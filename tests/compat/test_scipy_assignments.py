@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,14 +14,14 @@ from scipy.sparse import csgraph
 
 import assign
 import matching
-from assign.compat.scipy import _large_assignment
 from tests.compat.borrowed_tests import borrowed
 from tests.tiers import few_types
 
 
 def without_scipy(cost_matrix, maximize=False):
     """`linear_sum_assignment`, which would leave small matrices to SciPy."""
-    return _large_assignment(cost_matrix, bool(maximize))
+    with patch("assign.compat.small_pairs.MAX_SCANS", 0):
+        return assign.linear_sum_assignment(cost_matrix, maximize)
 
 
 OURS = {
@@ -101,11 +102,13 @@ def test_integers_are_exact_in_small_matrices(large):
 def test_small_matrices_need_no_numba():
     lines = (
         "import sys, assign",
+        "from assign.compat import lap",
         "print(assign.linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]]))",
+        "print(lap.lapjv([[1.0, 9.0, 7.0], [8.0, 9.0, 2.0]], cost_limit=5)[0])",
         "assert 'numba' not in sys.modules",
     )
     found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
-    assert found.stdout == "(array([0, 1, 2]), array([1, 0, 2]))\n"
+    assert found.stdout == "(array([0, 1, 2]), array([1, 0, 2]))\n3.0\n"
 
 
 def edges(array):

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assign.batch_solving import solve_batch
-from assign.core.infeasible import InfeasibleError
-from assign.small import MAX_COSTS, pairs_and_prices
-from assign.solving import solve
+from assign.compat.small_pairs import small_pairs
+
+if TYPE_CHECKING:
+    from assign.assignment import Assignment
 
 LARGE, FP_1, FP_2, FP_DYNAMIC = 1_000_000, 1, 2, 3  # constants of lap, which have no influence here
 
@@ -116,11 +116,7 @@ def lapmod(
     """
     n, costs, starts, columns = _sparse(n, cc, ii, kk)
     x, y = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    given = (starts, columns, costs, (n, n))
-    try:
-        found = solve(given)
-    except InfeasibleError:
-        found = solve(given, max_cost=_enough(costs, n))
+    found = _solved((starts, columns, costs, (n, n)), None, costs, n)
     x[found.row], y[found.col] = found.col, found.row
     if not return_cost:
         return x, y
@@ -242,28 +238,33 @@ def _pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
     n, m = matrix.shape
     if not n or not m:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    if n * m <= MAX_COSTS:
-        pairs = _small_pairs(matrix, limit)
-        if pairs is not None:
-            return pairs
-    max_cost = None if limit == math.inf else limit
-    try:
-        found = solve(matrix, max_cost=max_cost)
-    except InfeasibleError:
-        finite = matrix[np.isfinite(matrix)]
-        found = solve(matrix, max_cost=_enough(finite, min(n, m)))
+    pairs = _small_pairs(matrix, limit)
+    if pairs is not None:
+        return pairs
+    found = _solved(matrix, None if limit == math.inf else limit, matrix, min(n, m))
     return found.row, found.col
 
 
+def _solved(cost: Any, limit: float | None, numbers: np.ndarray, pairs: int) -> "Assignment":
+    """The assignment of a matrix of any form, with `numbers`; as few as possible of `pairs` are missing."""
+    from assign.core.infeasible import InfeasibleError
+    from assign.solving import solve
+
+    try:
+        return solve(cost, max_cost=limit)
+    except InfeasibleError:
+        return solve(cost, max_cost=_enough(numbers[np.isfinite(numbers)], pairs))
+
+
 def _small_pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same on the fast path, costs clipped to the limit; None: not possible."""
+    """The same for a small matrix, by costs clipped to the limit; None: not possible."""
     clipped = matrix
     if limit < math.inf:
         clipped = np.minimum(matrix, np.float64(limit))  # in float64, as lap calculates
-    found = pairs_and_prices(clipped, False)
+    found = small_pairs(clipped)
     if found is None:
         return None
-    row, col = found[:2]
+    row, col = found
     if limit < math.inf:
         kept = matrix[row, col] <= limit
         row, col = row[kept], col[kept]
@@ -291,6 +292,8 @@ def _batch(costs: Any, extend_cost: bool, limit: float, threads: int | None) -> 
     _check_shape(array.shape, extend_cost, limit)
     max_cost = None if limit == math.inf else limit
     count = None if not threads else max(1, int(threads))
+    from assign.batch_solving import solve_batch
+
     found = solve_batch(array, max_cost=max_cost, device="cpu", threads=count)
     totals, x = np.array(found.cost, np.float64), np.asarray(found.col_of_row)
     for item in np.flatnonzero(~found.feasible):
