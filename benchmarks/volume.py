@@ -75,7 +75,7 @@ def segment(kind: str, size: int) -> dict:
         files = [Path(folder) / name for name in ("scan.npy", "seeds.npy")]
         for path, array in zip(files, balls(size), strict=True):
             np.save(path, array)
-        job = jobs.VolumeJob(files[0], (), files[1], None, None, None)
+        job = jobs.VolumeJob(files[0], (), {"labels": files[1]}, None)
         chosen = Namespace(
             out=folder, connectivity=6, spacing=None, keep=None, device="cpu", volume=False, labels=str(files[1])
         )

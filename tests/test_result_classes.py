@@ -74,6 +74,7 @@ def made() -> dict[str, Result]:
         matching.hierarchy(path_graph()),
         apps.segment(photo, box=(6, 4, 26, 20), device="cpu"),
         apps.segment.segment_labels(photo, seeds, device="cpu"),
+        apps.segment.segment_boxes(photo, [(6, 4, 26, 20), (0, 0, 8, 8)], device="cpu"),
         apps.refine(photo, photo[..., 0] > 0.5, device="cpu"),
         apps.denoise(photo, levels=8, device="cpu"),
         apps.stereo(far, far, max_disparity=4, device="cpu"),
@@ -98,7 +99,7 @@ NAMES = [
     *("Cut", "StoredCut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
     *("Assignment", "BatchAssignment"),
     *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
-    *("Segmentation", "Objects", "Refinement", "Restoration", "Disparity", "Superpixels", "Flow"),
+    *("Segmentation", "Objects", "Instances", "Refinement", "Restoration", "Disparity", "Superpixels", "Flow"),
     *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Stages", "WindowMatches", "Links"),
     "SessionResult",
 ]

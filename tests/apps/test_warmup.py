@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "no kernels are named 'nothing'; the names are segment, superpixels"),
+        (["nothing"], "no kernels are named 'nothing'; the names are segment, refine, superpixels"),
         (["segment", "--workers", "0"], "--workers must be 1 or more, got 0"),
     ],
 )
