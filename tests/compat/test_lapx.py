@@ -95,6 +95,8 @@ def test_results_of_lapx(shape):
     theirs = pytest.importorskip("lap", reason="lapx is not installed (extra 'bench')")
     cost = np.random.default_rng(2).random(shape)
     for name in ("lapjvc", "lapjvs", "lapjvsa", "lapjvr", "lapjvh"):
+        if not hasattr(theirs, name):  # lapx 0.10 has neither of the last two
+            continue
         found, expected = (getattr(one, name)(cost, **arguments(name)) for one in (ours, theirs))
         assert found[0] == pytest.approx(expected[0])
         assert [part.dtype for part in found[1:]] == [part.dtype for part in expected[1:]]
