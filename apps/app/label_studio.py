@@ -155,7 +155,7 @@ def encode_rle(mask: np.ndarray) -> list[int]:
 
 
 def decode_rle(data: list, size: int) -> np.ndarray:
-    """The values, uint8 (size,); InputError for anything else than the bytes of so many values."""
+    """The values, uint8 (size,); InputError unless the bytes hold `size` values."""
     if len(data) > 2 * size + 64 or not all(type(one) is int and 0 <= one < 256 for one in data):
         raise InputError("rle must be a list of bytes, not longer than the image")
     bits, at = "".join(f"{one:08b}" for one in data), 0

@@ -175,7 +175,7 @@ def box_of(values) -> tuple[int, int, int, int]:
 
 
 def is_numbers(values, count: int) -> bool:
-    """Whether this is a list of so many finite numbers up to 1e6."""
+    """Whether this is a list of `count` finite numbers up to 1e6."""
     return (
         isinstance(values, list)
         and len(values) == count

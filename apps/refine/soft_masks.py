@@ -12,6 +12,7 @@ import numpy as np
 
 from apps.common.errors import InputError
 from apps.refine import KINDS
+from apps.segment.start_mask import array_of
 
 CERTAIN = 3.0  # nats of a typical sure pixel: wrong in one of 20 cases
 LEAST = 1e-4  # probabilities are clipped to it, so that no logit is infinite
@@ -56,10 +57,7 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
     """
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    try:
-        values = np.asarray(values)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
+    values = array_of(values, name)
     if values.dtype.kind not in "buif":
         raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():

@@ -61,10 +61,7 @@ def mask_of(values, name: str = "start") -> np.ndarray:
     Raises InputError, starting with `name`, for other arrays, more than two labels, and a mask without an object or
     without a background.
     """
-    try:
-        values = np.asarray(values)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
+    values = array_of(values, name)
     if values.ndim != 2 or 0 in values.shape or values.dtype.kind not in "buif":
         raise InputError(f"{name} must be a mask of shape (H, W), got {values.dtype} {values.shape}")
     if values.dtype.kind == "f" and 0 <= values.min() and values.max() <= 1:
@@ -80,15 +77,20 @@ def mask_of(values, name: str = "start") -> np.ndarray:
     return mask
 
 
+def array_of(values, name: str) -> np.ndarray:
+    """Convert an argument to an array; InputError, starting with `name`, if it is none."""
+    try:
+        return np.asarray(values)
+    except Exception as error:  # ragged lists, arrays on a GPU, ...
+        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
+
+
 def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.ndarray:
     """Convert a mask of a volume to bool (D, H, W): booleans, integers above 0 on the object, or floats in [0, 1].
 
     Raises InputError, starting with `name`, for other arrays, and a mask without an object or without a background.
     """
-    try:
-        values = np.asarray(values)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
+    values = array_of(values, name)
     if values.dtype.kind not in "buif":
         raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
     if values.shape != tuple(shape):
