@@ -16,18 +16,18 @@ import gridcut
 from benchmarks import command
 from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
-from benchmarks.instances import ALL, EIGHT, LARGE, SUITE, VALUES, VOLUMES, Problem
+from benchmarks.instances import ALL, EIGHT, HARD, LARGE, SUITE, VALUES, VOLUMES, Problem
 from benchmarks.table import geometric_mean, header, markdown
 from benchmarks.timing import in_fresh_process, interleaved
 
 BASELINE = "PyMaxflow"
 BUSY = "(busy)"  # after the name: in every round a run had to wait for a processor
-GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE}
+GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE, "hard": HARD}
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    names = options.instances or [name for name in ALL if name not in LARGE]
+    names = options.instances or [name for name in ALL if name not in LARGE | HARD]
     if command.unknown_instance(names, ALL):
         return 2
     report = header("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
@@ -228,7 +228,7 @@ def _bytes_per_pixel(problem, solver):
 
 def _parser():
     parser = command.parser("gridcut", __doc__, "gridcut-cpu")
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large)")
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large and hard)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")

@@ -15,6 +15,7 @@ import numpy as np
 import skimage.data
 
 import gridcut
+from benchmarks import hard_grids
 from gridcut.core.terms import ends
 
 
@@ -103,6 +104,11 @@ def vessels(size, neighbours, seed=3, noise=30.0, contrast=60.0):
     return Problem(np.maximum(level, 0), np.maximum(-level, 0), _laid_out(volume.shape, weights))
 
 
+def hard(family, cells=16384):
+    """A grid of benchmarks/hard_grids.py."""
+    return Problem(*hard_grids.FAMILIES[family](cells))
+
+
 SUITE: dict[str, Callable[[], Problem]] = {
     "astronaut": partial(segmentation, "astronaut", 1),
     "astronaut x4": partial(segmentation, "astronaut", 4),
@@ -130,7 +136,8 @@ LARGE: dict[str, Callable[[], Problem]] = {
     "grey camera x8, 100": partial(grey_unary, "camera", 8, 100),
     "vessels 256, 6": partial(vessels, 256, 6),
 }
-ALL = SUITE | EIGHT | VOLUMES | LARGE
+HARD: dict[str, Callable[[], Problem]] = {family: partial(hard, family) for family in hard_grids.FAMILIES}
+ALL = SUITE | EIGHT | VOLUMES | LARGE | HARD
 VALUES = {
     "astronaut": 4419361,
     "astronaut x4": 37731038,
@@ -151,6 +158,14 @@ VALUES = {
     "grey camera x8": 73111653,
     "grey camera x8, 100": 84307845,
     "vessels 256, 6": 48466696,
+    "line": 8192,
+    "ladder": 8192,
+    "tall ladder": 8192,
+    "snake": 4128,
+    "comb": 4128,
+    "zigzag": 4160,
+    "random levels": 385517,
+    "long random levels": 81463,
 }
 
 

@@ -20,7 +20,15 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import INT32_MAX, INT64_MAX, reader
 from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
-from gridcut.ibfs.small_grid import check_and_solve_planes, largest_in_planes, solve_planes
+from gridcut.ibfs.ibfs import finish
+from gridcut.ibfs.small_grid import (
+    GAVE_UP,
+    TOO_LARGE,
+    check_and_solve_planes,
+    largest_in_planes,
+    read_cut,
+    solve_planes,
+)
 
 MAX_PIXELS = 1 << 14  # the general path sums the same lines together, and its preparations no longer matter
 MAX_OFFSETS = 8  # arcs in `edges`
@@ -114,14 +122,14 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     labels = np.empty(shape, bool)
     unit: float | int = 1
     dtype: Any = np.int32
-    augmentations = -1
+    augmentations = TOO_LARGE
     loaded = time.perf_counter()
     if not is_float:
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
         augmentations, repaired = check_and_solve_planes(
             flat, INT32_MAX, geometry, step, excess, residual, labels.reshape(-1), totals
         )
-    if augmentations < 0:
+    if augmentations == TOO_LARGE:
         if not largest_in_planes(flat, geometry, totals):
             return None
         largest = totals.tolist()
@@ -139,6 +147,10 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
         augmentations, repaired = solve_planes(
             flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals
         )
+    if augmentations == GAVE_UP:
+        label, found = finish(Grid(layout, excess, residual, unit))
+        augmentations, repaired = found["augmentations"], found["repaired"]
+        read_cut(flat, geometry, label, labels.reshape(-1), totals)
     solved = time.perf_counter()
     buffer.give(numbers)
     value = add_up(totals.tolist())

@@ -11,10 +11,10 @@ import gridcut
 from benchmarks.instances import Problem
 from gridcut.core.global_relabel import global_relabel, sink_side_of
 from gridcut.core.push_relabel_fifo import count_active, count_members, discharge_fifo
+from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.methods import METHODS, Method
-from gridcut.papers.push_relabel import discharge_highest
 
 NEVER = 2**62
 RESIDUALS_PER_LINE = 32  # 128 bytes of int32: a line of the L1 cache of a GPU
@@ -31,8 +31,8 @@ def generic(excess, residual, step, *, order, exact_start, global_every, gap):
     ceiling = size + 1
     height, queue = (np.empty(size, np.int32) for _ in range(2))
     members = np.empty(ceiling + 1, np.int32)
-    first = np.empty(ceiling + 1, np.int32)
     budget = max(1, int(global_every * size)) if global_every else NEVER
+    discharge = discharge_fifo if order == "fifo" else discharge_highest
     stats = {"pushes": 0, "relabels": 0, "global_relabels": 0}
     if exact_start:
         global_relabel(excess, residual, step, height, queue, ceiling)
@@ -43,10 +43,7 @@ def generic(excess, residual, step, *, order, exact_start, global_every, gap):
         count_members(height, members)
         if not gap:
             members[:] = 2**30  # no level ever seems empty
-        if order == "fifo":
-            pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
-        else:
-            pushes, relabels = discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
+        pushes, relabels = discharge(excess, residual, step, height, members, queue, ceiling, budget)
         stats["pushes"] += int(pushes)
         stats["relabels"] += int(relabels)
         if global_every:

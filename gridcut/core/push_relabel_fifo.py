@@ -15,6 +15,8 @@ Heights are recomputed by a backward search every n relabels.  Excess disconnect
 Time O(n^3); memory 12 bytes per pixel.
 """
 
+import math
+
 import numpy as np
 
 from gridcut.core.global_relabel import global_relabel, sink_side_of
@@ -112,11 +114,13 @@ def count_active(excess, height, ceiling):
     return active
 
 
-def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0, callback=None):
+def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0, most=math.inf, callback=None):
     """Solve in place; the mask of the sink side, and stats.
 
     discharge     as `discharge_fifo`: its order of the active pixels
     global_every  relabels between two global relabelings, as a multiple of the number of cells
+    most          relabels, about, after which to stop with a preflow that may not be a maximum one; the mask has no
+                  meaning then
     """
     global_every = check_positive("global_every", global_every)
     size = excess.size
@@ -132,7 +136,7 @@ def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0,
         stats["global_relabels"] += 1
         if callback is not None:
             callback(dict(stats))
-        if not count_active(excess, height, ceiling):
+        if not count_active(excess, height, ceiling) or stats["relabels"] > most:
             break
         count_members(height, members)
         pushes, relabels = discharge(excess, residual, step, height, members, queue, ceiling, budget)

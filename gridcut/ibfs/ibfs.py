@@ -15,6 +15,8 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    per cell of the forests, they are discarded and the flow is kept.  Each thread then searches its share of the grid
    from scratch, and the shares are merged.  Most flow has reached its end within a share, so these merges are small; if
    they are not, or with one thread, a final search covers the whole grid.
+4. If a search gives up (search.py), push-relabel and a search of the whole grid take turns, each with four times the
+   steps of the last turn.  So the time is at most a constant factor above that of the quicker of both.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
@@ -27,19 +29,22 @@ from functools import lru_cache
 
 import numpy as np
 
+from gridcut.core import push_relabel_fifo
 from gridcut.core.grid import Grid, index_type
+from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.device import run_threads, thread_count
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
-from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
+from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
 MIN_STRIP_LINES = 8  # of slices, most arcs of a thinner strip would cross its seams
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
+MORE = 4  # factor of the steps of push-relabel, and of the search, from one turn to the next
 MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests in one level of merges above which merging stops
 
 
@@ -64,6 +69,13 @@ def solve_warm(grid: Grid, memory, touched, *, callback=None):
         run = Run(*state, callback, *memory)
         run.resolve(touched)
     return run.forest.label < 0, run.stats, (run.forest, run.deepest, run.work)
+
+
+def finish(grid: Grid):
+    """The labels of the forests, and stats, of a grid in which a search has given up."""
+    run = Run(grid.excess, grid.residual, grid.layout, None)
+    run.take_turns(UNTIL_SINK)
+    return run.forest.label, run.stats
 
 
 @lru_cache(maxsize=64)
@@ -92,6 +104,8 @@ class Run:
         self.layout = layout
         self.callback = callback
         self.aggregates = aggregates
+        self.patience = 1.0 if aggregates else FOREVER  # of searches; push-relabel moves excesses
+        self.gave_up = False
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
@@ -100,6 +114,7 @@ class Run:
         self.work = work
         self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
         size = layout.size
+        self.seams = Seams(residual, layout, [])
         self.forest = forest or Forest(
             np.zeros(size, self.index_type),
             np.full(size, FREE, np.uint8),
@@ -121,8 +136,10 @@ class Run:
         strips = [(begin, end, strip_until) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
         try:
             self._run_tasks("strips", strips, height, self._solve_strip)
-            if is_split and not self._merge_all(bounds):
+            if is_split and not self.gave_up and not self._merge_all(bounds):
                 self._search_all(until)
+            if self.gave_up:
+                self.take_turns(until)
         finally:
             # The callback may have raised: the flow found so far is valid once all arcs are restored.
             for line in self.seams.cut_lines():
@@ -140,8 +157,21 @@ class Run:
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired + more
         if more > budget:
-            self.seams = Seams(self.residual, self.layout, [])
             self._search_all(UNTIL_BOTH)
+            if self.gave_up:
+                self.take_turns(UNTIL_BOTH)
+
+    def take_turns(self, until):
+        """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
+        for line in self.seams.cut_lines():
+            self.seams.restore(line)
+        self.gave_up = True
+        while self.gave_up:
+            state = self.excess, self.residual, self.layout.step
+            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=self.patience * self.layout.size)
+            self.patience *= MORE
+            self.gave_up = False
+            self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)
 
     def _run_tasks(self, phase, tasks, lines, run):
         """Call run(task, work) for all tasks, in order, each on the first thread that is free.
@@ -160,12 +190,13 @@ class Run:
         def worker(which):
             nonlocal done
             work = make_work(cells, self.index_type)
-            while not abort[0]:
+            while not abort[0] and not self.gave_up:
                 with lock:
                     i = next(pending, None)
                 if i is None:
                     return
-                results[i] = run(tasks[i], work)
+                *results[i], gave_up = run(tasks[i], work)
+                self.gave_up |= gave_up
                 with lock:
                     done += 1
                 if which == threads - 1 and done < len(tasks):
@@ -173,7 +204,7 @@ class Run:
 
         run_threads(worker, threads, abort)
         self._report(phase, done, len(tasks))
-        for deepest, augmentations, repaired in results:
+        for deepest, augmentations, repaired in filter(None, results):
             self.deepest = max(self.deepest, deepest)
             self.stats["augmentations"] += augmentations
             self.stats["repaired"] += repaired
@@ -192,13 +223,17 @@ class Run:
         if self.aggregates:
             aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
+        return search(
+            first, last, until, self.patience, self.excess, self.residual, self.steps, self.jump, self.forest, work
+        )
 
     def _search(self, task, work):
         """Search a range of lines, a task (begin, end, until), from scratch."""
         begin, end, until = task
         first, last = self.seams.cell(begin), self.seams.cell(end)
-        return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
+        return search(
+            first, last, until, self.patience, self.excess, self.residual, self.steps, self.jump, self.forest, work
+        )
 
     def _merge_all(self, bounds):
         """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
@@ -217,7 +252,7 @@ class Run:
         """Restore the seam of two ranges, a task (begin, line, end), and repair and grow their forests."""
         _, line, _ = pair
         if self.budget < 0:
-            return 0, 0, 0
+            return 0, 0, 0, False
         self.seams.restore(line)
         rise = self.seams.max_rise
         activate_range(self.seams.cell(line - rise), self.seams.cell(line + rise), self.forest, work)
@@ -225,7 +260,7 @@ class Run:
             self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
         self.budget -= repaired
-        return deepest, augmentations, repaired
+        return deepest, augmentations, repaired, False
 
     def _search_all(self, until):
         """Search one share of the grid per thread from scratch and merge the shares, or else search the whole grid."""
@@ -239,7 +274,7 @@ class Run:
             bounds = [0, *kept, self.lines]
             shares = [(begin, end, UNTIL_BOTH) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
             self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
-            if self._merge_all(bounds):
+            if self.gave_up or self._merge_all(bounds):
                 return
             for line in self.seams.cut_lines():
                 self.seams.restore(line)

@@ -119,9 +119,14 @@ def read_cut(planes, geometry, label, labels, totals):
         totals[2 + k] = total
 
 
+TOO_LARGE, GAVE_UP = -1, -2  # instead of numbers of augmentations and of repaired cells
+
+
 @kernel
 def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals):
     """Solve a grid of checked capacities; returns the numbers of augmentations and of repaired cells.
+
+    Both are GAVE_UP if the search gives up.
 
     scale   None, or the factors of gridcut/core/units.py
     step    flat steps of the arcs, as unsigned integers
@@ -140,19 +145,23 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
         np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
     )  # fmt: skip
     forest = Forest(label, parent, link, queued)
-    _, augmentations, repaired = search(first, last, UNTIL_SINK, excess, residual, step, jump, forest, work)
+    _, augmentations, repaired, gave_up = search(
+        first, last, UNTIL_SINK, 1.0, excess, residual, step, jump, forest, work
+    )
+    if gave_up:
+        return GAVE_UP, GAVE_UP
     read_cut(planes, geometry, label, labels, totals)
     return augmentations, repaired
 
 
 @kernel
 def check_and_solve_planes(planes, limit, geometry, step, excess, residual, labels, totals):
-    """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else (-1, 0)."""
+    """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else TOO_LARGE."""
     if not largest_in_planes(planes, geometry, totals):
-        return -1, 0
+        return TOO_LARGE, TOO_LARGE
     rest = limit
     for largest in totals:
         if largest > rest:
-            return -1, 0
+            return TOO_LARGE, TOO_LARGE
         rest -= largest
     return solve_planes(planes, None, geometry, step, excess, residual, labels, totals)

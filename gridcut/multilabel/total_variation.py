@@ -35,7 +35,7 @@ from gridcut.core.terms import ends
 from gridcut.device import CertificateError, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import Forest, make_work
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops
-from gridcut.ibfs.search import UNTIL_SINK, search
+from gridcut.ibfs.search import FOREVER, UNTIL_SINK, search
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.window_cuts import halve_intervals, load_window, raise_margin, store_bits, undecided_box
 
@@ -230,11 +230,11 @@ class _Windows:
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(excess, residual, steps, *cells)
         push_two_hops(excess, residual, steps, jump, *cells)
-        search(first, last, UNTIL_SINK, excess, residual, steps, jump, forest, work)
+        search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         if is_open:
             raise_margin(height, width, known, *inside, excess, margin, forest.label)
             push_one_hop(excess, residual, steps, *cells)
-            search(first, last, UNTIL_SINK, excess, residual, steps, jump, forest, work)
+            search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         store_bits(top, left, height, width, is_open, known, *inside, forest.label, self.state[1:-1, 1:-1])
 
 

@@ -2,7 +2,8 @@
 
 Returns the pixels that can still reach the sink once no excess can.  Active pixels are discharged first in, first
 out, or from the highest level first (order="fifo" or "highest").  Heights are recomputed by a backward search
-every n relabels.  `Cut.flow` needs the FIFO order and the loop too, so they are in gridcut/core/push_relabel_fifo.py.
+every n relabels.  `Cut.flow` and the default method need them too, so the loop and the FIFO order are in
+gridcut/core/push_relabel_fifo.py, the other one in gridcut/core/push_relabel_highest.py.
 
 Arrays (n cells; ceiling = n + 1)     paper [1]
   excess[p] > 0: active                e(x);  < 0: minus the residual capacity of the arc to t
@@ -25,73 +26,12 @@ Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 by
 16 (highest).
 """
 
-import numpy as np
-
 from gridcut.core.grid import Grid
-from gridcut.core.push_relabel_fifo import discharge_fifo, push
+from gridcut.core.push_relabel_fifo import discharge_fifo
 from gridcut.core.push_relabel_fifo import solve as solve_by
-from gridcut.core.push_relabel_rules import is_admissible, lifted
-from gridcut.device import kernel
+from gridcut.core.push_relabel_highest import discharge_highest
 
-ORDERS = ("fifo", "highest")
-
-
-@kernel
-def discharge_highest(excess, residual, step, height, members, first, after, ceiling, budget):
-    """Discharge active pixels, the highest first, until none is left or after `budget` relabels."""
-    arcs = len(step)
-    first[:] = -1
-    top = 0
-    for p in range(excess.size):
-        if excess[p] > 0 and height[p] < ceiling:
-            after[p] = first[height[p]]
-            first[height[p]] = p
-            top = max(top, height[p])
-    pushes = 0
-    relabels = 0
-    while relabels < budget:
-        while top > 0 and first[top] < 0:
-            top -= 1
-        if top == 0:
-            break
-        p = first[top]
-        first[top] = after[p]
-        here = top
-        left = excess[p]
-        lowest = ceiling
-        for k in range(arcs):
-            if residual[p * arcs + k] > 0:
-                q = p + step[k]
-                if is_admissible(here, height[q]):
-                    amount, activated = push(excess, residual, p * arcs + k, q * arcs + (k ^ 1), q, left)
-                    left -= amount
-                    pushes += 1
-                    if activated:
-                        after[q] = first[here - 1]
-                        first[here - 1] = q
-                    if left == 0:
-                        break
-                elif height[q] < lowest:
-                    lowest = height[q]
-        excess[p] = left
-        if left > 0:
-            relabels += 1
-            members[here] -= 1
-            if members[here] == 0:
-                lowest = ceiling
-            height[p] = lifted(lowest, ceiling)
-            if height[p] < ceiling:
-                members[height[p]] += 1
-                top = height[p]
-                after[p] = first[top]
-                first[top] = p
-    return pushes, relabels
-
-
-def _discharge_highest(excess, residual, step, height, members, queue, ceiling, budget):
-    """`discharge_highest`, with `queue` as `after`."""
-    first = np.empty(members.size, members.dtype)
-    return discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
+ORDERS = {"fifo": discharge_fifo, "highest": discharge_highest}
 
 
 def solve(grid: Grid, *, order="fifo", global_every=1.0, callback=None):
@@ -104,5 +44,4 @@ def solve(grid: Grid, *, order="fifo", global_every=1.0, callback=None):
     excess, residual, step = grid.excess, grid.residual, grid.step
     if order not in ORDERS:
         raise ValueError(f"order must be 'fifo' or 'highest', got {order!r}")
-    discharge = discharge_fifo if order == "fifo" else _discharge_highest
-    return solve_by(excess, residual, step, discharge=discharge, global_every=global_every, callback=callback)
+    return solve_by(excess, residual, step, discharge=ORDERS[order], global_every=global_every, callback=callback)
