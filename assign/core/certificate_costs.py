@@ -13,8 +13,7 @@ No solver shares this code.  O(n m) per call for dense costs, which are read in 
 """
 
 import numpy as np
-import scipy.sparse
-from scipy.spatial.distance import cdist
+import scipy
 
 from assign.core.certificate import MAX_SAFE, exact_integers
 
@@ -108,7 +107,7 @@ class PointCosts(DenseCosts):
         return paid, np.isfinite(paid)
 
     def _rows(self, part: slice) -> np.ndarray:
-        return cdist(self._x[part], self._y, self._metric)
+        return scipy.spatial.distance.cdist(self._x[part], self._y, self._metric)
 
 
 class SparseCosts:

@@ -8,10 +8,10 @@ import operator
 from itertools import chain
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from assign.core.arrays import as_array, check_sides, supported, supported_type
-from gridcut.device.sparse import check_compressed, check_matrix
+from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
 
 TUPLE_HINT = (
     "a tuple of four is read as (indptr, indices, cost, shape); pass a list or an array for a matrix of four rows"
@@ -20,7 +20,7 @@ TUPLE_HINT = (
 
 def rows_of(cost):
     """indptr (int64), indices (int32), costs and shape of sparse costs; None if `cost` is not sparse."""
-    if scipy.sparse.issparse(cost):
+    if is_sparse(cost):
         if cost.ndim != 2:
             raise ValueError(f"cost must have 2 axes, got shape {cost.shape}")
         check_sides("cost", cost.shape)

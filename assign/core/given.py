@@ -3,12 +3,12 @@
 from dataclasses import dataclass, fields
 
 import numpy as np
-import scipy.sparse
 
 from assign.core.certificate import certify, certify_deficient, exact_integers
 from assign.core.certificate_costs import DenseCosts, PointCosts, SparseCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
+from gridcut.device.sparse import is_sparse
 
 MAX_INT_LIMIT = 2.0**62  # integers in `max_cost` from this size on are treated as floats
 
@@ -70,7 +70,7 @@ def costs_of(cost, mask, maximize: bool, is_integer: bool):
         from assign.core.certificate_cuda import DeviceCosts
 
         return DeviceCosts(cost, sign, is_integer)
-    if scipy.sparse.issparse(cost):
+    if is_sparse(cost):
         return SparseCosts(*entries_of(cost), cost.shape, sign, is_integer)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
         return SparseCosts(*entries_of_rows(*(np.asarray(a) for a in cost[:3])), cost[3], sign, is_integer)

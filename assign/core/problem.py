@@ -7,7 +7,7 @@ negated).  It is dense, or sparse with the allowed pairs only.  The solvers do n
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
 from assign.core.compressed import rows_of

@@ -20,9 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridcut.device import carried_kernels, first_use
-from gridcut.device.kernel_digest import package_of, source_digest
+from gridcut.device.kernel_digest import module_of, package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
-from gridcut.device.numba_internals import CpuCode, dumps, store
+from gridcut.device.numba_internals import CpuCode, dumps, loads, store
 
 VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
 MAGIC = b"cutmatch kernel 1\n"
@@ -41,10 +41,8 @@ class KernelFiles:
     """
 
     def __init__(self, function, folder: Path | None):
-        source = Path(function.__code__.co_filename).resolve()
-        inner = source.relative_to(package_of(source).parent).with_suffix("")
         self.folder = folder
-        self.module = ".".join(inner.parts)
+        self.module = module_of(function.__code__.co_filename)
         self.digest = source_digest(function)
         self.place = f"{self.module}:{function.__qualname__}"
         name = re.sub(r"[^\w.]", "", function.__qualname__)
@@ -142,7 +140,7 @@ def _verified(content: bytes) -> bytes | None:
 
 def _code_for(key, body: bytes):
     """The machine code in a pickle; None if it was saved for another key."""
-    saved, data = pickle.loads(body)
+    saved, data = loads(body)
     return data if saved == key else None
 
 
@@ -168,6 +166,9 @@ class KernelStore:
         self.files = KernelFiles(function, cache_folder(package_of(function.__code__.co_filename)))
         self._code = self.code(function, self.files.module)
 
+    def before_compiling(self) -> None:
+        """Called before numba compiles the kernel."""
+
     @property
     def cache_path(self) -> str:
         """The folder, for the dispatcher's `stats`."""
@@ -180,7 +181,10 @@ class KernelStore:
     def load_overload(self, sig, target_context):
         """The compiled kernel for these types; None if it has to be compiled."""
         key = self._code.key(sig, target_context.codegen())
-        return None if key is None else self.find(key, sig, target_context)
+        found = None if key is None else self.find(key, sig, target_context)
+        if found is None:
+            self.before_compiling()
+        return found
 
     def save_overload(self, sig, compiled) -> None:
         """Save a compiled kernel."""

@@ -7,6 +7,7 @@ outdated code is never loaded.
 """
 
 import hashlib
+import os
 import re
 import sys
 from functools import cache
@@ -33,6 +34,7 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
 def package_of(filename: str | Path) -> Path:
     """The topmost package folder that contains a source file."""
     folder = Path(filename).resolve().parent
@@ -42,47 +44,56 @@ def package_of(filename: str | Path) -> Path:
 
 
 @cache
-def _read(path: Path) -> tuple[bytes, tuple[tuple[str, ...], ...]]:
-    """The digest of a source file, and the possible module names that each of its imports refers to."""
-    text = path.read_bytes()
-    found = []
+def module_of(filename: str) -> str:
+    """The full name of the module of a source file."""
+    file = Path(filename).resolve()
+    return ".".join(file.relative_to(package_of(filename).parent).with_suffix("").parts)
+
+
+@cache
+def _read(file: str, package: Path) -> tuple[bytes, tuple[str, ...]]:
+    """The digest of a source file, and the files that it imports from `package` and from this project's."""
+    with open(file, "rb") as source:
+        text = source.read()
+    roots = {package.name: package.parent, **dict.fromkeys(_PACKAGES, _ROOT)}
+    found = {}  # the keys are the files
     for module, names, plain in _IMPORT.findall(text.decode("utf-8", "replace")):
-        if module:
-            parts = re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))
-            found.append((module, *(f"{module}.{part}" for part in parts)))
-        else:
-            found.append(tuple(re.sub(r"\bas\s+\w+", "", plain).replace(",", " ").split()))
+        if module.startswith("."):
+            raise OSError(f"{file}: kernels of modules with relative imports are not cached")
+        listed = re.sub(r"\bas\s+\w+", "", names or plain)
+        modules = (
+            [module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))] if module else listed.split(",")
+        )
+        for name in modules:
+            name = name.strip()
+            root = roots.get(name.partition(".")[0])
+            if root is not None and (imported := _source_of(root, name)) is not None:
+                found[imported] = None
     return hashlib.sha256(text).digest(), tuple(found)
 
 
 @cache
-def _source_of(root: Path, module: str) -> Path | None:
+def _source_of(root: Path, module: str) -> str | None:
     """The file of a module below `root`, the folder that contains its package."""
-    path = root.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
+    path = os.path.join(root, *module.split("."))
+    for file in (path + ".py", os.path.join(path, "__init__.py")):
+        if os.path.isfile(file):
             return file
     return None
 
 
-def _sources(path: Path, roots: dict[str, Path], seen: dict[Path, bytes]) -> None:
-    """Add a file and every file it imports from the packages in `roots`, directly or not, with their digests.
-
-    `roots` maps the name of a package to the folder that contains it.
-    """
-    pending = [path]
+@cache
+def _sources(file: str) -> dict[str, bytes]:
+    """The digests of a file and of all files that it imports, directly or not, from its package and this project's."""
+    package = package_of(file)
+    seen: dict[str, bytes] = {}
+    pending = [file]
     while pending:
         file = pending.pop()
-        if file in seen:
-            continue
-        seen[file], imports = _read(file)
-        for modules in imports:
-            for module in modules:
-                if module.startswith("."):
-                    raise OSError(f"{file}: kernels of modules with relative imports are not cached")
-                root = roots.get(module.split(".")[0])
-                if root is not None and (source := _source_of(root, module)) is not None:
-                    pending.append(source)
+        if file not in seen:
+            seen[file], imports = _read(file, package)
+            pending.extend(imports)
+    return seen
 
 
 def _functions(value, seen: set[int]):
@@ -102,12 +113,10 @@ def _functions(value, seen: set[int]):
 
 def source_digest(function) -> str:
     """Sixteen hexadecimal digits that change with every source that a kernel's machine code can depend on."""
-    seen = {}
+    seen: dict[str, bytes] = {}
     for part in _functions(function, set()):
-        path = Path(part.__code__.co_filename).resolve()
-        package = package_of(path)
-        _sources(path, {package.name: package.parent, **dict.fromkeys(_PACKAGES, _ROOT)}, seen)
+        seen |= _sources(os.path.realpath(part.__code__.co_filename))
     total = hashlib.sha256(f"{versions()} {numba.config.BOUNDSCHECK}".encode())
-    for path in sorted(seen):
-        total.update(path.name.encode() + seen[path])
+    for file in sorted(seen):
+        total.update(os.path.basename(file).encode() + seen[file])
     return total.hexdigest()[:16]

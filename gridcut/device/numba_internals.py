@@ -7,6 +7,9 @@ tests/gridcut/test_numba_internals.py says which ones a new version lacks.
 """
 
 import hashlib
+import io
+import pickle
+import sys
 import threading
 from contextlib import contextmanager
 from importlib import import_module
@@ -42,6 +45,18 @@ CPU = (
     Internal("a dispatcher", "_cache", "where kernels are looked up before they are compiled", _COMPILED_AGAIN),
     Internal("numba.core.caching", "CompileResultCacheImpl", "machine code to pickle, and back", _COMPILED_AGAIN),
     Internal("numba.core.serialize", "dumps", "pickles machine code and closures", _COMPILED_AGAIN),
+    Internal(
+        "numba.core.environment",
+        "Environment",
+        "constants of stored code, without the modules that implement functions that are in it",
+        "the first stored kernel takes 0.05 s longer",
+    ),
+    Internal(
+        "a dispatcher",
+        "_compilation_chain_init_hook",
+        "looks for extensions of numba's compiler, which stored code does not need",
+        "the first stored kernel takes 0.02 s longer",
+    ),
     Internal("a code generator", "magic_tuple", "the processor of machine code", _COMPILED_AGAIN),
     Internal("numba.core.runtime", "rtsys", "starts the memory manager alone", "the first stored kernel takes 0.25 s"),
     Internal(
@@ -172,6 +187,32 @@ def thread_count_without_lock() -> int:
 # Stored machine code
 
 dumps = found("numba.core.serialize", "dumps")
+_Environment = found("numba.core.environment", "Environment")
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads machine code without importing numba's modules that implement the functions that are in it."""
+
+    def find_class(self, module: str, name: str):
+        if (module, name) == ("numba.core.environment", "_rebuild_env") and hasattr(_Environment, "_memo"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def loads(content: bytes) -> Any:
+    """The value of a pickle."""
+    return _Unpickler(io.BytesIO(content)).load()
+
+
+def _environment(module: str, constants: list, name: str):
+    """The constants of a function.  Its globals are for numba's object mode only, which no kernel uses."""
+    known = _Environment._memo.get(name)
+    if known is None:
+        known = _Environment(vars(sys.modules[module]) if module in sys.modules else {})
+        known.consts[:] = constants
+        known.env_name = name
+        _Environment._memo[name] = known
+    return known
 
 
 class CpuCode:
@@ -220,6 +261,13 @@ def store(dispatcher, kernel_store) -> None:
     """Let numba look up a function in a `kernel_store` before it is compiled, if this version can store code."""
     if None not in (dumps, *kernel_store.code.needs) and hasattr(dispatcher, "_cache"):
         dispatcher._cache = kernel_store(dispatcher.py_func)
+        if hasattr(dispatcher, "_compilation_chain_init_hook"):
+            dispatcher._cache.before_compiling = dispatcher._compilation_chain_init_hook
+            dispatcher._compilation_chain_init_hook = _do_nothing
+
+
+def _do_nothing() -> None:
+    pass
 
 
 # Code of intrinsics: `context` and `builder` are those that numba passes to them

@@ -5,7 +5,16 @@ project would follow them.  `check_matrix` accepts any SciPy matrix, `check_comp
 read; they take one pass over the pointers and one over the indices.  `as_scipy` converts arrays of another package.
 """
 
+import sys
+from typing import Any
+
 import numpy as np
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether this is a SciPy matrix or array; does not import scipy.sparse, without which there is none."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and module.issparse(value)
 
 
 def as_scipy(matrix, form: str | None = None):

@@ -7,7 +7,7 @@ Time: one pass over the entries, and a second cut if flow remains.  Memory: 16 b
 """
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from gridcut.device import kernel
 from gridcut.graph.graph_cut import GraphCut
@@ -37,7 +37,7 @@ def flow_kernel(indptr, indices, capacity, first, heads, residual, position, alo
             excess[u] -= along[i]
 
 
-def complete_flow(graph: tuple, cut: GraphCut, source: int, sink: int) -> tuple[np.ndarray, scipy.sparse.csr_array]:
+def complete_flow(graph: tuple, cut: GraphCut, source: int, sink: int) -> "tuple[np.ndarray, scipy.sparse.csr_array]":
     """Where each entry of the graph is stored in the flow (-1: a loop), and the flow in both directions as CSR.
 
     graph   (indptr, indices, capacity, (n, n)), the graph of the cut, without repeated entries

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from gridcut.device.result import Result
 from gridcut.graph.graph_certificate import certify_graph
@@ -99,7 +99,7 @@ class GraphCut(Result):
             sides[not is_source].add(node)
         return sides
 
-    def residual(self) -> scipy.sparse.csr_array:
+    def residual(self) -> "scipy.sparse.csr_array":
         """Residual capacities between nodes of the maximum preflow that was found, in the caller's unit.
 
         Returns

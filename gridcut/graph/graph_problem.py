@@ -10,7 +10,7 @@ import numpy as np
 from gridcut.core.load import plane
 from gridcut.core.problem import as_capacity, bad_capacity
 from gridcut.device.arguments import plain_array
-from gridcut.device.sparse import check_compressed, check_matrix
+from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
 
 MAX_NODES = 2**31 - 2
 
@@ -64,9 +64,7 @@ def check_graph(graph) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """Number of nodes, pointers, indices and capacities of a graph in any accepted form."""
     if isinstance(graph, tuple):
         return _of_arrays(graph)
-    import scipy.sparse
-
-    if scipy.sparse.issparse(graph):
+    if is_sparse(graph):
         return _of_matrix(graph)
     raise TypeError(
         "graph must be a SciPy sparse matrix or array, or a tuple (indptr, indices, capacity, shape); "

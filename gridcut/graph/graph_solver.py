@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import as_capacity
@@ -11,6 +10,7 @@ from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.core.units import CAPACITY_LIMIT, scale_of
 from gridcut.device.networkx_graph import is_networkx
 from gridcut.device.one_call import one_at_a_time, refuse
+from gridcut.device.sparse import is_sparse
 from gridcut.graph.graph_cut import GraphCut, KeptGraph
 from gridcut.graph.graph_ibfs import GraphMemory
 from gridcut.graph.graph_problem import (
@@ -223,7 +223,7 @@ class GraphSolver:
     def _entries(self, capacity) -> np.ndarray:
         """The capacities of all entries from an argument of `update`."""
         problem = self._problem
-        if scipy.sparse.issparse(capacity) or isinstance(capacity, tuple):
+        if is_sparse(capacity) or isinstance(capacity, tuple):
             nodes, indptr, indices, values = check_graph(capacity)
             same = nodes == problem.nodes and np.array_equal(indptr, problem.indptr)
             if not same or not np.array_equal(indices[: indptr[-1]], problem.indices[: problem.entries]):

@@ -11,8 +11,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
-from scipy.sparse.csgraph import breadth_first_order
+import scipy
 
 from gridcut.device.networkx_graph import NUMBERS, AdjacencyLists, NetworkxGraph, numbers_of
 from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
@@ -123,7 +122,7 @@ def _check_bounded(indptr, indices, infinite, s: int, t: int, nodes: list) -> No
     n = len(nodes)
     kept = np.concatenate(([0], np.cumsum(infinite)))[indptr]
     paths = scipy.sparse.csr_array((np.ones(kept[-1], np.int8), indices[infinite], kept), shape=(n, n))
-    reached, before = breadth_first_order(paths, s)
+    reached, before = scipy.sparse.csgraph.breadth_first_order(paths, s)
     if t in reached:
         raise UnboundedFlowError(
             f"the maximum flow is unbounded: edges of infinite capacity lead from {nodes[s]!r:.40} to "

@@ -189,6 +189,28 @@ def test_stored_code_is_loaded_without_the_memory_manager(manager, monkeypatch):
     assert loaded.entry_point(21) == 42
 
 
+@pytest.mark.parametrize("environment", [None, numba_internals._Environment])
+def test_stored_code_is_read_with_and_without_environments(environment, monkeypatch):
+    code = CpuCode(doubled, "a module")
+    content = code.dumps(code.saved(compiled().overloads[(types.int64,)]))
+    monkeypatch.setattr(numba_internals, "_Environment", environment)
+    numba.core.environment.Environment._memo.clear()
+    loaded = code.loaded(compiled().targetctx, numba_internals.loads(content))
+    assert loaded.entry_point(21) == 42
+
+
+def test_extensions_are_looked_for_before_a_kernel_is_compiled(monkeypatch):
+    looked = []
+    monkeypatch.setattr(numba.core.entrypoints, "init_all", lambda: looked.append(True))
+    dispatcher = numba.njit(lambda x: x + 1)
+    numba_internals.store(dispatcher, CpuKernelStore)
+    assert dispatcher(1) == 2
+    assert looked
+    lacking = Lacking(numba.njit(doubled), "_compilation_chain_init_hook")
+    numba_internals.store(lacking, CpuKernelStore)
+    lacking._cache.before_compiling()
+
+
 def test_threads_are_counted_with_numbas_lock(monkeypatch):
     count = thread_count()
     for lacking in (None, Lacking(numba_internals._threads, "_get_num_threads")):

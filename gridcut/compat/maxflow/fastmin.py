@@ -1,9 +1,9 @@
-"""PyMaxflow's module fastmin: alpha-expansion and alpha-beta swap on grids with direct neighbours."""
+"""PyMaxflow's module fastmin: alpha-expansion and alpha-beta swap on grids with direct neighbours.
+
+The solvers are imported when they are called: programs with graphs of two labels need none of them.
+"""
 
 import numpy as np
-
-from gridcut.multilabel.expansion import alpha_expansion
-from gridcut.multilabel.swap import alpha_beta_swap
 
 __all__ = ["abswap_grid", "aexpansion_grid", "energy_of_grid_labeling"]
 
@@ -52,6 +52,8 @@ def aexpansion_grid(
     After convergence, `gridcut.alpha_expansion` restarts from changed labellings, so energies are at most those of
     plain expansion, and usually lower.
     """
+    from gridcut.multilabel.expansion import alpha_expansion
+
     return _minimised(alpha_expansion, unary, binary, max_cycles, labels)
 
 
@@ -63,6 +65,8 @@ def abswap_grid(
     Parameters, results and exceptions are those of `aexpansion_grid`, but `binary` need not satisfy the triangle
     inequality.
     """
+    from gridcut.multilabel.swap import alpha_beta_swap
+
     return _minimised(alpha_beta_swap, unary, binary, max_cycles, labels)
 
 
