@@ -43,9 +43,17 @@ ACTIONS: dict[str, dict[str, type]] = {
     "clear": {},
     "cancel": {"number": int},
     "box": {"box": list},
+    "describe": {"label": int, "name": str, "colour": list},
+    "lock": {"label": int},
+    "unlock": {"label": int},
+    "delete": {"label": int},
     "save": {"kinds": list},
 }
-ELEMENTS: dict[str, tuple[type, ...]] = {"box": (int, float), "kinds": (str,)}  # types of what the lists hold
+ELEMENTS: dict[str, tuple[type, ...]] = {
+    "box": (int, float),
+    "colour": (int,),
+    "kinds": (str,),
+}  # types of what the lists hold
 
 
 class StrokeMessage(NamedTuple):

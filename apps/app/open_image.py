@@ -27,7 +27,8 @@ from apps.common.uncopied import Uncopied
 from apps.segment.hints import read_mask
 from apps.segment.volumes import read_volume_mask
 from apps.session import Session
-from apps.session.stroke_records import Box, Record, Stroke, common_length, has_pixels
+from apps.session.object_records import Delete
+from apps.session.stroke_records import Record, Stroke, box_of, common_length, has_pixels
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
@@ -291,12 +292,10 @@ class OpenImage(Uncopied):
                 self.session.undo()
 
     def change(self, action: dict) -> None:
-        """Undo, redo, remove all strokes, or set a box."""
+        """Call the method of the session that an action names."""
         self._end_stroke()
-        if action["do"] == "box":
-            self.session.box(action["box"])
-        else:
-            getattr(self.session, action["do"])()
+        arguments = {name: value for name, value in action.items() if name not in ("do", "item")}
+        getattr(self.session, action["do"])(**arguments)
 
     def hint(self, kind: str, values: np.ndarray) -> None:
         """Add a hint with a value per pixel; InputError if it cannot be used."""
@@ -327,11 +326,12 @@ class OpenImage(Uncopied):
             key = next(self._keys)
             self._encoded.append((key, self._message_of(record, key)))
         self._encoded_records = records
-        boxes = [record.box for record in records if isinstance(record, Box)]
+        box = box_of(records)
         strokes = {key: message for key, message in self._encoded if message}
         state = self.session.state | {
-            "order": list(strokes),
-            "box": list(boxes[-1]) if boxes else None,
+            "order": self._order(records),
+            "objects": [{"label": label} | about for label, about in self.session.objects.items()],
+            "box": None if box is None else list(box.box),
             "masks": any(map(has_pixels, records)),
         }
         # A change between these two calls is announced by the callback.
@@ -339,6 +339,16 @@ class OpenImage(Uncopied):
         if version != self._labels[0]:
             self._labels = (version, self.session.labels)
         self.snapshot = Snapshot(self.item, self._labels[1], state, strokes)
+
+    def _order(self, records: Sequence[Record]) -> list[int]:
+        """Keys of the strokes; the negative key of one whose object was deleted later, which only erases."""
+        order, deleted = [], set()
+        for (key, message), record in zip(reversed(self._encoded), reversed(records), strict=True):
+            if isinstance(record, Delete):
+                deleted.add(record.label)
+            elif message:
+                order.append(-key if isinstance(record, Stroke) and record.label in deleted else key)
+        return order[::-1]
 
     def _message_of(self, record: Record, key: int) -> bytes:
         """The message of a stroke; empty for another record."""

@@ -20,9 +20,9 @@ from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
 from apps.segment.hints import mask_kind
 from apps.segment.label_figures import colour_of
+from apps.session.object_records import MAX_LABEL
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
-LABELS = 9  # offered by the page, one per number key
 
 
 class OpenImages(Uncopied):
@@ -61,7 +61,7 @@ class OpenImages(Uncopied):
                 "type": "hello",
                 "items": self.items(),
                 "current": self._current,
-                "colours": [colour_of(label) for label in range(LABELS + 1)],
+                "colours": [colour_of(label) for label in range(MAX_LABEL + 1)],
                 "kinds": [[kind, shown] for kind, (shown, _) in KINDS.items()],
                 "chosen": list(DEFAULT),
                 "out": str(Path(self.chosen.out)),

@@ -49,7 +49,7 @@ def save_results(
     if not kinds and image.volume is None:
         raise InputError("choose at least one kind of files to save")
     result = session.result()
-    if result.energy is None:
+    if result.energy is None and not result.labels.any():
         raise InputError("there is nothing to save yet; mark the object and the background")
     if image.volume is not None:
         path = _volume_file(chosen, source)
@@ -58,10 +58,8 @@ def save_results(
         return [write_labels(path, values, image.volume)]
     files = {kind: Path(chosen.out) / f"{source.name}-{KINDS[kind][1]}" for kind in KINDS if kind in kinds}
     rgb = image.rgb if "cutout" in files else image.pixels  # the other kinds contain no colours
-    contents = {
-        kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, result.labels, source.path, image.metadata)
-        for kind, path in files.items()
-    }
+    given = result.labels, source.path, image.metadata, session.objects
+    contents = {kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, *given) for kind, path in files.items()}
     _check_own(chosen, sources, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
 

@@ -48,7 +48,7 @@ def reduced_view(view: ImageView) -> ImageView:
 def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     """Labels from those of a reduced image; None if something is lost in it."""
     # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
-    is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single
+    is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single and view.closed is None
     shape = reduced_shape(view.shape, WORKING_PIXELS if is_placed else REDUCED_PIXELS)
     small_view = view.smaller(shape, (shape[0] * shape[1] / REDUCED_PIXELS) ** 0.5) if is_placed else reduced_view(view)
     smaller = request.reduced(shape)

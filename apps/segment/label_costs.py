@@ -27,6 +27,7 @@ class LabelCosts(NamedTuple):
     location   int16 (L, *grid), or None
     common     nats that all labellings cost, which the table omits
     soft       whether other labels than a mark's cost SOFT_STROKE nats more, instead of being forbidden
+    closed     pixels that take no part, bool of the grid's shape, or None; they have the first label
     """
 
     values: tuple[int, ...]
@@ -35,12 +36,14 @@ class LabelCosts(NamedTuple):
     location: np.ndarray | None
     common: float
     soft: bool = False
+    closed: np.ndarray | None = None
 
     def at(self, where, marks: np.ndarray) -> np.ndarray:
         """Costs int32 (L, ...) at an index of the grid, whose marks are given."""
         costs = self.table[:, self.index[where]]
         if self.location is not None:
             costs += self.location[(slice(None), *where)]
+        marks = marks if self.closed is None else np.where(self.closed[where], self.values[0], marks)
         marked = marks != OPEN
         for cost, value in zip(costs, self.values, strict=True):
             if self.soft:
@@ -52,6 +55,8 @@ class LabelCosts(NamedTuple):
 
     def everywhere(self, marks: np.ndarray) -> np.ndarray:
         """Costs int32 (L, *grid) of the whole grid, whose marks are given; as `at`, in one pass on all threads."""
+        if self.closed is not None:
+            marks = np.where(self.closed, marks.dtype.type(self.values[0]), marks)
         costs = np.empty((len(self.values), *marks.shape), np.int32)
         rows = (-1, marks.shape[-1])
         index, flat, out = self.index.reshape(rows), marks.reshape(rows), costs.reshape(len(costs), *rows)

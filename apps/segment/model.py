@@ -31,8 +31,9 @@ from apps.segment.colour_models import (
     whole_density,
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
+from apps.segment.grid_cut import pairs
 from apps.segment.hints import MASKS
-from apps.segment.image_sizes import interpolated, means, reduced_marks_by_share, reduced_mask
+from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
@@ -80,10 +81,14 @@ class ImageView:
              those of its outline with its length only, so edges count `scale` times as much; so do the colours along
              a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
     bits     of each RGB channel in the palette
+    closed   pixels that take no part, bool (H, W), or None; see `without`
     """
 
     def __init__(self, image: Callable[[], np.ndarray], shape: tuple[int, ...], scale: float = 1.0, bits: int = BITS):
         self.image, self.shape, self.scale, self.bits = image, tuple(shape), scale, bits
+        self.closed: np.ndarray | None = None
+        self._open: ImageView = self  # the view of all pixels
+        self._last: ImageView = self  # of `without`
         self._edges: dict[bool, Callable[[], dict]] = {}
         self._smaller: dict[tuple[int, int], ImageView] = {}
 
@@ -95,16 +100,22 @@ class ImageView:
     @cached_property
     def lab(self) -> np.ndarray:
         """CIELAB, float32 (H, W, 3)."""
+        if self._open is not self:
+            return self._open.lab
         return lab_image(as_floats(self.image()))
 
     @cached_property
     def palette(self):
         """The colours, see apps.segment.colour_models."""
+        if self._open is not self:
+            return self._open.palette
         return make_palette(as_floats(self.image()), self.lab, self.bits)
 
     @cached_property
     def whole(self) -> np.ndarray:
         """Density of the image's colours at each entry of the palette."""
+        if self._open is not self:
+            return self._open.whole
         return whole_density(self.palette)
 
     def edges(self, is_box: bool = False) -> dict:
@@ -113,7 +124,10 @@ class ImageView:
 
     def begin_edges(self, is_box: bool) -> Callable[[], dict]:
         """Start to compute the edges; the function returned waits for them."""
-        if is_box not in self._edges:
+        if is_box not in self._edges and self.closed is not None:
+            everywhere, closed = self._open.begin_edges(is_box), self.closed
+            self._edges[is_box] = cache(lambda: _edges_outside(closed, everywhere()))
+        elif is_box not in self._edges:
             lab = self.lab
             self._edges[is_box] = cache(concurrently(lambda: self._weights(lab, is_box)))
         return self._edges[is_box]
@@ -138,24 +152,49 @@ class ImageView:
         location = models.location
         if location.shape[1:] != self.shape:
             location = interpolated(location, self.shape)
-        return LabelCosts(
-            models.values, table, self.palette.index, location, float(self.palette.count @ common), models.soft
-        )
+        index, whole = self.palette.index, float(self.palette.count @ common)
+        return LabelCosts(models.values, table, index, location, whole, models.soft, self.closed)
 
     def counts(self, mask: np.ndarray) -> np.ndarray:
         """Weights of the palette's entries in a mask, bool (H, W)."""
-        return self.palette.counts(mask)
+        return self.palette.counts(mask if self.closed is None else mask & ~self.closed)
 
     def models(self, prior: "Prior", counts: Sequence[np.ndarray], soft: bool) -> Models:
-        """Models fitted to weights of the palette's entries."""
+        """Models fitted to weights of the palette's entries; a label that has none gets the colours of the image."""
+        counts = [count if count.any() else self.palette.count for count in counts]
         mixtures = tuple(fit_mixture(self.palette.colour, count, COMPONENTS) for count in counts)
         return Models(prior.values, mixtures, prior.location, prior.trust, soft)
 
     def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
         """The view of the image reduced to a shape; it is kept."""
+        if self.closed is not None:
+            return self._open.smaller(shape, scale).without(at_centres(self.closed, shape))
         if shape not in self._smaller:
             self._smaller[shape] = ImageView(lambda: means(self.image(), shape), shape, scale, self.bits)
         return self._smaller[shape]
+
+    def without(self, closed: np.ndarray | None) -> "ImageView":
+        """The view in which pixels take no part, bool (H, W) or None; the last one is kept.
+
+        The energy is that of the other pixels.  Closed pixels have the first label, and nothing is learnt from them; no
+        edge leads to them, as the label on their side is not to be found.
+        """
+        if closed is not self._last.closed:
+            self._last = self
+            if closed is not None:
+                self._last = ImageView(self.image, self.shape, self.scale, self.bits)
+                self._last.closed, self._last._open = closed, self
+        return self._last
+
+
+def _edges_outside(closed: np.ndarray, edges: dict) -> dict:
+    """The edges of which no end is closed; those of the others weigh 0."""
+    found = {}
+    for offset, weight in edges.items():
+        here, there = pairs(closed, offset)
+        found[offset] = weight.copy()
+        pairs(found[offset], offset)[0][here | there] = 0
+    return found
 
 
 class Request(NamedTuple):
@@ -167,7 +206,8 @@ class Request(NamedTuple):
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
-    start       start mask, bool (H, W), or None; as all of apps.segment.hints.MASKS, it can be overridden
+    start       start mask, bool (H, W), or label map, int16, or None; as all of apps.segment.hints.MASKS, it can be
+                overridden
     """
 
     marks: np.ndarray
@@ -201,7 +241,8 @@ class Request(NamedTuple):
     @property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
-        return values_of(labels_in(self.marks), self.has_hint) or (BACKGROUND, OBJECT)
+        hinted = (OBJECT,) if self.start is None or self.start.dtype == bool else labels_in(self.start)
+        return values_of(labels_in(self.marks), hinted if self.has_hint else ()) or (BACKGROUND, OBJECT)
 
     @property
     def is_single(self) -> bool:
@@ -213,7 +254,11 @@ class Request(NamedTuple):
         """The request at a smaller size; None if marks, the open pixels or a hint are lost in it."""
         marks = reduced_marks_by_share(self.marks, shape)
         given = ((name, getattr(self, name)) for name in (*MASKS, "labelling"))
-        masks: dict[str, Any] = {name: reduced_mask(mask, shape) for name, mask in given if mask is not None}
+        masks: dict[str, Any] = {
+            name: at_centres(mask, shape) if mask.dtype == np.int16 else reduced_mask(mask, shape)
+            for name, mask in given
+            if mask is not None
+        }
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
         is_lost = any(not has_both(masks[kind]) for kind in MASKS if kind in masks)
         if labels_in(marks) != labels_in(self.marks) or not is_open or is_lost:
@@ -221,13 +266,13 @@ class Request(NamedTuple):
         return self._replace(marks=marks, **masks)
 
 
-def values_of(marked: Sequence[int], has_hint: bool) -> tuple[int, ...]:
-    """The labels to find, ascending, given those marked; () if there is nothing to cut.
+def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
+    """The labels to find, ascending, given those marked and those of a hint; () if there is nothing to cut.
 
     A single object has the background as its counterpart, marked or not.
     """
-    if has_hint:
-        return tuple(sorted({BACKGROUND, OBJECT, *marked}))
+    if hinted:
+        return tuple(sorted({BACKGROUND, *hinted, *marked}))
     if len(marked) == 1 and marked[0] > 0:
         return BACKGROUND, marked[0]
     return tuple(marked) if len(marked) > 1 else ()
@@ -296,7 +341,8 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
 def _prior_of_start(view, request, values, strokes) -> Prior:
     """Of a start mask and perhaps marks; see apps.segment.start_mask."""
     is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
-    depth = trusted_depth(request.start, np.minimum(request.marks, OBJECT))
+    start = request.start > BACKGROUND
+    depth = trusted_depth(start, np.minimum(request.marks, OBJECT))
     inside, outside = cores_of(depth, SEEDS)
     preference = geodesic_preference(
         view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
@@ -305,7 +351,7 @@ def _prior_of_start(view, request, values, strokes) -> Prior:
     )
     location = _both_sides((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
     prior = Prior(values, strokes, location)
-    cores = reversed(cores_of(outline_depth(request.start), CORE))
+    cores = reversed(cores_of(outline_depth(start), CORE))
     return prior._replace(initial=[prior.blended([view.counts(core) for core in cores])])
 
 
@@ -332,13 +378,13 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
     location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
     counts = strokes
     if start is not None:
-        costs = UNIT * costs_of(trusted_depth(start, np.minimum(marks, OBJECT)))
+        costs = UNIT * costs_of(trusted_depth(start > BACKGROUND, np.minimum(marks, OBJECT)))
         location[0] += np.maximum(-costs, 0)
         location[1:] += np.maximum(costs, 0)
-        inside, outside = cores_of(outline_depth(start), CORE)
+        inside, outside = cores_of(outline_depth(start > BACKGROUND), CORE)
         counts = [
             blend(view.counts(outside), stroke) if value == BACKGROUND
-            else stroke if stroke.any() else view.counts(inside)
+            else stroke if stroke.any() else view.counts(inside & (start == value))
             for value, stroke in zip(values, strokes, strict=True)
         ]  # fmt: skip
     return Prior(values, strokes, location.astype(np.int16), initial=[counts])

@@ -1,7 +1,9 @@
 """The marks of a session's records on a grid: the image's own, or a reduced one.
 
     layer    label of the last stroke over each pixel, int16; OPEN without one
-    marks    the layer, and BACKGROUND wherever it is open outside the box
+    marks    the layer, and BACKGROUND wherever it is open outside the box; OPEN in locked objects, and for their labels
+    locked   labels of locked objects, int16, 0 elsewhere; None without one
+    closed   their pixels, bool; None without one
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
 polyline.  A record changes only its own region; removing it paints the earlier ones in that region again.  The layer
@@ -15,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.image_sizes import reduced_marks
+from apps.segment.image_sizes import at_centres, reduced_marks
 from apps.segment.marks import BACKGROUND, OPEN
-from apps.session.stroke_records import Box, Clear, Marks, Record, Stroke, common_length, effective
+from apps.session.object_records import Clear, Delete, Describe, Lock, objects_of, paste
+from apps.session.stroke_records import Box, Marks, Record, Stroke, after_clear, common_length, removes_box
 from gridcut.device import inlined_kernel, kernel
 
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
@@ -83,6 +86,7 @@ class Canvas:
         self._box: Region | None = None
         self._regions: list[Region] = []  # that the records may change
         self._kept: list[Kept] = []
+        self._set_locks({})
         self.records: Sequence[Record] | None = ()  # None while they are being changed, and after an exception then
 
     def all_marks(self) -> np.ndarray:
@@ -111,18 +115,25 @@ class Canvas:
             self._take_back(records[:kept], _hull(removed, self.shape))
         for record, part in added:
             self._add(record, part)
+        locks = objects_of(records).locked
+        if locks != self._locks:
+            self._set_locks(locks)
         self.records = records
         return Change(region, marks, self._marks(region))
 
+    def _set_locks(self, locks: dict[int, Lock]) -> None:
+        self._locks, self.locked, self.closed = locks, None, None
+        self._is_locked = np.isin(np.arange(256), [*locks])  # by label, and False for OPEN
+        if locks:
+            self.locked = at_centres(paste(np.zeros(self._full, np.int16), locks.values()), self.shape)
+            self.closed = self.locked > 0
+
     def _add(self, record: Record, region: Region) -> None:
         """Apply a record."""
-        if isinstance(record, Box):
-            self._box = self.region_of_box(record.box)
-        elif isinstance(record, Clear):
+        if isinstance(record, Clear):
             self._layer[:] = OPEN
-            self._box = None
-        else:
-            self._apply(record, region)
+        self._set_box(record)
+        self._apply(record, region)
         self._regions.append(region)
         if len(self._regions) % KEPT_EVERY == 0 and self._layer.size <= MAX_KEPT_PIXELS:
             self._kept.append(Kept(len(self._regions), zlib.compress(self._layer, 1), self._box))
@@ -135,6 +146,8 @@ class Canvas:
             kept = marks[inside].copy()
             np.maximum(marks, BACKGROUND, out=marks)  # OPEN is the only mark below
             marks[inside] = kept
+        if self.closed is not None:
+            marks[self.closed[region] | self._is_locked[marks]] = OPEN
         return marks
 
     def _take_back(self, records: Sequence[Record], region: Region) -> None:
@@ -142,7 +155,7 @@ class Canvas:
         del self._regions[len(records) :]
         while self._kept and self._kept[-1].count > len(records):
             self._kept.pop()
-        first = len(records) - len(effective(records))
+        first = len(records) - len(after_clear(records))
         if self._kept and self._kept[-1].count >= first:
             first, layer, self._box = self._kept[-1]
             self._layer[region] = np.frombuffer(zlib.decompress(layer), np.int16).reshape(self.shape)[region]
@@ -150,13 +163,19 @@ class Canvas:
             self._layer[region] = OPEN
             self._box = None
         for record, part in zip(records[first:], self._regions[first:], strict=True):
-            if isinstance(record, Box):
-                self._box = self.region_of_box(record.box)
-            else:
-                self._apply(record, _both(region, part))
+            self._set_box(record)
+            self._apply(record, _both(region, part))
+
+    def _set_box(self, record: Record) -> None:
+        if isinstance(record, Box):
+            self._box = self.region_of_box(record.box)
+        elif removes_box(record):
+            self._box = None
 
     def _region_of(self, record: Record) -> Region:
         """The region that a record may change."""
+        if isinstance(record, Describe):
+            return tuple(slice(0, 0) for _ in self.shape)
         if not isinstance(record, Stroke):
             return tuple(slice(0, n) for n in self.shape)
         rows, columns, x, y, radius, aspect = self._plane(record)
@@ -179,12 +198,15 @@ class Canvas:
         return self.shape[row], self.shape[column], xy[:, 0], xy[:, 1], max(stroke.radius, MIN_RADIUS), aspect
 
     def _apply(self, record: Record, region: Region) -> None:
-        """Apply a stroke or marks to a region; other records have no marks of their own."""
+        """Apply a stroke, marks or a removal to a region; other records change no marks."""
         if any(part.start >= part.stop for part in region):
             return
         if isinstance(record, Marks):
             marks = reduced_marks(record.marks, self.shape)[region]
             np.copyto(self._layer[region], marks, where=marks != OPEN)
+        elif isinstance(record, Delete):
+            layer = self._layer[region]
+            layer[layer == record.label] = OPEN
         elif isinstance(record, Stroke):
             _, _, x, y, radius, aspect = self._plane(record)
             plane = self._layer[region]

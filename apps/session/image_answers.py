@@ -1,6 +1,7 @@
 """Answers of a session with an image: at once by a warm cut, and in the background by apps.segment.full_size.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
+    closed         pixels of locked objects; they take no part in cuts, and `labels` adds them
     standby        a second solver of the answer grid, which the worker loads with new models; then the two change roles
 
 The labels that the worker finds are those of `segment` and `segment_labels` for the same marks.  They are shown, except
@@ -19,9 +20,10 @@ from apps.segment.fit import Found, certifiable
 from apps.segment.full_size import find_labels, reduced_view
 from apps.segment.grid_cut import GridCut
 from apps.segment.image_sizes import at_centres, centres
-from apps.segment.marks import labels_in
+from apps.segment.marks import OBJECT, labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
+from apps.session.object_records import Lock, objects_of, paste
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of
 from gridcut.device import DeviceName
 
@@ -33,6 +35,35 @@ class Shown(NamedTuple):
     energy: float
     solved: Any
     preview: np.ndarray
+
+
+class Start(NamedTuple):
+    """What says where objects are, apart from marks.
+
+    locator   the record of a box or a mask of the first object, or None
+    opened    objects that were unlocked, and start from their pixels
+    full      shape of the image
+    """
+
+    locator: Locator | None
+    opened: tuple[Lock, ...]
+    full: tuple[int, ...]
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The objects found from it, ascending."""
+        first = () if self.locator is None else (OBJECT,)
+        return tuple(sorted({*first, *(lock.label for lock in self.opened)}))
+
+    def masks(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """The masks for the engine at a shape, by kind."""
+        masks = {}
+        if isinstance(self.locator, MaskHint):
+            masks[self.locator.kind] = self.locator.pixels.values()
+        if self.opened:
+            first = masks.get("start", np.zeros(self.full, np.int16))
+            masks["start"] = paste(first.astype(np.int16), self.opened)
+        return {kind: at_centres(mask, shape) for kind, mask in masks.items()}
 
 
 class ImageAnswers:
@@ -48,6 +79,7 @@ class ImageAnswers:
         self.is_reduced = self._image.size > full_size.LARGE_PIXELS
         self._view = reduced_view(self._image) if self.is_reduced else self._image
         self._view.whole  # noqa: B018  # computed now, so that the first stroke does not wait for it
+        self._open_view = self._view
         self._clear()
         self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
 
@@ -55,13 +87,19 @@ class ImageAnswers:
         """Forget all records."""
         self._canvas = Canvas(self._view.shape, self.shape)
         self._every = Canvas(self.shape, self.shape) if self.is_reduced else None  # of the image, the worker's
-        self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
+        self._close(None)
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
-        self._locator: Locator | None = None  # the record of a box or a start mask
+        self._objects = objects_of(())
+        self._start = Start(None, (), self.shape)
         self._labels = np.zeros(self._view.shape, np.int16)
         self._shown: Shown | None = None
         self.is_exact = True
+
+    def _close(self, closed: np.ndarray | None) -> None:
+        """Let the cuts leave out the pixels of locked objects."""
+        self._view = self._open_view.without(closed)
+        self._cut, self._standby = (GridCut(self._view.edges, self._device) for _ in range(2))
 
     @property
     def energy(self) -> float | None:
@@ -80,9 +118,15 @@ class ImageAnswers:
     @property
     def preview(self) -> np.ndarray:
         """Labels of the answer grid."""
-        return self._labels
+        locked = self._canvas.locked
+        return self._labels if locked is None else np.where(locked > 0, locked, self._labels)
 
     def labels(self) -> np.ndarray:
+        """Labels of the image: those of the cuts, and locked objects."""
+        locks = self._objects.locked.values()
+        return paste(self._labels_of_cuts().copy(), locks) if locks else self._labels_of_cuts()
+
+    def _labels_of_cuts(self) -> np.ndarray:
         """Labels of the image: those that the worker found, and what changed since on the answer grid."""
         if self._shown is None:
             return at_centres(self._labels, self.shape)
@@ -102,9 +146,9 @@ class ImageAnswers:
         return self._canvas.all_marks()
 
     def present(self) -> tuple[int, ...]:
-        """The labels that marks, a box or a start mask define."""
-        start = {0, 1} if self._locator is not None else set()
-        return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start}))
+        """The labels that marks, a box or a start mask define, and those of locked objects."""
+        start = {0, *self._start.labels} if self._start.labels else set()
+        return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._objects.locked}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one warm cut of the answer grid.  After an exception, start from nothing."""
@@ -118,28 +162,31 @@ class ImageAnswers:
         change = self._canvas.change_to(records)
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
-        locator, models = locator_of(records), self._models
-        if locator is not self._locator:
-            self._locator, self._shown, models = locator, None, None
+        self._objects, models = objects_of(records), self._models
+        start = Start(locator_of(records), tuple(self._objects.opened.values()), self.shape)
+        if start != self._start or self._canvas.closed is not self._view.closed:
+            self._start, self._shown, models = start, None, None
+            if self._canvas.closed is not self._view.closed:
+                self._close(self._canvas.closed)
         marked = np.flatnonzero(self._counts).tolist()
-        is_found_later = models is None and isinstance(locator, Box)  # by the worker
-        if not values_of(marked, locator is not None and not is_found_later):
+        is_found_later = models is None and isinstance(start.locator, Box)  # by the worker
+        if not values_of(marked, () if is_found_later else start.labels):
             self._models, self._shown = None, None
             self._labels = np.full(self._view.shape, marked[0] if marked else 0, np.int16)
-            self.is_exact = locator is None
+            self.is_exact = not start.labels
             return
         if models is not None and {*marked} <= {*models.values}:
             self._cut.mark(change.where, change.marks)
         else:
-            models = self._load_first(locator)
+            models = self._load_first()
         self._labels = self._kept(self._cut.solve())
         self._models = models
         self.is_exact = not self.is_reduced and self._shown is None
 
-    def _load_first(self, locator: Locator | None) -> Models:
+    def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.all_marks()
-        request = request_of(marks, locator, self._keep)._replace(boxed=False)  # the depth in a box takes too long
+        request = request_of(marks, self._start, self._keep)._replace(boxed=False)  # the depth in a box takes too long
         prior = prior_of(self._view, request)
         models = self._view.models(prior, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
@@ -151,26 +198,27 @@ class ImageAnswers:
             check()
             if self.answered is None:
                 return
-            few, locator, standby, every = self._canvas.all_marks(), self._locator, self._standby, self._every
-        marks = few
+            few, start, standby, every = self._canvas.all_marks(), self._start, self._standby, self._every
+            view = self._view
+        marks, image = few, view
         if every is not None:
             every.change_to(records)
-            marks = every.all_marks()
-        if not values_of(labels_in(marks), locator is not None):
+            marks, image = every.all_marks(), self._image.without(every.closed)
+        if not values_of(labels_in(marks), start.labels):
             with self._lock:
                 check()
                 self.is_exact = True
             publish()
             return
-        request = request_of(marks, locator, self._keep)
-        found = find_labels(self._image, request, self._device, check=check, grid=None if self.is_reduced else standby)
+        request = request_of(marks, start, self._keep)
+        found = find_labels(image, request, self._device, check=check, grid=None if self.is_reduced else standby)
         models = _models_of(found)
-        near = at_centres(found.labels, self._view.shape) if len(models.values) > 2 else None
-        standby.load(self._view.costs(models), few, near)
+        near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
+        standby.load(view.costs(models), few, near)
         preview = keep_parts(standby.solve(check), few, request.keep)
         shown = None
         if self.is_reduced or not np.array_equal(preview, found.labels):
-            solved = certifiable(self._image, request, found, self._device)
+            solved = certifiable(image, request, found, self._device)
             shown = Shown(found.labels, found.energies[-1], solved, preview)
         with self._lock:
             check()
@@ -195,15 +243,13 @@ class ImageAnswers:
 
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        return keep_parts(labels, self._canvas.all_marks(), self._keep if self._locator is None else "all")
+        return keep_parts(labels, self._canvas.all_marks(), "all" if self._start.labels else self._keep)
 
 
-def request_of(marks: np.ndarray, locator: Locator | None, keep: str) -> Request:
-    """What the engine is asked: marks, and the box or the mask, on any grid; `keep` applies to marks alone."""
-    masks: dict[str, Any] = {}
-    if isinstance(locator, MaskHint):
-        masks = {locator.kind: at_centres(locator.pixels.values(), marks.shape)}
-    return Request(marks, isinstance(locator, Box), keep=keep if locator is None else "all", **masks)
+def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
+    """What the engine is asked: marks, and the box or masks, on any grid; `keep` applies to marks alone."""
+    keep = "all" if start.labels else keep
+    return Request(marks, isinstance(start.locator, Box), keep=keep, **start.masks(marks.shape))
 
 
 def _models_of(found: Found) -> Models:

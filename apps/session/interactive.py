@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import to_rgb
+from apps.common.images import InputError, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
+from apps.session.object_records import Delete, Describe, Lock, Unlock, check_label, make_description, objects_of
 from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
@@ -154,7 +155,9 @@ class Session(Uncopied):
         TypeError, InputError
             Arguments of another type or shape, or outside their range; the session is unchanged.
         """
-        self._add(make_stroke(points, radius, label, self._answers.shape, axis, slice, not final), final)
+        stroke = make_stroke(points, radius, label, self._answers.shape, axis, slice, not final)
+        self._check_open(label)
+        self._add(stroke, final)
 
     def erase(
         self,
@@ -213,6 +216,39 @@ class Session(Uncopied):
         """Remove all marks; `undo` restores them."""
         self._add(Clear(), True)
 
+    def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
+        """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
+
+        They are kept in `objects`, in files of the session and in exported annotations, also when marks are removed.
+        """
+        self._add(make_description(label, name, colour), True)
+
+    def lock(self, label: int) -> None:
+        """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
+
+        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.  Marks
+        on them have no effect, and strokes with its label are rejected.  `clear` and `set_marks` keep it.
+        """
+        self._check_open(check_label(label))
+        self.wait()
+        with self._lock:
+            mask = self.labels == label
+            if mask.ndim != 2 or not mask.any():
+                held = "is in a volume; objects of images" if mask.ndim != 2 else "has no pixels yet; marked objects"
+                raise InputError(f"object {label} {held} can be locked")
+            self._add(Lock.of(label, mask, label in objects_of(self._history.records).opened), True)
+
+    def unlock(self, label: int) -> None:
+        """Let a locked object take part again, with its marks; one of a label map starts from its pixels."""
+        if check_label(label) not in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is not locked")
+        self._add(Unlock(label), True)
+
+    def delete(self, label: int) -> None:
+        """Remove the marks and the name of an object; for the first one, also the box and the start mask."""
+        self._check_open(check_label(label))
+        self._add(Delete(label), True)
+
     def undo(self) -> bool:
         """Remove the last record; False if there is none."""
         return self._step(RecordHistory.with_undone)
@@ -266,6 +302,21 @@ class Session(Uncopied):
     def strokes(self) -> list[dict]:
         """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
         return [as_json(record) for record in self.records]
+
+    @property
+    def objects(self) -> dict[int, dict]:
+        """The objects that are marked, described or locked, by label.
+
+        name     perhaps empty
+        colour   R, G, B, or None for that of the label
+        locked   whether it is
+        """
+        with self._lock:
+            described, locked, _ = objects_of(self._history.records)
+            labels = sorted({*self._answers.present(), *described} - {0})
+        plain = Describe(0, "", None)
+        shown = ((label, described.get(label, plain)) for label in labels)
+        return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
 
     @property
     def state(self) -> dict:
@@ -408,7 +459,7 @@ class Session(Uncopied):
 
         labels = self.result().labels
         if len(self.shape) == 2:
-            return export_image(Path(path), kind, self.pixels, labels, Path(image))
+            return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects)
         return export_volume(Path(path), kind, labels, self._input.spacing, self._input.volume)
 
     def widget(self, height: int = 640) -> "SessionWidget":
@@ -436,6 +487,11 @@ class Session(Uncopied):
         return SessionWidget(self, height)
 
     # Work
+
+    def _check_open(self, label: int) -> None:
+        """Raise InputError for a locked object."""
+        if label in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is locked; unlock it first")
 
     def _add(self, record: Record, final: bool, *before: Record) -> None:
         """Add a record, after others that are its parts, and answer."""

@@ -7,6 +7,11 @@ To the keys of that format a session adds `records`, the list of what the user d
     {"kind": "box", "box": [x0, y0, x1, y1]}
     {"kind": "start", "pixels": PNG}          0 and 255; so are the others of apps.segment.hints.MASKS
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
+    {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
+    {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
+                                              also "is_start", "is_part"
+    {"kind": "unlock", "label": l}
+    {"kind": "delete", "label": l}            the marks of this object so far have no effect
 
 The other keys describe the same session to `cutmatch segment`, with all objects as one.  A volume has no other keys
 than image, options and records, and its image has a depth.  A file without records, of `--save-session`, is read as the
@@ -37,13 +42,14 @@ from apps.segment.session_files import (
     write_content,
 )
 from apps.session.canvas import Canvas
+from apps.session.packed_mask import PackedMask
 from apps.session.stroke_records import (
     Box,
     Marks,
     MaskHint,
-    PackedMask,
     Record,
     as_json,
+    box_of,
     from_json,
     locator_of,
 )
@@ -62,10 +68,10 @@ def save(
     canvas = Canvas(labels.shape, labels.shape)
     canvas.change_to([record for record in records if not isinstance(record, Box)])
     marks = np.minimum(canvas.all_marks(), OBJECT)
-    boxes = [record.box for record in records if isinstance(record, Box)]
+    box = box_of(records)
     locator = locator_of(records)
     masks = {locator.kind: locator.pixels.values()} if isinstance(locator, MaskHint) else {}
-    given = Instructions(Hints(marks, boxes[-1] if boxes else None, **masks), options)
+    given = Instructions(Hints(marks, None if box is None else box.box, **masks), options)
     save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 
 

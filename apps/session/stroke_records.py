@@ -4,7 +4,6 @@ A session is the list of its records.  Everything else, marks, models and labels
 removes a record, and a stored session is the list.  Masks inside records are compressed.
 """
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,27 +14,25 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size
 from apps.segment.hints import MASKS, mask_kind
+from apps.segment.marks import OBJECT
 from apps.segment.start_mask import box_of_rectangle
 from apps.segment.strokes import check_box, whole_numbers
+from apps.session.object_records import (
+    MAX_LABEL,
+    Clear,
+    Delete,
+    Describe,
+    Lock,
+    ObjectRecord,
+    Unlock,
+    check_label,
+    make_description,
+    objects_of,
+    read_lock,
+)
+from apps.session.packed_mask import PackedMask
 
-MAX_LABEL = 254  # so that marks are stored with 8 bits
 MAX_POINTS = 100_000  # of one stroke
-
-
-class PackedMask(NamedTuple):
-    """Values of a grid, bool or uint8, compressed."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    data: bytes
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> "PackedMask":
-        return cls(values.shape, values.dtype.str, zlib.compress(np.ascontiguousarray(values).tobytes(), 1))
-
-    def values(self) -> np.ndarray:
-        """The values."""
-        return np.frombuffer(zlib.decompress(self.data), self.dtype).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +91,11 @@ class Marks:
         return self.pixels.values().astype(np.int16) - np.int16(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
-    """All records before this one have no effect; `is_part` as in `Stroke`."""
-
-    is_part: bool = False
-
-
 Locator = Box | MaskHint  # a record that says where the object is, without marks of it
-Record = Stroke | Locator | Marks | Clear
+Record = Stroke | Locator | Marks | ObjectRecord
 
 
-def effective(records: Sequence[Record]) -> Sequence[Record]:
+def after_clear(records: Sequence[Record]) -> Sequence[Record]:
     """The records after the last `Clear`."""
     for k in range(len(records) - 1, -1, -1):
         if isinstance(records[k], Clear):
@@ -113,14 +103,37 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
     return records
 
 
+def effective(records: Sequence[Record]) -> Sequence[Record]:
+    """The records that have an effect: those after the last `Clear`, and what remains of those before it."""
+    last = after_clear(records)
+    if len(last) == len(records):
+        return records
+    return (*objects_of(records[: -len(last) or None]).lasting, *last)
+
+
 def locator_of(records: Sequence[Record]) -> Locator | None:
     """The last box or mask; a box replaces masks, but remains background outside if one follows."""
     for record in reversed(records):
         if isinstance(record, Locator):
             return record
-        if isinstance(record, Clear):
+        if removes_box(record):
             return None
     return None
+
+
+def box_of(records: Sequence[Record]) -> Box | None:
+    """The last box, outside of which all is background."""
+    for record in reversed(records):
+        if isinstance(record, Box):
+            return record
+        if removes_box(record):
+            return None
+    return None
+
+
+def removes_box(record: Record) -> bool:
+    """Whether earlier boxes and masks, which are of the first object, have no effect."""
+    return isinstance(record, Clear) or (isinstance(record, Delete) and record.label == OBJECT)
 
 
 def common_length(some: Sequence, others: Sequence) -> int:
@@ -145,10 +158,7 @@ def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis
     if not 0 < radius <= 1e6:  # also NaN
         raise InputError(f"radius must be above 0 and at most 1e6 pixels, got {radius}")
     if label is not None:
-        check_number(label, "label", integer=True)
-        if not 0 <= label <= MAX_LABEL:
-            raise InputError(f"label must be 0 for the background or 1 to {MAX_LABEL} for an object, got {label}")
-        label = int(label)
+        label = check_label(label, 0)
     if len(shape) == 2:
         if axis is not None or slice is not None:
             raise InputError("axis and slice select a slice of a volume, but the session has an image; omit both")
@@ -237,6 +247,15 @@ def as_json(record: Record) -> dict:
         return {"kind": "box", "box": list(record.box)}
     if isinstance(record, Clear):
         return {"kind": "clear"}
+    if isinstance(record, Lock):
+        content = {"kind": "lock", "label": record.label, "box": list(record.box), "pixels": record.pixels.text()}
+        return content | {name: True for name in ("is_start", "is_part") if getattr(record, name)}
+    if isinstance(record, Unlock):
+        return {"kind": "unlock", "label": record.label}
+    if isinstance(record, Describe):
+        return {"kind": "describe", "label": record.label, "name": record.name, "colour": record.colour}
+    if isinstance(record, Delete):
+        return {"kind": "delete", "label": record.label}
     return {"kind": record.kind if isinstance(record, MaskHint) else "marks"}
 
 
@@ -256,6 +275,12 @@ def from_json(content: dict, shape, pixels) -> Record:
         return make_box(content.get("box"), shape)
     if kind == "clear":
         return Clear()
+    if kind == "describe":
+        return make_description(content.get("label"), content.get("name"), content.get("colour"))
+    if kind == "lock":
+        return read_lock(content, shape)
+    if kind in ("unlock", "delete"):
+        return (Unlock if kind == "unlock" else Delete)(check_label(content.get("label")))
     if (kind == "marks" or kind in MASKS) and pixels is None:
         raise ValueError("pixels")
     if kind in MASKS:
@@ -272,7 +297,7 @@ def has_pixels(record: Record) -> bool:
 
 def is_part(record: Record) -> bool:
     """Whether the next record is undone together with this one."""
-    return isinstance(record, Stroke | Clear) and record.is_part
+    return isinstance(record, Stroke | Clear | Lock) and record.is_part
 
 
 class RecordHistory(NamedTuple):

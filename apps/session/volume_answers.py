@@ -19,7 +19,8 @@ from apps.segment.part_cut import PartCut
 from apps.segment.terms import blend
 from apps.segment.volume_view import BINS, Histograms, VolumeView
 from apps.session.canvas import Canvas, Change
-from apps.session.stroke_records import Box, Locator, MaskHint, PackedMask, Record, Stroke, locator_of
+from apps.session.packed_mask import PackedMask
+from apps.session.stroke_records import Box, Locator, MaskHint, Record, Stroke, locator_of
 from apps.session.volume_box import object_in_box
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
 from gridcut.device import DeviceName, kernel

@@ -13,6 +13,7 @@ export function bindKeys(host) {
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
     n: () => host.step(1), p: () => host.step(-1), a: () => host.nextAxis(),
+    o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.moveSlice(1), arrowdown: () => host.moveSlice(-1),
     pageup: () => host.moveSlice(10), pagedown: () => host.moveSlice(-10),
     enter: () => host.save(true), escape: () => host.cancel(), "?": () => host.help(),
@@ -26,7 +27,7 @@ export function bindKeys(host) {
 
   addEventListener("keydown", (event) => {
     const target = event.target instanceof Element ? event.target : document.body, key = event.key.toLowerCase();
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || target.matches("input[type=text]")) return;
     if (event.ctrlKey || event.metaKey) {
       if (!event.altKey && control[key]) { event.preventDefault(); control[key](event); }
       return;
@@ -53,8 +54,9 @@ export function bindRadios() {
     group.addEventListener("keydown", (event) => {
       const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (!step) return;
-      const buttons = [...group.querySelectorAll("button")];
+      const buttons = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("[role=radio]")]);
       const now = buttons.findIndex((button) => button === event.target);
+      if (now < 0) return;
       const next = buttons[(now + step + buttons.length) % buttons.length];
       event.preventDefault();
       next.focus();

@@ -5,6 +5,7 @@ import { bindControls, DISPLAYS, RADII, TOOLS } from "./controls.js";
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
 import { Mask } from "./mask.js";
+import { Objects } from "./objects.js";
 import * as panel from "./panel.js";
 import { ShownImage } from "./image.js";
 import { Renderer } from "./renderer.js";
@@ -12,7 +13,7 @@ import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
-/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, Rgb, State } from "./socket.js" */
+/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, State } from "./socket.js" */
 /** @import { DrawnStroke, Rectangle } from "./tools.js" */
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
 
@@ -23,7 +24,7 @@ const reasonOf = (error) => (error instanceof Error ? error.message : String(err
 
 /** @type {State} */
 const NO_STATE = {
-  item: -1, order: [], undo: false, redo: false, box: null, masks: false, labels: [], energy: null, seconds: 0,
+  item: -1, order: [], objects: [], undo: false, redo: false, box: null, masks: false, labels: [], energy: null, seconds: 0,
   pending: false, certified: false, exact: false, message: "",
 };
 
@@ -35,8 +36,6 @@ export class App {
   info = null;
   tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
   axis = -1; index = 0; level = 0.5; window = 1;
-  /** @type {Map<number, Rgb>} */
-  colours = new Map([[0, [250, 250, 250]], [1, [230, 30, 30]]]);
   state = NO_STATE;
   /** @type {Set<string>} */
   kinds = new Set();
@@ -47,6 +46,7 @@ export class App {
   view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage();
   tools = new Tools(canvasOf("top"), this.view, this);
   renderer = new Renderer(this);
+  objects = new Objects(this);
 
   constructor() {
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
@@ -74,12 +74,10 @@ export class App {
   /** @param {Messages["hello"]} message */
   #hello({ items, current, colours, kinds, chosen, out }) {
     this.items = items;
-    this.colours = new Map(colours.map((rgb, label) => [label, rgb]));
-    this.mask.setColours(new Map([...this.colours].filter(([label]) => label)));
+    this.objects.setColours(colours);
     this.kinds = new Set(chosen);
     panel.showKinds(kinds, this.kinds);
     $("out").textContent = out;
-    panel.showLabels(this.colours, this.label, (label) => this.setLabel(label));
     if (!items.length) panel.hint("Drop an image on the page, or paste one");
     this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
@@ -138,8 +136,8 @@ export class App {
     this.state = state;
     this.strokes.order = state.order;
     panel.showState(state);
-    this.renderer.strokesStale = true;
-    this.draw();
+    this.objects.set(state.objects);
+    this.strokesChanged();
     this.drawTop();
   }
 
@@ -159,7 +157,7 @@ export class App {
 
   /** @param {Messages["confirmed"]} message */
   #confirmed({ number }) {
-    if (this.strokes.own.delete(number)) { this.renderer.strokesStale = true; this.draw(); }
+    if (this.strokes.own.delete(number)) this.strokesChanged();
   }
 
   /** @param {Messages["saved"]} message */
@@ -167,7 +165,7 @@ export class App {
 
   /** @param {Messages["error"]} message */
   #error({ text, number }) {
-    if (number !== undefined) { this.strokes.own.delete(number); this.renderer.strokesStale = true; this.draw(); }
+    if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); }
     panel.hint(text, true);
   }
 
@@ -177,7 +175,7 @@ export class App {
   open(item) {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
-    if (item !== this.item) { this.ready = false; this.info = null; this.strokes.reset(); $("saved").textContent = ""; }
+    if (item !== this.item) { this.ready = false; this.info = null; this.strokes.reset(); this.objects.reset(); $("saved").textContent = ""; }
     this.item = item;
     panel.showItems(this.items, item, (other) => this.open(other));
     if (!this.ready) panel.hint("Opening…");
@@ -286,8 +284,7 @@ export class App {
     this.#send(drawing, true);
     this.#drawing = null;
     this.strokes.own.set(drawing.number, drawing.stroke);
-    this.renderer.strokesStale = true;
-    this.draw();
+    this.strokesChanged();
   }
 
   strokeCancelled() {
@@ -329,17 +326,20 @@ export class App {
     return [box[across], box[down], box[across + 3], box[down + 3]];
   }
 
-  undo() { this.#edit("undo"); }
-  redo() { this.#edit("redo"); }
-  clear() { this.#edit("clear"); }
+  undo() { this.edit("undo"); }
+  redo() { this.edit("redo"); }
+  clear() { this.edit("clear"); }
   cancel() { this.tools.cancel(); }
 
-  /** @param {"undo" | "redo" | "clear"} what */
-  #edit(what) {
+  /**
+   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "unlock" | "delete"} what
+   * @param {{ [argument: string]: unknown }} details
+   */
+  edit(what, details = {}) {
     if (!this.ready) return;
     this.cancel();
     this.tools.forgetLine();
-    this.connection.send({ do: what, item: this.item });
+    this.connection.send({ do: what, item: this.item, ...details });
   }
 
   /** @param {boolean} next   whether to open the next image */
@@ -366,6 +366,7 @@ export class App {
 
   draw() { this.renderer.draw(); }
   drawTop() { this.renderer.drawTop(); }
+  strokesChanged() { this.renderer.strokesStale = true; this.draw(); }
 
   viewChanged() {
     this.renderer.strokesStale = true;
@@ -386,9 +387,8 @@ export class App {
 
   /** @param {number} label */
   setLabel(label) {
-    if (!this.colours.has(label)) return;
     this.label = label;
-    panel.chooseLabel(label);
+    this.objects.draw();
     if (this.tool !== "box") this.setTool("object");
   }
 

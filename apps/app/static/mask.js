@@ -11,7 +11,7 @@ export class Mask {
   canvas = document.createElement("canvas");
   context = context2d(this.canvas);
   /** @type {Map<number, Rgb>} */
-  colours = new Map();   // by label
+  colours = new Map();   // of the labels that are shown
   width = 1; height = 1; columns = 1;
   labels = new Uint16Array(1);
   /** @type {Map<number, [number, Path2D][]>} */
@@ -123,7 +123,7 @@ export class Mask {
         const key = ty * this.columns + tx;
         const contours = this.tiles.get(key) ?? this.#contours(tx, ty);
         this.tiles.set(key, contours);
-        shown.push(...contours);
+        shown.push(...contours.filter(([label]) => this.colours.has(label)));
       }
     }
     view.apply(context, ratio);

@@ -1,9 +1,8 @@
-// The controls beside the image: list of images, labels, sliders, export and the facts of the cut.
+// The controls beside the image: list of images, kinds of files and the facts of the cut.
 
 import { $, buttonOf } from "./elements.js";
-import { choose } from "./keys.js";
 
-/** @import { Item, Rgb, State } from "./socket.js" */
+/** @import { Item, State } from "./socket.js" */
 
 /** @type {Record<string, string>} */
 const HINTS = {
@@ -36,29 +35,6 @@ export function showItems(items, current, open) {
   $("progress").textContent = `${done} of ${items.length} saved`;
   buttonOf("previous").disabled = current <= 0;
   buttonOf("next").disabled = current >= items.length - 1;
-}
-
-/** @param {Map<number, Rgb>} colours @param {number} chosen @param {(label: number) => void} pick */
-export function showLabels(colours, chosen, pick) {
-  const buttons = [...colours].filter(([label]) => label > 0).map(([label, rgb]) => {
-    const button = document.createElement("button"), swatch = document.createElement("i");
-    swatch.style.background = `rgb(${rgb.join(" ")})`;
-    button.append(swatch, String(label));
-    button.setAttribute("role", "radio");
-    button.setAttribute("aria-label", `Label ${label}`);
-    button.title = label < 10 ? `Label ${label} (key ${label})` : `Label ${label}`;
-    button.dataset.label = String(label);
-    button.onclick = () => pick(label);
-    return button;
-  });
-  $("labels").replaceChildren(...buttons);
-  chooseLabel(chosen);
-}
-
-/** @param {number} label */
-export function chooseLabel(label) {
-  const buttons = [...$("labels").querySelectorAll("button")];
-  choose(buttons, buttons.find((button) => Number(button.dataset.label) === label));
 }
 
 /** @param {[string, string][]} kinds @param {Set<string>} chosen */

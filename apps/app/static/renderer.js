@@ -24,7 +24,7 @@ export class Renderer {
   /** Device pixels per CSS pixel. */
   get ratio() { return Math.max(1, Math.min(3, devicePixelRatio || 1)); }
 
-  colourOf = (/** @type {number} */ label) => (label ? `rgb(${(this.app.colours.get(label) ?? [255, 255, 255]).join(" ")})` : BACKGROUND_STROKE);
+  colourOf = (/** @type {number} */ label) => (label ? `rgb(${this.app.objects.colourOf(label).join(" ")})` : BACKGROUND_STROKE);
 
   resize() {
     const { clientWidth: width, clientHeight: height } = $("stage");
@@ -57,7 +57,7 @@ export class Renderer {
     if (display !== "cutout") mask.drawContours(scene, view, ratio);
     if (!this.app.strokesShown || display === "cutout") return;
     if (this.strokesStale) {
-      this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice);
+      this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice, this.app.objects.hidden);
       this.#outline();
       this.strokesStale = false;
     }

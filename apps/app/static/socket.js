@@ -15,10 +15,12 @@
 /** @typedef {Runs & { item: number, axis: number, index: number }} MaskUpdate */
 /** @typedef {{ name: string, state: "new" | "started" | "done" }} Item */
 /** @typedef {[number, number, number]} Rgb */
+/** @typedef {{ label: number, name: string, colour: Rgb | null, locked: boolean }} KnownObject */
 /**
  * @typedef {object} State
  * @property {number} item
- * @property {number[]} order             keys of the strokes
+ * @property {number[]} order             keys of the strokes; negative, if their object was deleted later
+ * @property {KnownObject[]} objects      by label, ascending
  * @property {boolean} undo
  * @property {boolean} redo
  * @property {number[] | null} box

@@ -23,8 +23,8 @@ export class Strokes {
 
   *all() {
     for (const key of this.order) {
-      const stroke = this.known.get(key);
-      if (stroke) yield stroke;
+      const stroke = this.known.get(Math.abs(key));
+      if (stroke) yield key < 0 ? { ...stroke, erase: true } : stroke;
     }
     yield* this.own.values();
   }
@@ -37,12 +37,14 @@ export class Strokes {
    * @param {Colours} colourOf
    * @param {number} axis
    * @param {number} index
+   * @param {Set<number>} hidden   labels
    */
-  draw(context, view, ratio, colourOf, axis, index) {
+  draw(context, view, ratio, colourOf, axis, index, hidden) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);
     for (const stroke of this.all()) {
-      if (stroke.axis === axis && stroke.index === index) drawStroke(context, view, ratio, stroke, colourOf);
+      const isShown = stroke.erase || !hidden.has(stroke.label);
+      if (isShown && stroke.axis === axis && stroke.index === index) drawStroke(context, view, ratio, stroke, colourOf);
     }
     context.globalCompositeOperation = "source-over";
   }

@@ -65,7 +65,9 @@ export class Tools {
     } else {
       const erase = event.buttons & PEN_ERASER || this.host.tool === "erase";
       const background = !erase && (event.button === 2 || event.altKey || this.host.tool === "background");
-      if (this.host.tool === "box" && !background && !erase) {
+      if (!background && !erase && this.host.objects.refuses(this.host.label)) {
+        this.#action = null;   // the press has no further effect
+      } else if (this.host.tool === "box" && !background && !erase) {
         this.#action = "box";
         this.box = [...this.view.toImage(...place), ...this.view.toImage(...place)];
       } else {

@@ -7,6 +7,7 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
@@ -143,3 +144,30 @@ def connect():
     yield start
     for socket in sockets:
         socket.__exit__(None, None, None)
+
+
+@pytest.fixture
+def photographs(tmp_path):
+    """A folder with two photographs in a folder `in`."""
+    from skimage import data
+
+    (tmp_path / "in").mkdir()
+    Image.fromarray(data.astronaut()).save(tmp_path / "in" / "astronaut.png")
+    Image.fromarray(data.chelsea()).save(tmp_path / "in" / "chelsea.png")
+    return tmp_path
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """function(*arguments) -> a browser with the page of a server that was started with these arguments."""
+    from tests.apps.app.browser_page import Browser
+
+    opened = []
+
+    def start(*arguments):
+        opened.append(Browser(tmp_path, *arguments))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()

@@ -67,7 +67,7 @@ def check_answer(session, image):
             assert (answers.preview == (given[0] if given.size else 0)).all()
             return
         view = answers._view
-        keep = "all" if answers._locator is not None else "touching"
+        keep = "all" if answers._start.labels else "touching"
         answers._cut.solved.check()
         if len(models.values) == 2:
             np.testing.assert_array_equal(answers.preview, cold_labels(view, models, marks, keep))
@@ -120,7 +120,7 @@ def check_settled(session, image):
     marks = painted(records, session.shape, session.shape)
     source = locator_of(records)
     start = source.pixels.values() if isinstance(source, MaskHint) else None
-    if not values_of(labels_in(marks), source is not None):
+    if not values_of(labels_in(marks), () if source is None else (1,)):
         return
     keep = "touching" if source is None else "all"
     request = Request(marks, isinstance(source, Box), keep=keep, start=start)

@@ -1,0 +1,167 @@
+"""Records of a session about whole objects: names, locks and removal; and what they say together.
+
+A locked object keeps the pixels of the record, whatever is marked later.  It takes no part in cuts: its pixels are not
+in them, and nothing else gets its label.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.common.arguments import check_number
+from apps.common.images import InputError
+from apps.session.packed_mask import PackedMask
+
+MAX_LABEL = 254  # so that marks are stored with 8 bits
+MAX_NAME = 100  # characters
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Name of an object, perhaps empty, and its colour R, G, B in 0 .. 255; None for the colour of its label."""
+
+    label: int
+    name: str
+    colour: Colour | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The pixels of an object, which it keeps.
+
+    Attributes
+    ----------
+    label : int
+        The object.
+    box : tuple of int
+        The part of the image that `pixels` are, x0, y0, x1, y1, half open.
+    pixels : PackedMask
+        Whether a pixel of this part belongs to the object.
+    is_start : bool
+        Whether they are those of a mask and not of marks, so that an unlocked object starts from them.
+    is_part : bool
+        Whether the next record is undone together with this one.
+    """
+
+    label: int
+    box: tuple[int, int, int, int]
+    pixels: PackedMask
+    is_start: bool = False
+    is_part: bool = False
+
+    @classmethod
+    def of(cls, label: int, mask: np.ndarray, is_start: bool, is_part: bool = False) -> "Lock":
+        """The record of a mask, bool (H, W), which is not empty."""
+        rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+        x0, y0, x1, y1 = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+        return cls(label, (x0, y0, x1, y1), PackedMask.of(mask[y0:y1, x0:x1]), is_start, is_part)
+
+
+@dataclass(frozen=True, slots=True)
+class Unlock:
+    """A locked object takes part in cuts again."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The marks of an object so far, and its name, have no effect."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """All records before this one have no effect, except locks and names of objects; `is_part` as in `Stroke`."""
+
+    is_part: bool = False
+
+
+ObjectRecord = Clear | Describe | Lock | Unlock | Delete
+
+
+class Objects(NamedTuple):
+    """What the records of a session say about objects, apart from marks.
+
+    described   name and colour, by label
+    locked      the locked objects, by label
+    opened      those that were unlocked and start from their pixels
+    """
+
+    described: dict[int, Describe]
+    locked: dict[int, Lock]
+    opened: dict[int, Lock]
+
+    @property
+    def lasting(self) -> tuple[ObjectRecord, ...]:
+        """The records that remain when all marks are removed."""
+        return (*self.described.values(), *self.locked.values())
+
+
+def objects_of(records: Sequence) -> Objects:
+    """What records say about objects."""
+    objects = Objects({}, {}, {})
+    described, locked, opened = objects
+    for record in records:
+        if isinstance(record, Describe):
+            described[record.label] = record
+        elif isinstance(record, Lock):
+            locked[record.label] = record
+            opened.pop(record.label, None)
+        elif isinstance(record, Unlock):
+            lock = locked.pop(record.label, None)
+            if lock is not None and lock.is_start:
+                opened[record.label] = lock
+        elif isinstance(record, Delete):
+            for found in objects:
+                found.pop(record.label, None)
+        elif isinstance(record, Clear):
+            opened.clear()
+    return objects
+
+
+def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
+    """Write the labels of locked objects to labels (H, W), in place."""
+    for lock in locks:
+        x0, y0, x1, y1 = lock.box
+        labels[y0:y1, x0:x1][lock.pixels.values()] = lock.label
+    return labels
+
+
+def read_lock(content: dict, shape: tuple[int, ...]) -> Lock:
+    """The lock in a JSON object, of an image of this shape; ValueError for anything else."""
+    box = content.get("box")
+    if len(shape) != 2 or not isinstance(box, list) or len(box) != 4 or not all(type(one) is int for one in box):
+        raise ValueError("box")
+    x0, y0, x1, y1 = box
+    if not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
+        raise ValueError("box")
+    pixels = PackedMask.of_text(content.get("pixels", ""), (y1 - y0, x1 - x0))
+    flags = content.get("is_start") is True, content.get("is_part") is True
+    return Lock(check_label(content.get("label")), (x0, y0, x1, y1), pixels, *flags)
+
+
+def check_label(label, least: int = 1) -> int:
+    """A checked label, of an object by default; InputError for anything else."""
+    check_number(label, "label", integer=True)
+    if not least <= label <= MAX_LABEL:
+        values = f"1 to {MAX_LABEL} for an object"
+        raise InputError(f"label must be {'' if least else '0 for the background or '}{values}, got {label}")
+    return int(label)
+
+
+def make_description(label, name, colour) -> Describe:
+    """A checked name and colour; InputError names the argument that is wrong."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(f"name must be at most {MAX_NAME} characters that can be printed, got {name!r:.80}")
+    if colour is not None:
+        is_colour = isinstance(colour, Sequence) and len(colour) == 3
+        if not is_colour or not all(type(one) is int and 0 <= one <= 255 for one in colour):
+            raise InputError(f"colour must be None or R, G, B, integers of 0 to 255, got {colour!r:.80}")
+        colour = (colour[0], colour[1], colour[2])
+    return Describe(check_label(label), name, colour)

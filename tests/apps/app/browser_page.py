@@ -1,0 +1,143 @@
+"""The page of `cutmatch app` in chromium, driven by selenium; for test modules of the page.
+
+CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots.
+"""
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+selenium = pytest.importorskip("selenium.webdriver", reason="needs the extra 'test'")
+pytest.importorskip("uvicorn", reason="needs the extra 'app'")
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+IN_BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
+]
+SWITCHES = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1400,900 --force-dark-mode"
+)
+TIMEOUT = 120
+OBJECT = ([(220, 60), (230, 130), (215, 170)], [(150, 300), (200, 315), (250, 330)], [(150, 400), (260, 480)])
+BACKGROUND = ([(60, 40), (60, 250)], [(330, 200), (440, 350)], [(320, 40), (330, 150)], [(400, 480), (490, 400)])
+
+
+class Browser:
+    """A browser with the page of a server."""
+
+    def __init__(self, folder: Path, *arguments):
+        self._folder = folder
+        self._start(*arguments)
+        options = selenium.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for switch in (*SWITCHES.split(), f"--user-data-dir={folder / 'profile'}"):
+            options.add_argument(switch)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
+        self.driver.get(self.address)
+        self.ready()
+
+    def _start(self, *arguments):
+        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser", "--device", "cpu"]
+        self._server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=self._folder)
+        self.address = self._server.stdout.readline().split()[-1]
+
+    def restart(self, *arguments):
+        """Another server; the page does not know its token."""
+        self._end()
+        self._start(*arguments)
+
+    def _end(self):
+        self._server.terminate()
+        self._server.wait(TIMEOUT)
+        self._server.stdout.close()
+
+    def close(self):
+        self.driver.quit()
+        self._end()
+
+    def js(self, code, *arguments):
+        return self.driver.execute_script(f"const app = cutmatchApp; return {code}", *arguments)
+
+    def until(self, code, *arguments):
+        end = time.monotonic() + TIMEOUT
+        while not self.js(code, *arguments):
+            assert time.monotonic() < end, f"not within {TIMEOUT} s: {code}"
+            time.sleep(0.05)
+
+    def ready(self, item=0):
+        self.until("globalThis.cutmatchApp && app.ready && app.state.item === arguments[0]", item)
+
+    def settled(self):
+        self.until("!app.strokes.own.size && app.state.pending === false")
+
+    def screen(self, points):
+        code = "arguments[0].map(([x, y]) => [app.view.x + app.view.scale * x, app.view.y + app.view.scale * y])"
+        area = self.driver.find_element("id", "top").rect
+        return [(round(area["x"] + x), round(area["y"] + y)) for x, y in self.js(code, points)]
+
+    def drag(self, points, button=0):
+        """Press, move and release at points of the image."""
+        from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+        builder = ActionBuilder(self.driver, duration=20)
+        first, *others = self.screen(points)
+        builder.pointer_action.move_to_location(*first)
+        builder.pointer_action.pointer_down(button)
+        for place in others:
+            builder.pointer_action.move_to_location(*place)
+        builder.pointer_action.pointer_up(button)
+        builder.perform()
+
+    def stroke(self, points, button=0):
+        count = self.js("app.state.order.length")
+        self.drag(points, button)
+        self.until("app.state.order.length > arguments[0] && !app.strokes.own.size", count)
+
+    def astronaut(self):
+        for points in OBJECT:
+            self.stroke(points)
+        for points in BACKGROUND:
+            self.stroke(points, 2)
+        self.settled()
+
+    def keys(self, *keys, control=False, shift=False):
+        actions = selenium.ActionChains(self.driver)
+        held = [key for key, down in (("\ue009", control), ("\ue008", shift)) if down]
+        for key in held:
+            actions.key_down(key)
+        for key in keys:
+            actions.send_keys(key)
+        for key in held:
+            actions.key_up(key)
+        actions.perform()
+
+    def labels(self):
+        code = """(() => { const bytes = new Uint8Array(app.mask.labels.buffer); let text = '';
+            for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+            return [app.mask.width, app.mask.height, btoa(text)]; })()"""
+        width, height, text = self.js(code)
+        return np.frombuffer(base64.b64decode(text), "<u2").reshape(height, width)
+
+    def screenshot(self, name):
+        if folder := os.environ.get("CUTMATCH_SCREENSHOTS"):
+            time.sleep(0.5)
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+
+    def click(self, name):
+        self.driver.find_element("id", name).click()
+
+
+def iou(one, other):
+    return (one & other).sum() / (one | other).sum()

@@ -1,0 +1,136 @@
+"""The list of objects in a real browser: next free label, names, colours, show, lock and delete.
+
+CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/app.md.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from tests.apps.app.browser_page import IN_BROWSER
+
+pytestmark = IN_BROWSER
+
+COUNT = 12
+PLACES = [(60 + 100 * (k % 4), 60 + 100 * (k // 4)) for k in range(COUNT)]
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """An image of equal discs on a plain ground."""
+    rng = np.random.default_rng(0)
+    drawing = Image.new("L", (420, 320), 90)
+    for x, y in PLACES:
+        ImageDraw.Draw(drawing).ellipse((x - 30, y - 30, x + 30, y + 30), fill=170)
+    values = np.array(drawing)[..., None] + rng.normal(0, 8, (320, 420, 3))
+    Image.fromarray(np.uint8(np.clip(values, 0, 255))).save(tmp_path / "cells.png")
+    return tmp_path
+
+
+def row(page, label, part):
+    return page.driver.find_element("css selector", f'#objects [data-label="{label}"] .{part}')
+
+
+def draw_objects(page, count):
+    """Mark the background and the first cells, each with the next free label."""
+    page.stroke([(10, 10), (410, 10), (410, 310), (10, 310)], 2)
+    for x, y in PLACES[:count]:
+        page.keys("o")
+        page.stroke([(x - 8, y), (x + 8, y)])
+    page.settled()
+
+
+def no_errors(page):
+    return [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_objects_beyond_nine(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, COUNT)
+    assert page.js("app.objects.known.map((one) => one.label)") == list(range(1, COUNT + 1))
+    labels = page.labels()
+    assert [labels[y, x] for x, y in PLACES] == list(range(1, COUNT + 1))
+    page.keys("3")
+    assert page.js("app.label") == 3
+    page.keys(",")
+    assert page.js("app.label") == 2
+    page.keys(".", ".")
+    assert page.js("app.label") == 4
+
+    # Names and colours, which keys do not disturb.
+    name = row(page, 11, "name")
+    name.send_keys("nerve cell\n")
+    page.until("app.objects.of(11).name === 'nerve cell'")
+    assert page.js("app.tool") == "object"
+    page.js("(() => { const one = arguments[0]; one.value = '#102030'; one.onchange(); })()", row(page, 12, "colour"))
+    page.until("String(app.objects.colourOf(12)) === '16,32,48'")
+    page.screenshot("objects")
+
+    # Show and hide; the labels are the same.
+    row(page, 12, "show").click()
+    assert page.js("app.mask.colours.has(12)") is False
+    assert page.labels()[PLACES[11][::-1]] == 12
+    row(page, 12, "show").click()
+    assert page.js("app.mask.colours.has(12)") is True
+
+    # Delete, undo, and the free label again.
+    row(page, 5, "delete").click()
+    page.until("!app.objects.of(5)")
+    page.settled()
+    assert not (page.labels() == 5).any()
+    page.keys("o")
+    assert page.js("app.label") == 5
+    page.keys("z", control=True)
+    page.until("app.objects.of(5)")
+    page.settled()
+    assert page.labels()[PLACES[4][::-1]] == 5
+
+    # Files.
+    page.driver.find_element("css selector", "#kinds input[value=coco]").click()
+    page.keys("s", control=True)
+    page.until("document.getElementById('saved').textContent.startsWith('Saved')")
+    coco = json.loads((cells / "out" / "cells-coco.json").read_bytes())
+    assert {one["id"]: one["name"] for one in coco["categories"]}[11] == "nerve cell"
+    page.driver.refresh()
+    page.ready()
+    page.until("app.objects.of(11)?.name === 'nerve cell' && String(app.objects.colourOf(12)) === '16,32,48'")
+    assert no_errors(page)
+
+
+def test_locked_objects(cells, browse):
+    """They keep their pixels, refuse strokes with a word, and are locked again in the next run."""
+    page = browse("cells.png", "--out", "out")
+    draw_objects(page, 3)
+    page.keys("l")
+    page.until("app.objects.of(3).locked")
+    row(page, 1, "lock").click()
+    page.until("app.objects.of(1).locked")
+    page.settled()
+    locked = page.labels().copy()
+    count = page.js("app.state.order.length")
+    page.drag([PLACES[4], PLACES[5]])
+    assert "Object 3 is locked" in page.driver.find_element("id", "hint").text
+    assert not row(page, 3, "delete").is_enabled()
+    page.screenshot("locks")
+    page.keys("2")
+    page.stroke([PLACES[0], PLACES[1], PLACES[2]])
+    page.stroke([PLACES[0], PLACES[8]], 2)
+    page.settled()
+    for label in (1, 3):
+        assert np.array_equal(page.labels() == label, locked == label)
+    assert page.js("app.state.order.length") > count
+    page.keys("\ue017", control=True)  # Delete: all marks, but no locked object
+    page.until("app.state.order.length === 0")
+    page.settled()
+    assert set(np.unique(page.labels())) == {0, 1, 3}
+    page.keys("s", control=True)
+    page.until("document.getElementById('saved').textContent.startsWith('Saved')")
+    assert np.array_equal(np.array(Image.open(cells / "out" / "cells-mask.png")) > 0, page.labels() > 0)
+    page.driver.refresh()
+    page.ready()
+    page.until("app.objects.of(1)?.locked && app.objects.of(3)?.locked")
+    page.keys("3", "l")
+    page.until("!app.objects.of(3)?.locked")
+    assert no_errors(page)

@@ -1,0 +1,153 @@
+"""Locked objects of a session: nothing changes them, and the others are cut exactly without their pixels."""
+
+import numpy as np
+import pytest
+
+import gridcut
+from apps.common.images import InputError
+from apps.session import Session
+from tests.apps.session.scenes import costs_with, disc_scene
+from tests.apps.session.test_exact_answers import random_step
+
+PLACES = ((20, 14), (20, 40), (48, 14), (48, 40))  # y, x
+
+
+def cells_scene():
+    """An image of four equal discs that nearly touch, uint8 (H, W, 3), and their labels."""
+    y, x = np.mgrid[:64, :56]
+    labels = np.zeros(y.shape, np.int16)
+    for label, (row, column) in enumerate(PLACES, 1):
+        labels[(y - row) ** 2 + (x - column) ** 2 < 11.5**2] = label
+    values = np.random.default_rng(0).normal(100, 8, (*y.shape, 3)) + 60 * (labels > 0)[..., None]
+    return np.uint8(values), labels
+
+
+@pytest.fixture
+def cells():
+    """A session in which the background and the first object are marked."""
+    image, _ = cells_scene()
+    with Session(image, device="cpu") as session:
+        session.stroke([(2, 2), (2, 61), (54, 61), (54, 2), (2, 2)], 1, 0)
+        session.stroke([(14, 20)], 3)
+        yield session
+
+
+def check_cut(session):
+    """The cut is that of the pixels that are not locked, with no edge to the others, and the labels are unique."""
+    with session._lock:
+        answers = session._answers
+        models = answers._models
+        if models is None or len(models.values) != 2:
+            return False
+        answers._cut.solved.check()
+        closed = answers._canvas.closed
+        unary = costs_with(answers._open_view.costs(models), answers.marks())
+        cut = gridcut.max_flow(unary[0], unary[1], answers._open_view.edges(), mask=~closed, device="cpu")
+        cut.check()
+        found = answers._cut.solved.labels
+        np.testing.assert_array_equal(found[~closed], cut.labels[~closed])
+        assert not found[closed].any()
+        assert answers._cut.solved.value == cut.value
+    return True
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("is_reduced", [False, True])
+def test_no_stroke_changes_a_locked_object(seed, is_reduced, request):
+    """Whatever is drawn, undone, cleared and replaced; every answer is the cut of the other pixels."""
+    if is_reduced:
+        request.getfixturevalue("tiny_grids")
+    rng = np.random.default_rng(seed)
+    image, truth = disc_scene(40, 56, seed)
+    with Session(image, device="cpu") as session:
+        session.stroke([(28, 20)], 2, 3)
+        session.stroke([(3, 3), (50, 3)], 2, 0)
+        session.lock(3)
+        locked = session.labels == 3
+        assert (locked & truth).sum() > 0.8 * truth.sum()
+        count, exact = len(session._history.records), 0
+        for _ in range(25):
+            random_step(session, rng, 2)
+            while len(session._history.records) < count:
+                session.redo()
+            assert (session.labels == 3)[locked].all()
+            assert not (session.labels == 3)[~locked].any()
+            exact += check_cut(session)
+            if rng.random() < 0.3:
+                assert session.result().labels is not None
+                np.testing.assert_array_equal(session.labels == 3, locked)
+                exact += check_cut(session)
+        assert exact > 5
+        with Session(image, device="cpu") as other:
+            other.restore(session.records)
+            other.wait()
+            session.wait()
+            np.testing.assert_array_equal(other.labels, session.labels)
+
+
+def test_cells_one_by_one(cells):
+    """Equal cells: each is found with the others locked, although they have its colours."""
+    _, truth = cells_scene()
+    for label, (y, x) in enumerate(PLACES, 1):
+        cells.stroke([(x, y)], 3, label)
+        cells.wait()
+        cells.lock(label)
+        assert cells.objects[label]["locked"]
+    assert (cells.labels == truth).mean() > 0.97
+    assert cells.result().certified is False  # nothing is left to cut
+    assert cells.result().values == (0, 1, 2, 3, 4)
+
+
+def test_strokes_of_a_locked_object_are_rejected(cells):
+    cells.lock(1)
+    before = cells.strokes
+    with pytest.raises(InputError, match="object 1 is locked; unlock it first"):
+        cells.stroke([(40, 40)], 2, 1)
+    with pytest.raises(InputError, match="object 1 is locked"):
+        cells.delete(1)
+    with pytest.raises(InputError, match="object 1 is locked"):
+        cells.lock(1)
+    with pytest.raises(InputError, match="object 2 is not locked"):
+        cells.unlock(2)
+    with pytest.raises(InputError, match="object 2 has no pixels yet"):
+        cells.lock(2)
+    assert cells.strokes == before
+    cells.stroke([(14, 20)], 2, 2)  # on the locked object: no effect
+    cells.wait()
+    assert not (cells.labels == 2).any()
+
+
+def test_unlocking_restores_the_marks(cells):
+    cells.wait()
+    labels = cells.labels
+    cells.lock(1)
+    cells.unlock(1)
+    cells.wait()
+    np.testing.assert_array_equal(cells.labels, labels)
+    assert cells.undo()
+    assert cells.undo()
+    cells.wait()
+    np.testing.assert_array_equal(cells.labels, labels)
+
+
+def test_locks_are_stored(cells, tmp_path):
+    image, _ = cells_scene()
+    cells.lock(1)
+    cells.stroke([(40, 20)], 3, 2)
+    cells.wait()
+    cells.save(tmp_path / "a.json")
+    with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
+        loaded.wait()
+        np.testing.assert_array_equal(loaded.labels, cells.labels)
+        assert loaded.strokes == cells.strokes
+        loaded.clear()
+        assert (loaded.labels == 1).sum() == (cells.labels == 1).sum()
+        with pytest.raises(InputError, match="object 1 is locked"):
+            loaded.stroke([(5, 5)], 1)
+
+
+def test_a_volume_has_no_locks():
+    with Session(np.zeros((4, 10, 12)), device="cpu") as session:
+        session.stroke([(5, 5)], 1, slice=1)
+        with pytest.raises(InputError, match="object 1 is in a volume"):
+            session.lock(1)
