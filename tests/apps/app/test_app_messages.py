@@ -91,7 +91,7 @@ def test_broken_strokes_are_rejected(data):
         "3",
         '"undo"',
         "{}",
-        '{"do": "delete"}',
+        '{"do": "remove"}',
         '{"do": ["undo"]}',
         '{"do": "undo"}',
         '{"do": "undo", "item": "0"}',
@@ -112,7 +112,7 @@ def test_broken_actions_are_rejected(text):
 
 
 def test_every_action_has_a_legal_form():
-    values = {int: 0, list: []}
+    values = {int: 0, list: [], str: "a"}
     for name, arguments in ACTIONS.items():
         action = {"do": name, "item": 0} | {key: values[kind] for key, kind in arguments.items()}
         assert parse_action(json.dumps(action)) == action
