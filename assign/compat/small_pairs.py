@@ -1,22 +1,31 @@
 """The pairs of a small dense matrix without prices, for the functions of other libraries.
 
-SciPy itself solves matrices of a dozen or two of rows, for which it is the fastest.  The modules of this project are
-imported after that, so that a program with such matrices only never imports numba.
+SciPy itself solves matrices of a dozen or two of rows, for which it is the fastest.  It also solves larger ones until
+it has taken about as long as it takes to import numba and to load a kernel, so that a program with few matrices never
+does.  Its compiled function is loaded without the rest of scipy.optimize, which takes as long as numba.
 """
 
+import os
+import sys
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 MAX_SCANS = 16_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
-MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to MAX_SCANS
+LOADING_SCANS = 400_000_000  # the same in the time of loading assign.small: 0.1 s of easy matrices, 0.4 s of hard ones
+MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to LOADING_SCANS
+
+_left = LOADING_SCANS  # of them, in this process
 
 
 def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Rows, ascending, and columns of an optimal assignment; None for a large matrix or one without an assignment."""
     n, m = matrix.shape
-    if 0 < (n if n < m else m) * n * m <= MAX_SCANS and (exact := _exact_in_scipy(matrix)) is not None:
+    scans = (n if n < m else m) * n * m
+    if 0 < scans and (scans <= MAX_SCANS or _is_affordable(scans)) and (exact := _exact_in_scipy(matrix)) is not None:
         try:
             return _scipy_function()(exact, maximize)
         except ValueError:
@@ -25,6 +34,15 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
 
     found = pairs_and_prices(matrix, maximize)
     return None if found is None else found[:2]
+
+
+def _is_affordable(scans: int) -> bool:
+    """Whether SciPy solves one more matrix before the kernels are loaded."""
+    global _left
+    if scans > _left or "assign.small" in sys.modules:
+        return False
+    _left -= scans
+    return True
 
 
 def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:
@@ -42,6 +60,14 @@ def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:
 
 @cache
 def _scipy_function():
+    if "scipy.optimize" not in sys.modules and (scipy := find_spec("scipy")) is not None:
+        folders = [os.path.join(folder, "optimize") for folder in scipy.submodule_search_locations or ()]
+        found = PathFinder.find_spec("scipy.optimize._lsap", folders)
+        if found is not None and found.loader is not None:
+            module = module_from_spec(found)
+            found.loader.exec_module(module)
+            if hasattr(module, "linear_sum_assignment"):
+                return module.linear_sum_assignment
     from scipy.optimize import linear_sum_assignment
 
     return linear_sum_assignment

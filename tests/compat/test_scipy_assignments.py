@@ -14,13 +14,14 @@ from scipy.sparse import csgraph
 
 import assign
 import matching
+from assign.compat import small_pairs
 from tests.compat.borrowed_tests import borrowed
 from tests.tiers import few_types
 
 
 def without_scipy(cost_matrix, maximize=False):
     """`linear_sum_assignment`, which would leave small matrices to SciPy."""
-    with patch("assign.compat.small_pairs.MAX_SCANS", 0):
+    with patch("assign.compat.small_pairs.MAX_SCANS", 0), patch("assign.compat.small_pairs._left", 0):
         return assign.linear_sum_assignment(cost_matrix, maximize)
 
 
@@ -105,10 +106,39 @@ def test_small_matrices_need_no_numba():
         "from assign.compat import lap",
         "print(assign.linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]]))",
         "print(lap.lapjv([[1.0, 9.0, 7.0], [8.0, 9.0, 2.0]], cost_limit=5)[0])",
-        "assert 'numba' not in sys.modules",
+        "assert not {'numba', 'scipy.optimize'} & sys.modules.keys()",
     )
     found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
     assert found.stdout == "(array([0, 1, 2]), array([1, 0, 2]))\n3.0\n"
+
+
+def test_scipy_solves_larger_matrices_until_loading_is_worth_it():
+    lines = (
+        "import sys",
+        "import numpy as np",
+        "from assign.compat import small_pairs",
+        "from assign.compat.scipy import linear_sum_assignment",
+        "cost = np.random.default_rng(1).integers(0, 10**6, (60, 80))",
+        "found = [cost[linear_sum_assignment(cost)].sum()]",
+        "assert not {'numba', 'scipy.optimize'} & sys.modules.keys()",
+        "small_pairs._left = 60 * 60 * 80",
+        "found += [cost[linear_sum_assignment(cost)].sum() for _ in range(2)]",
+        "assert 'numba' in sys.modules and 'scipy.optimize' not in sys.modules",
+        "import scipy.optimize",
+        "found.append(cost[scipy.optimize.linear_sum_assignment(cost)].sum())",
+        "print(len(set(found)))",
+    )
+    found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    assert found.stdout == "1\n"
+
+
+@patch("assign.compat.small_pairs.find_spec", lambda name: None)
+def test_a_scipy_without_its_compiled_module_is_imported():
+    small_pairs._scipy_function.cache_clear()
+    with patch.dict(sys.modules):
+        del sys.modules["scipy.optimize"]
+        assert small_pairs._scipy_function() is scipy.optimize.linear_sum_assignment
+    small_pairs._scipy_function.cache_clear()
 
 
 def edges(array):
