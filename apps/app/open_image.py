@@ -23,10 +23,11 @@ from apps.app.saved_results import save_results
 from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
+from apps.common.images import read_bytes
 from apps.common.uncopied import Uncopied
-from apps.segment.hints import read_mask
 from apps.segment.volumes import read_volume_mask
 from apps.session import Session
+from apps.session.label_maps import values_in
 from apps.session.object_records import Delete
 from apps.session.stroke_records import Record, Stroke, box_of, common_length, has_pixels
 
@@ -268,11 +269,12 @@ class OpenImage(Uncopied):
             return
         if (stroke.axis is not None) != self.is_volume:
             raise InputError("stroke has no slice" if self.is_volume else "stroke has a slice, but this is an image")
-        place = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
+        form: dict = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
+        form |= {"final": stroke.final, "filled": stroke.filled}
         if stroke.label is None:
-            self.session.erase(stroke.points, stroke.radius, **place, final=stroke.final)
+            self.session.erase(stroke.points, stroke.radius, **form)
         else:
-            self.session.stroke(stroke.points, stroke.radius, stroke.label, **place, final=stroke.final)
+            self.session.stroke(stroke.points, stroke.radius, stroke.label, **form)
         self._last_part = None if stroke.final else stroke
 
     def _has(self, stroke: StrokeMessage) -> bool:
@@ -305,7 +307,11 @@ class OpenImage(Uncopied):
     def read_hint(self, kind: str, path: Path) -> None:
         """Add the hint in a file; InputError if it cannot be used."""
         volume = self.image.volume
-        values = read_mask(kind, path) if volume is None else read_volume_mask(path, volume, f"--{kind}")
+        option = f"--{kind}"
+        if volume is None:
+            values = values_in(kind, read_bytes(path, option), path, option)
+        else:
+            values = read_volume_mask(path, volume, option)
         self.session.hint(kind, values)
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
@@ -354,7 +360,8 @@ class OpenImage(Uncopied):
         """The message of a stroke; empty for another record."""
         if not isinstance(record, Stroke):
             return b""
-        return encode_stroke(self.item, key, record.points, record.radius, record.label, record.axis, record.slice)
+        place = record.axis, record.slice
+        return encode_stroke(self.item, key, record.points, record.radius, record.label, *place, record.is_filled)
 
     def _append_to_journal(self) -> None:
         if self._files is not None:

@@ -18,8 +18,8 @@ from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
-from apps.segment.hints import mask_kind
 from apps.segment.label_figures import colour_of
+from apps.session.label_maps import values_in
 from apps.session.object_records import MAX_LABEL
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
@@ -235,7 +235,7 @@ class OpenImages(Uncopied):
 
     async def add_hint(self, kind: str, item: int, data: bytes) -> None:
         """Add a hint in an uploaded file to an open image."""
-        values = await asyncio.to_thread(mask_kind(kind).read, data, "the file", kind)
+        values = await asyncio.to_thread(values_in, kind, data, "the file", kind)
         image = self._opened(item)
         if image is None or image.is_volume:
             raise InputError("a hint in a file needs an open image")

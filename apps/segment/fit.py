@@ -135,7 +135,7 @@ def fit_and_cut(
         grid.load(costs, marks)  # a warm start: only costs by colour have changed since the last cut
         labels = grid.solve(check)
         clock.charge("cuts")
-        labels, energy = kept(labels, marks, request.keep, grid)
+        labels, energy = kept(labels, marks, request, grid)
         clock.charge("parts")
         if best is not None and energy > best.energies[-1]:
             break
@@ -159,13 +159,14 @@ def certifiable(view: ImageView, request: Request, found: Found, device: DeviceN
     return minimum(view.costs(found.models).everywhere(found.marks), view.edges(request.is_box), device)
 
 
-def kept(labels: np.ndarray, marks: np.ndarray, keep: str, grid: GridCut) -> tuple[np.ndarray, float]:
-    """The labels of a cut, changed in place to those of the parts to keep, and their energy in nats.
+def kept(labels: np.ndarray, marks: np.ndarray, request: Request, grid: GridCut) -> tuple[np.ndarray, float]:
+    """The labels of a cut with these marks, changed in place to those of the parts to keep, and their energy in nats.
 
     Without a background, nothing can have the parts that are lost; the energy is then that of the cut.
     """
     size = np.count_nonzero(labels)
-    labels = keep_parts(labels, marks, keep)
+    anchors = request.anchors
+    labels = keep_parts(labels, marks if anchors is request.marks else anchors, request.keep)
     assert grid.costs is not None
     assert grid.energy is not None
     if np.count_nonzero(labels) == size or grid.costs.values[0] != BACKGROUND:
@@ -198,5 +199,5 @@ def with_parts_reassigned(view: ImageView, request: Request, found: Found, edges
         return found
     values = found.models.values
     unary, labels = view.costs(found.models).everywhere(request.marks), labels_of(found.solved, values)
-    labels, solved = reassigned(values, unary, labels, found.solved, request.marks, edges, device)
+    labels, solved = reassigned(values, unary, labels, found.solved, request.anchors, edges, device)
     return found._replace(labels=labels, solved=solved)

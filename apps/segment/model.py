@@ -219,6 +219,13 @@ class Request(NamedTuple):
     start: np.ndarray | None = None
 
     @property
+    def anchors(self) -> np.ndarray:
+        """The marks and, of a label map to start from, the objects; parts without any are those that touch none."""
+        if self.start is None or self.start.dtype == bool:
+            return self.marks
+        return np.where((self.marks == OPEN) & (self.start > BACKGROUND), self.start, self.marks)
+
+    @property
     def has_hint(self) -> bool:
         """Whether there is a mask of apps.segment.hints.MASKS."""
         return any(getattr(self, kind) is not None for kind in MASKS)
@@ -373,12 +380,19 @@ def _prior_of_several(view, request, values, strokes) -> Prior:
     places = np.full(marks.shape, OPEN, np.int16)
     for place, value in enumerate(values):
         places[marks == value] = place
+    if start is not None:
+        depth = trusted_depth(start > BACKGROUND, np.minimum(marks, OBJECT))
+        for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
+            if not stroke.any():  # without seeds, a label would be far from everything
+                inside, outside = cores_of(depth, SEEDS)
+                core = outside if value == BACKGROUND else inside & (start == value)
+                places[core & (marks == OPEN)] = place
     share = np.count_nonzero(marks != OPEN) / marks.size
     weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
     location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
     counts = strokes
     if start is not None:
-        costs = UNIT * costs_of(trusted_depth(start > BACKGROUND, np.minimum(marks, OBJECT)))
+        costs = UNIT * costs_of(depth)
         location[0] += np.maximum(-costs, 0)
         location[1:] += np.maximum(costs, 0)
         inside, outside = cores_of(outline_depth(start > BACKGROUND), CORE)

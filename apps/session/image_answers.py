@@ -215,7 +215,7 @@ class ImageAnswers:
         models = _models_of(found)
         near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
         standby.load(view.costs(models), few, near)
-        preview = keep_parts(standby.solve(check), few, request.keep)
+        preview = keep_parts(standby.solve(check), request_of(few, start, self._keep).anchors, request.keep)
         shown = None
         if self.is_reduced or not np.array_equal(preview, found.labels):
             solved = certifiable(image, request, found, self._device)
@@ -243,12 +243,13 @@ class ImageAnswers:
 
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        return keep_parts(labels, self._canvas.all_marks(), "all" if self._start.labels else self._keep)
+        request = request_of(self._canvas.all_marks(), self._start, self._keep)
+        return keep_parts(labels, request.anchors, request.keep)
 
 
 def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
     """What the engine is asked: marks, and the box or masks, on any grid; `keep` applies to marks alone."""
-    keep = "all" if start.labels else keep
+    keep = keep if start.locator is None else "all"
     return Request(marks, isinstance(start.locator, Box), keep=keep, **start.masks(marks.shape))
 
 

@@ -15,12 +15,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.uncopied import Uncopied
 from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
+from apps.session.label_maps import label_map_of
 from apps.session.latest_work import LatestWork
-from apps.session.object_records import Delete, Describe, Lock, Unlock, check_label, make_description, objects_of
+from apps.session.object_records import (
+    Delete,
+    Describe,
+    Unlock,
+    check_label,
+    locks_of,
+    make_description,
+    objects_of,
+    paste,
+)
 from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
@@ -131,6 +141,7 @@ class Session(Uncopied):
         slice: int | None = None,
         *,
         final: bool = True,
+        filled: bool = False,
     ) -> None:
         """Mark pixels with a label, and answer.
 
@@ -149,15 +160,17 @@ class Session(Uncopied):
             False while the pointer is down: this part of the stroke is answered, and nothing is started in the
             background.  The next part starts with the last point of this one.  After the last part, with True, `undo`
             removes all parts together.
+        filled : bool
+            Whether to mark the inside of the polygon with these corners, too.
 
         Raises
         ------
         TypeError, InputError
             Arguments of another type or shape, or outside their range; the session is unchanged.
         """
-        stroke = make_stroke(points, radius, label, self._answers.shape, axis, slice, not final)
+        stroke = make_stroke(points, radius, label, self._answers.shape, axis, slice, not final, filled)
         self._check_open(label)
-        self._add(stroke, final)
+        self._add(stroke, final=final)
 
     def erase(
         self,
@@ -167,9 +180,10 @@ class Session(Uncopied):
         slice: int | None = None,
         *,
         final: bool = True,
+        filled: bool = False,
     ) -> None:
         """Remove the marks of strokes below a stroke; parameters as in `stroke`."""
-        self._add(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final), final)
+        self._add(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final, filled), final=final)
 
     def box(self, box: Sequence[int]) -> None:
         """Find one object in a box in pixels, half open; all outside is background.
@@ -178,7 +192,7 @@ class Session(Uncopied):
         later strokes correct it.  A box replaces an earlier one, and an earlier start mask.  Raises InputError for
         anything else, and for a box without pixels or with all.
         """
-        self._add(make_box(box, self._answers.shape), True)
+        self._add(make_box(box, self._answers.shape))
 
     def start_from(self, mask: ArrayLike) -> None:
         """Start from a rough mask of the image's or volume's shape.
@@ -186,12 +200,24 @@ class Session(Uncopied):
         It is a hint, which colours and strokes override.  For an image, it has one of the forms that `segment` accepts
         as `start`, and a full rectangle is a box.  For a volume, it holds booleans, integers above 0 on the object, or
         probabilities in [0, 1].  Raises InputError for another size, and a mask without object or background.
+
+        A label map of an image, integers with 0 for the background and several objects, gives as many locked objects
+        with these pixels.  To correct one, unlock it: it is then found again, from its pixels and strokes.
         """
         self.hint("start", mask)
 
     def hint(self, kind: str, values: ArrayLike) -> None:
         """Add a hint with a value per pixel, as `start_from` does, of any kind in `apps.segment.hints.MASKS`."""
-        self._add(make_mask_hint(kind, values, self._answers.shape), True)
+        if kind == "start" and len(self.shape) == 2 and (labels := label_map_of(values, "mask")) is not None:
+            check_same_size(labels, self.shape, "mask")
+            locked = objects_of(self._history.records).locked.values()
+            held = paste(np.zeros(self.shape, np.uint8), locked) > 0
+            locks = locks_of(np.where(held, np.uint8(0), labels), is_start=True)
+            for lock in locks:
+                self._check_open(lock.label)
+            self._add(*locks)
+            return
+        self._add(make_mask_hint(kind, values, self._answers.shape))
 
     def set_marks(self, marks: ArrayLike) -> None:
         """Replace all marks, also boxes and start masks, by those of an array, and answer.
@@ -210,18 +236,18 @@ class Session(Uncopied):
         InputError
             Another shape, dtype or value; the session is unchanged.
         """
-        self._add(make_marks(marks, self._answers.shape), True, Clear(is_part=True))
+        self._add(Clear(is_part=True), make_marks(marks, self._answers.shape))
 
     def clear(self) -> None:
         """Remove all marks; `undo` restores them."""
-        self._add(Clear(), True)
+        self._add(Clear())
 
     def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
         """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
 
         They are kept in `objects`, in files of the session and in exported annotations, also when marks are removed.
         """
-        self._add(make_description(label, name, colour), True)
+        self._add(make_description(label, name, colour))
 
     def lock(self, label: int) -> None:
         """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
@@ -232,22 +258,22 @@ class Session(Uncopied):
         self._check_open(check_label(label))
         self.wait()
         with self._lock:
-            mask = self.labels == label
-            if mask.ndim != 2 or not mask.any():
-                held = "is in a volume; objects of images" if mask.ndim != 2 else "has no pixels yet; marked objects"
+            labels = np.where(self.labels == label, self.labels, np.int16(0))
+            if labels.ndim != 2 or not labels.any():
+                held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
                 raise InputError(f"object {label} {held} can be locked")
-            self._add(Lock.of(label, mask, label in objects_of(self._history.records).opened), True)
+            self._add(*locks_of(labels, label in objects_of(self._history.records).opened))
 
     def unlock(self, label: int) -> None:
         """Let a locked object take part again, with its marks; one of a label map starts from its pixels."""
         if check_label(label) not in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is not locked")
-        self._add(Unlock(label), True)
+        self._add(Unlock(label))
 
     def delete(self, label: int) -> None:
         """Remove the marks and the name of an object; for the first one, also the box and the start mask."""
         self._check_open(check_label(label))
-        self._add(Delete(label), True)
+        self._add(Delete(label))
 
     def undo(self) -> bool:
         """Remove the last record; False if there is none."""
@@ -493,10 +519,10 @@ class Session(Uncopied):
         if label in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is locked; unlock it first")
 
-    def _add(self, record: Record, final: bool, *before: Record) -> None:
-        """Add a record, after others that are its parts, and answer."""
+    def _add(self, *records: Record, final: bool = True) -> None:
+        """Add records that are parts of one edit, and answer."""
         with self._lock:
-            self._change_to(self._history.with_added(*before, record, is_final=final))
+            self._change_to(self._history.with_added(*records, is_final=final))
 
     def _step(self, move: Callable[[RecordHistory], RecordHistory | None]) -> bool:
         """Undo or repeat a record, and answer; False if there is none."""

@@ -53,13 +53,6 @@ class Lock:
     is_start: bool = False
     is_part: bool = False
 
-    @classmethod
-    def of(cls, label: int, mask: np.ndarray, is_start: bool, is_part: bool = False) -> "Lock":
-        """The record of a mask, bool (H, W), which is not empty."""
-        rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
-        x0, y0, x1, y1 = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
-        return cls(label, (x0, y0, x1, y1), PackedMask.of(mask[y0:y1, x0:x1]), is_start, is_part)
-
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
@@ -125,11 +118,24 @@ def objects_of(records: Sequence) -> Objects:
     return objects
 
 
+def locks_of(labels: np.ndarray, is_start: bool) -> list[Lock]:
+    """The locks of all objects of a label map (H, W), which are undone together."""
+    from scipy.ndimage import find_objects
+
+    found = [(label, part) for label, part in enumerate(find_objects(labels), 1) if part is not None]
+    locks = []
+    for label, (rows, columns) in found:
+        box = columns.start, rows.start, columns.stop, rows.stop
+        pixels = PackedMask.of(labels[rows, columns] == label)
+        locks.append(Lock(label, box, pixels, is_start, label != found[-1][0]))
+    return locks
+
+
 def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
     """Write the labels of locked objects to labels (H, W), in place."""
     for lock in locks:
         x0, y0, x1, y1 = lock.box
-        labels[y0:y1, x0:x1][lock.pixels.values()] = lock.label
+        np.copyto(labels[y0:y1, x0:x1], lock.label, where=lock.pixels.values())
     return labels
 
 

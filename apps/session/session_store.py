@@ -2,7 +2,8 @@
 
 To the keys of that format a session adds `records`, the list of what the user did:
 
-    {"kind": "stroke", "points": [[x, y], ...], "radius": r, "label": l}   also "is_part"; in volumes "axis", "slice"
+    {"kind": "stroke", "points": [[x, y], ...], "radius": r, "label": l}   also "is_part", "is_filled"
+                                              and in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
     {"kind": "start", "pixels": PNG}          0 and 255; so are the others of apps.segment.hints.MASKS

@@ -51,6 +51,8 @@ class Stroke:
         Slice of a volume; None in an image.
     is_part : bool
         Whether the next stroke continues this one, so that both are undone together.
+    is_filled : bool
+        Whether the inside of the polygon with these corners is marked, too.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -59,6 +61,7 @@ class Stroke:
     axis: int | None = None
     slice: int | None = None
     is_part: bool = False
+    is_filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,9 @@ def common_length(some: Sequence, others: Sequence) -> int:
     return next((k for k, (one, other) in pairs if one is not other), min(len(some), len(others)))
 
 
-def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis, slice, is_part=False) -> Stroke:
+def make_stroke(
+    points: ArrayLike, radius: float, label: int | None, shape, axis, slice, is_part=False, is_filled=False
+) -> Stroke:
     """A checked stroke on a grid of a shape; InputError names the argument that is wrong."""
     try:
         xy = np.asarray(points, float)
@@ -173,7 +178,7 @@ def make_stroke(points: ArrayLike, radius: float, label: int | None, shape, axis
         if not 0 <= slice < shape[axis]:
             raise InputError(f"slice must be 0 to {shape[axis] - 1} along axis {axis}, got {slice}")
         axis, slice = int(axis), int(slice)
-    return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part))
+    return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part), bool(is_filled))
 
 
 def make_box(box, shape) -> Box:
@@ -240,8 +245,7 @@ def as_json(record: Record) -> dict:
         content |= {"points": [list(point) for point in record.points], "radius": record.radius}
         if record.label is not None:
             content["label"] = record.label
-        if record.is_part:
-            content["is_part"] = True
+        content |= {name: True for name in ("is_part", "is_filled") if getattr(record, name)}
         return content | ({} if record.axis is None else {"axis": record.axis, "slice": record.slice})
     if isinstance(record, Box):
         return {"kind": "box", "box": list(record.box)}
@@ -269,8 +273,9 @@ def from_json(content: dict, shape, pixels) -> Record:
         if kind == "stroke" and not isinstance(content.get("label"), int):
             raise ValueError("label")
         label = content["label"] if kind == "stroke" else None
-        place = content.get("axis"), content.get("slice"), content.get("is_part") is True
-        return make_stroke(content.get("points"), content.get("radius"), label, shape, *place)
+        place = content.get("axis"), content.get("slice")
+        flags = content.get("is_part") is True, content.get("is_filled") is True
+        return make_stroke(content.get("points"), content.get("radius"), label, shape, *place, *flags)
     if kind == "box":
         return make_box(content.get("box"), shape)
     if kind == "clear":

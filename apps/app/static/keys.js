@@ -7,16 +7,16 @@ export function bindKeys(host) {
   /** @type {Record<string, () => void>} */
   const plain = {
     d: () => host.setTool("object"), b: () => host.setTool("background"),
-    e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"),
+    e: () => host.setTool(host.tool === "erase" ? "object" : "erase"), r: () => host.setTool("box"), g: () => host.setTool("area"),
     "[": () => host.changeRadius(-1), "]": () => host.changeRadius(1),
     f: () => host.fit(), 0: () => host.fit(),
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
-    n: () => host.step(1), p: () => host.step(-1), a: () => host.nextAxis(),
+    c: () => host.copyToNext(), n: () => host.step(1), p: () => host.step(-1), a: () => host.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
     arrowup: () => host.moveSlice(1), arrowdown: () => host.moveSlice(-1),
     pageup: () => host.moveSlice(10), pagedown: () => host.moveSlice(-10),
-    enter: () => host.save(true), escape: () => host.cancel(), "?": () => host.help(),
+    enter: () => { if (!host.tools.finishArea()) host.save(true); }, escape: () => host.cancel(), "?": () => host.help(),
   };
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
   /** @type {Record<string, (event: KeyboardEvent) => void>} */

@@ -13,7 +13,7 @@ import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
-/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, State } from "./socket.js" */
+/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, State, Stroke } from "./socket.js" */
 /** @import { DrawnStroke, Rectangle } from "./tools.js" */
 /** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
 
@@ -43,6 +43,8 @@ export class App {
   #number = Date.now() % 2 ** 31;
   /** @type {Drawing | null} */
   #drawing = null;
+  /** @type {Stroke[]} */
+  #copied = [];   // strokes for the image that is being opened
   view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage();
   tools = new Tools(canvasOf("top"), this.view, this);
   renderer = new Renderer(this);
@@ -127,6 +129,7 @@ export class App {
       this.ready = true;
     }
     this.connection.sendAgain(info.item);
+    this.#drawAgain(this.#copied.splice(0));
     this.viewChanged();
   }
 
@@ -175,6 +178,7 @@ export class App {
   open(item) {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
+    this.#copied = [];
     if (item !== this.item) { this.ready = false; this.info = null; this.strokes.reset(); this.objects.reset(); $("saved").textContent = ""; }
     this.item = item;
     panel.showItems(this.items, item, (other) => this.open(other));
@@ -266,7 +270,7 @@ export class App {
     const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
     this.#drawing = drawing;
     this.drawTop();
-    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || this.state.labels.length < 2) return;
+    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || stroke.filled || this.state.labels.length < 2) return;
     this.#send(drawing, false);
     [drawing.time, drawing.sent] = [now, count];
   }
@@ -285,6 +289,25 @@ export class App {
     this.#drawing = null;
     this.strokes.own.set(drawing.number, drawing.stroke);
     this.strokesChanged();
+  }
+
+  /** Draw the strokes of this slice again in the next one, or those of this image in the next image. */
+  copyToNext() {
+    const [axis, index] = this.slice, isLast = axis < 0 ? this.item + 1 >= this.items.length : index + 1 >= (this.info?.shape[axis] ?? 0);
+    if (!this.ready || isLast) return;
+    const strokes = [...this.strokes.all()].filter((one) => one.axis === axis && one.index === index);
+    if (axis < 0) {
+      this.step(1);
+      this.#copied = strokes;
+    } else {
+      this.moveSlice(1);
+      this.#drawAgain(strokes.map((one) => ({ ...one, index: index + 1 })));
+    }
+  }
+
+  /** @param {Stroke[]} strokes */
+  #drawAgain(strokes) {
+    for (const stroke of strokes) this.connection.stroke(this.item, ++this.#number, stroke, true);
   }
 
   strokeCancelled() {
@@ -389,7 +412,7 @@ export class App {
   setLabel(label) {
     this.label = label;
     this.objects.draw();
-    if (this.tool !== "box") this.setTool("object");
+    if (!["area", "box"].includes(this.tool)) this.setTool("object");
   }
 
   /** @param {string} display */

@@ -54,14 +54,14 @@ export class Strokes {
  * @param {CanvasRenderingContext2D} context
  * @param {View} view
  * @param {number} ratio
- * @param {Pick<Stroke, "points" | "radius" | "label" | "erase">} stroke
+ * @param {Pick<Stroke, "points" | "radius" | "label" | "erase" | "filled">} stroke
  * @param {Colours} colourOf
  */
-export function drawStroke(context, view, ratio, { points, radius, label, erase }, colourOf) {
+export function drawStroke(context, view, ratio, { points, radius, label, erase, filled }, colourOf) {
   const { aspect } = view;
   view.applyRound(context, ratio);
   context.globalCompositeOperation = erase ? "destination-out" : "source-over";
-  context.strokeStyle = erase ? "#000" : colourOf(label);
+  context.strokeStyle = context.fillStyle = erase ? "#000" : colourOf(label);
   // Erasing also removes the smooth edge of what is below.
   context.lineWidth = Math.max(1, 2 * radius) + (erase ? 2 / view.scale : 0);
   context.lineCap = context.lineJoin = "round";
@@ -69,5 +69,6 @@ export function drawStroke(context, view, ratio, { points, radius, label, erase 
   context.moveTo(points[0], points[1] * aspect);
   for (let i = 2; i < points.length; i += 2) context.lineTo(points[i], points[i + 1] * aspect);
   if (points.length === 2) context.lineTo(points[0] + 0.001, points[1] * aspect);
+  if (filled) context.fill("evenodd");
   context.stroke();
 }

@@ -3,6 +3,7 @@
 const PEN_ERASER = 32;         // bit of PointerEvent.buttons
 const MIN_STEP = 0.7;          // screen pixels between two points of a stroke
 const MAX_POINTS = 20_000;
+const CLOSE = 8;               // screen pixels from its first corner at which a click ends an area
 
 /** @import { App } from "./main.js" */
 /** @import { Stroke } from "./socket.js" */
@@ -14,8 +15,9 @@ const MAX_POINTS = 20_000;
 export class Tools {
   /** @type {Map<number, Point>} */
   #pointers = new Map();       // those on the canvas, by id, on the screen
-  /** @type {"stroke" | "box" | "pan" | "pinch" | null} */
+  /** @type {"stroke" | "area" | "box" | "pan" | "pinch" | null} */
   #action = null;
+  #corners = 0;                // of the area being drawn, after the last press
   /** @type {number[] | null} */
   #lastEnd = null;             // of the last stroke, where a line begins
   /** @type {Point | null} */
@@ -70,9 +72,15 @@ export class Tools {
       } else if (this.host.tool === "box" && !background && !erase) {
         this.#action = "box";
         this.box = [...this.view.toImage(...place), ...this.view.toImage(...place)];
+      } else if (this.host.tool === "area" && !erase) {
+        this.#action = "area";
+        if (this.stroke && this.#isFirstCorner(place)) this.finishArea();
+        else if (this.stroke) this.#extend(this.stroke, place, true);
+        else this.#startStroke(place, background, false, false, true);
+        this.#corners = (this.stroke?.points.length ?? 0) / 2;
       } else {
         this.#action = "stroke";
-        this.#startStroke(place, background, Boolean(erase), event.shiftKey);
+        this.#startStroke(place, background, Boolean(erase), event.shiftKey, false);
       }
     }
     event.preventDefault();
@@ -80,11 +88,17 @@ export class Tools {
     this.host.drawTop();
   }
 
-  /** @param {Point} place @param {boolean} background @param {boolean} erase @param {boolean} joined */
-  #startStroke(place, background, erase, joined) {
+  /**
+   * @param {Point} place
+   * @param {boolean} background
+   * @param {boolean} erase
+   * @param {boolean} joined   whether a line leads from the last stroke
+   * @param {boolean} filled
+   */
+  #startStroke(place, background, erase, joined, filled) {
     const { radius, label, slice } = this.host;
     const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
-    this.stroke = { points, radius, label: background ? 0 : label, erase, axis: slice[0], index: slice[1] };
+    this.stroke = { points, radius: filled ? 0.5 : radius, label: background ? 0 : label, erase, filled, axis: slice[0], index: slice[1] };
     this.#extend(this.stroke, place, true);
     this.host.strokeChanged(this.stroke);
   }
@@ -135,7 +149,9 @@ export class Tools {
   #up(event) {
     if (!this.#pointers.has(event.pointerId)) return;
     const place = this.#place(event);
-    if (this.stroke) {
+    if (this.stroke && this.#action === "area") {
+      if (this.stroke.points.length / 2 > this.#corners + 2) this.finishArea();   // it was drawn, not clicked
+    } else if (this.stroke && this.#action === "stroke") {
       this.#extend(this.stroke, place);
       this.#lastEnd = this.stroke.points.slice(-2);
       this.stroke = null;
@@ -155,6 +171,26 @@ export class Tools {
     // After a pinch, the remaining finger must not draw.
     if (this.#action !== "pinch" || !this.#pointers.size) this.#action = null;
     this.#showCursor();
+  }
+
+  /** @param {Point} place */
+  #isFirstCorner(place) {
+    const points = this.stroke?.points ?? [], [x, y] = this.view.toImage(...place);
+    return points.length >= 6 && Math.hypot(x - points[0], y - points[1]) * this.view.scale < CLOSE;
+  }
+
+  /** End the area that is being drawn; false if there is none. */
+  finishArea() {
+    const area = this.stroke;
+    if (!area?.filled) return false;
+    if (area.points.length < 6) {
+      this.cancel();
+    } else {
+      this.stroke = null;
+      this.host.strokeDone();
+    }
+    this.host.drawTop();
+    return true;
   }
 
   /** Give up what is being drawn. */
@@ -178,10 +214,14 @@ export class Tools {
   #showCursor() {
     this.canvas.classList.toggle("pan", this.space && this.#action !== "pan");
     this.canvas.classList.toggle("panning", this.#action === "pan");
-    this.canvas.classList.toggle("cross", this.host.tool === "box" && !this.space);
+    this.canvas.classList.toggle("cross", ["area", "box"].includes(this.host.tool) && !this.space);
   }
 
-  toolChanged() { this.#showCursor(); this.host.drawTop(); }
+  toolChanged() {
+    if (this.stroke?.filled && this.host.tool !== "area") this.cancel();
+    this.#showCursor();
+    this.host.drawTop();
+  }
 
   /** @param {WheelEvent} event */
   #wheel(event) {

@@ -30,6 +30,9 @@ SWITCHES = (
 TIMEOUT = 120
 OBJECT = ([(220, 60), (230, 130), (215, 170)], [(150, 300), (200, 315), (250, 330)], [(150, 400), (260, 480)])
 BACKGROUND = ([(60, 40), (60, 250)], [(330, 200), (440, 350)], [(320, 40), (330, 150)], [(400, 480), (490, 400)])
+# Middles of the cells in the scene of the fixture `cells`.
+COUNT = 12
+PLACES = [(60 + 100 * (k % 4), 60 + 100 * (k // 4)) for k in range(COUNT)]
 
 
 class Browser:
@@ -141,3 +144,11 @@ class Browser:
 
 def iou(one, other):
     return (one & other).sum() / (one | other).sum()
+
+
+def row(page, label, part):
+    return page.driver.find_element("css selector", f'#objects [data-label="{label}"] .{part}')
+
+
+def no_errors(page):
+    return [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []

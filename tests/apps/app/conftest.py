@@ -7,7 +7,7 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
@@ -171,3 +171,17 @@ def browse(tmp_path):
     yield start
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """A folder with an image of equal discs on a plain ground."""
+    from tests.apps.app.browser_page import PLACES
+
+    rng = np.random.default_rng(0)
+    drawing = Image.new("L", (420, 320), 90)
+    for x, y in PLACES:
+        ImageDraw.Draw(drawing).ellipse((x - 30, y - 30, x + 30, y + 30), fill=170)
+    values = np.array(drawing)[..., None] + rng.normal(0, 8, (320, 420, 3))
+    Image.fromarray(np.uint8(np.clip(values, 0, 255))).save(tmp_path / "cells.png")
+    return tmp_path

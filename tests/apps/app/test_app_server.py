@@ -173,6 +173,37 @@ def test_several_labels(served, connect):
     assert set(np.unique(page.labels)) == {0, 1, 2}
 
 
+def locked_in(message):
+    return [one["label"] for one in message.get("objects", []) if one["locked"]]
+
+
+def test_locked_objects_and_a_label_map(served, connect, scene, files):
+    """By actions of the page, with a word for what is refused, and from a file."""
+    client = served()
+    page = connect(client)
+    page.open()
+    page.draw()
+    page.say("lock", item=0, label=1)
+    page.until(lambda m: locked_in(m) == [1])
+    found = page.labels.copy()
+    page.stroke([(5, 5), (25, 25)], 1, number=7)
+    assert "object 1 is locked" in page.said["error"]["text"]
+    page.stroke([(5, 5), (25, 25)], 2, number=8)
+    page.until(lambda m: m["type"] == "state" and not m["pending"])
+    np.testing.assert_array_equal(page.labels == 1, found == 1)
+    page.say("unlock", item=0, label=1)
+    page.until(lambda m: m["type"] == "state" and not locked_in(m))
+    page.say("undo", item=0)
+    page.until(lambda m: locked_in(m) == [1])
+    labels = np.uint8(scene.truth) * 200
+    labels[:4, :4] = 100
+    Image.fromarray(labels).save(files / "labels.png")
+    headers = {"origin": f"http://127.0.0.1:{PORT}"}
+    address = f"/{client.guard.token}/hint/start/0"
+    assert client.post(address, content=(files / "labels.png").read_bytes(), headers=headers).status_code == 204
+    page.until(lambda m: locked_in(m) == [1, 100, 200])
+
+
 def random_message(rng):
     """A message that is broken, or refers to what does not exist."""
     good = bytearray(encode_stroke(0, 1, rng.uniform(0, 30, (3, 2)), 1.0, 1, None, None))

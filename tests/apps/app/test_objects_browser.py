@@ -6,31 +6,11 @@ CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/
 import json
 
 import numpy as np
-import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from tests.apps.app.browser_page import IN_BROWSER
+from tests.apps.app.browser_page import COUNT, IN_BROWSER, PLACES, no_errors, row
 
 pytestmark = IN_BROWSER
-
-COUNT = 12
-PLACES = [(60 + 100 * (k % 4), 60 + 100 * (k // 4)) for k in range(COUNT)]
-
-
-@pytest.fixture
-def cells(tmp_path):
-    """An image of equal discs on a plain ground."""
-    rng = np.random.default_rng(0)
-    drawing = Image.new("L", (420, 320), 90)
-    for x, y in PLACES:
-        ImageDraw.Draw(drawing).ellipse((x - 30, y - 30, x + 30, y + 30), fill=170)
-    values = np.array(drawing)[..., None] + rng.normal(0, 8, (320, 420, 3))
-    Image.fromarray(np.uint8(np.clip(values, 0, 255))).save(tmp_path / "cells.png")
-    return tmp_path
-
-
-def row(page, label, part):
-    return page.driver.find_element("css selector", f'#objects [data-label="{label}"] .{part}')
 
 
 def draw_objects(page, count):
@@ -40,10 +20,6 @@ def draw_objects(page, count):
         page.keys("o")
         page.stroke([(x - 8, y), (x + 8, y)])
     page.settled()
-
-
-def no_errors(page):
-    return [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
 def test_objects_beyond_nine(cells, browse):

@@ -1,0 +1,42 @@
+"""Label maps of several objects, whose pixels a session takes as locked objects, to be corrected one by one."""
+
+import numpy as np
+
+from apps.common.images import InputError, pixels_in
+from apps.refine.soft_masks import soft_masks_of
+from apps.segment.hints import mask_kind
+from apps.segment.image_sizes import at_centres
+from apps.segment.start_mask import array_of
+from apps.session.object_records import MAX_LABEL
+
+
+def label_map_of(values, name: str) -> np.ndarray | None:
+    """Labels of several objects, uint8 (H, W), 0 for the background; None for other masks, such as grey levels.
+
+    Labels above MAX_LABEL are numbered again, in their order; InputError, starting with `name`, for too many.
+    """
+    values = array_of(values, name)
+    if values.ndim != 2 or values.dtype.kind not in "iu" or values.min() < 0 or not values.any():
+        return None
+    try:
+        found = soft_masks_of(values, name=name)
+    except InputError:  # the reader of masks says why
+        return None
+    if found.labels is None or len(found.values) < 2:
+        return None
+    if len(found.values) > MAX_LABEL:
+        raise InputError(f"{name} holds {len(found.values)} objects; at most {MAX_LABEL} are possible")
+    numbers = np.array(found.values)
+    new = numbers if numbers[-1] <= MAX_LABEL else np.arange(1, len(numbers) + 1)
+    codes = np.zeros(numbers[-1] + 1, np.uint8)
+    codes[numbers] = new
+    return at_centres(codes[found.labels], values.shape)
+
+
+def values_in(kind: str, data: bytes, path, name: str) -> np.ndarray:
+    """The values (H, W) of a hint in the content of a file, for `Session.hint`: a label map, or a mask of the kind."""
+    if kind == "start":
+        indices = pixels_in(data, path, name, indices=True)
+        if indices.ndim == 2 and (labels := label_map_of(indices, name)) is not None:
+            return labels
+    return mask_kind(kind).read(data, path, name)

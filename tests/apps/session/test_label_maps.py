@@ -1,0 +1,121 @@
+"""Sessions that start from a label map: locked objects, which are corrected one by one; and filled polygons."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from skimage.draw import polygon2mask
+
+from apps.common.images import InputError
+from apps.session import Session
+from apps.session.label_maps import label_map_of, values_in
+from tests.apps.session.test_locks import cells_scene
+
+
+@pytest.fixture
+def mapped():
+    """A session that starts from the labels of the cells, the second of which is too large."""
+    image, labels = cells_scene()
+    labels = labels.copy()
+    labels[8:34, 30:54][labels[8:34, 30:54] == 0] = 2
+    with Session(image, device="cpu") as session:
+        session.start_from(labels)
+        yield session, labels
+
+
+def test_a_label_map_gives_locked_objects(mapped):
+    session, labels = mapped
+    np.testing.assert_array_equal(session.labels, labels)
+    assert {label: one["locked"] for label, one in session.objects.items()} == dict.fromkeys(range(1, 5), True)
+    assert session.undo()  # all together
+    assert not session.objects
+    session.redo()
+    np.testing.assert_array_equal(session.result().labels, labels)
+
+
+def test_one_object_is_corrected(mapped, tmp_path):
+    """The others stay, pixel for pixel; the corrected one starts from its pixels, without a stroke of its own."""
+    session, labels = mapped
+    image, truth = cells_scene()
+    session.unlock(2)
+    session.wait()
+    session.stroke([(31, 9), (53, 9), (53, 32), (31, 32), (31, 9)], 1, 0)
+    assert session.result().certified
+    for label in (1, 3, 4):
+        np.testing.assert_array_equal(session.labels == label, labels == label)
+    both = (session.labels == 2) & (truth == 2)
+    assert both.sum() > 0.85 * ((session.labels == 2) | (truth == 2)).sum()
+    assert (truth == 2).sum() < 0.7 * (labels == 2).sum()
+    assert not (session.labels == 2)[40:].any()  # no part elsewhere
+    session.save(tmp_path / "a.json")
+    with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
+        loaded.wait()
+        np.testing.assert_array_equal(loaded.labels, session.labels)
+    session.lock(2)
+    session.unlock(2)
+    session.wait()
+    assert (session.labels == 2).any()
+    session.unlock(3)
+    session.wait()
+    assert {*np.unique(session.labels)} == {0, 1, 2, 3, 4}
+    assert (session.labels != truth).mean() < 0.05
+
+
+def test_forms_of_label_maps():
+    _, labels = cells_scene()
+    np.testing.assert_array_equal(label_map_of(labels, "mask"), labels)
+    np.testing.assert_array_equal(label_map_of(labels.astype(np.uint16) * 1000, "mask"), labels)
+    assert label_map_of(np.uint8(255) * (labels > 0), "mask") is None
+    assert label_map_of(labels > 0, "mask") is None
+    assert label_map_of(labels / 4, "mask") is None
+    many = np.pad(np.kron(np.arange(1, 257).reshape(16, 16), np.ones((4, 4), int)), 1)
+    with pytest.raises(InputError, match="mask holds 256 objects; at most 254 are possible"):
+        label_map_of(many, "mask")
+
+
+def test_files_of_label_maps(tmp_path):
+    """Grey levels as this program writes them, and a palette as of Pascal VOC."""
+    _, labels = cells_scene()
+    palette = Image.fromarray(np.uint8(labels)).convert("P")
+    palette.putpalette([0, 0, 0, 128, 0, 0, 0, 128, 0, 128, 128, 0, 0, 0, 128])
+    for name, image in {"grey.png": Image.fromarray(np.uint8(labels)), "palette.png": palette}.items():
+        image.save(tmp_path / name)
+        values = values_in("start", (tmp_path / name).read_bytes(), name, "--start")
+        np.testing.assert_array_equal(values, labels)
+
+
+def test_a_label_map_of_another_size_or_over_a_locked_object(mapped):
+    session, labels = mapped
+    before = session.strokes
+    with pytest.raises(InputError, match="mask"):
+        session.start_from(labels[:-1])
+    with pytest.raises(InputError, match="object 1 is locked"):
+        session.start_from(np.roll(labels, 8, axis=1))
+    assert session.strokes == before
+    session.start_from(np.where(np.roll(labels, 8, axis=1) > 0, np.roll(labels, 8, axis=1) + 10, 0))
+    np.testing.assert_array_equal(session.labels[labels > 0], labels[labels > 0])
+    assert {*np.unique(session.labels)} == {0, *range(1, 5), *range(11, 15)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_filled_polygons(seed, tmp_path):
+    """Marks are the pixels whose centre is inside, and those of the line around it; also after undo and in files."""
+    rng = np.random.default_rng(seed)
+    image, _ = cells_scene()
+    corners = rng.uniform(-5, 60, (int(rng.integers(3, 8)), 2))
+    with Session(image, device="cpu") as session:
+        session.stroke(corners, 0.5, 7, filled=True)
+        marks = session._answers.marks()
+        inside = polygon2mask(image.shape[:2], corners[:, ::-1] - 0.5)
+        with Session(image, device="cpu") as other:
+            other.stroke([*corners, corners[0]], 1.5, 7)
+            line = other._answers.marks() == 7
+        np.testing.assert_array_equal((marks == 7)[~line], inside[~line])
+        session.stroke([(5, 5), (40, 40)], 3, 0)
+        session.erase([(10, 10), (40, 10), (10, 40)], 0.5, filled=True)
+        assert session._answers.marks()[15, 15] == -1
+        session.undo()
+        session.undo()
+        np.testing.assert_array_equal(session._answers.marks(), marks)
+        session.save(tmp_path / "a.json")
+        with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
+            np.testing.assert_array_equal(loaded._answers.marks(), marks)
