@@ -150,8 +150,8 @@ def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
 
 LONG = {
     "push_relabel": lambda: gridcut.max_flow(*long_grid(300), device="cpu", method="push_relabel"),
-    "ibfs": lambda: gridcut.max_flow(*long_grid(1500), device="cpu"),
-    "shortest_paths": lambda: assign.solve(np.random.default_rng(0).random((1500, 1500)), device="cpu"),
+    "ibfs": lambda: gridcut.max_flow(*long_grid(800), device="cpu"),
+    "shortest_paths": lambda: assign.solve(np.random.default_rng(0).random((1000, 1000)), device="cpu"),
 }
 
 

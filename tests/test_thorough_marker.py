@@ -26,11 +26,11 @@ def test_long(): pass
     [
         ((), None, {"test_short"}),
         pytest.param(("-m", "not slow"), None, {"test_short"}, marks=pytest.mark.slow),
-        (("-m", "gpu"), None, set()),
+        pytest.param(("-m", "gpu"), None, set(), marks=pytest.mark.slow),
         (("-m", "thorough"), None, {"test_long_gpu", "test_long"}),
-        (("-m", "thorough and gpu"), None, {"test_long_gpu"}),
+        pytest.param(("-m", "thorough and gpu"), None, {"test_long_gpu"}, marks=pytest.mark.slow),
         pytest.param(("-m", "not thorough"), None, {"test_short"}, marks=pytest.mark.slow),
-        ((), "1", {"test_short", "test_long_gpu", "test_long"}),
+        pytest.param((), "1", {"test_short", "test_long_gpu", "test_long"}, marks=pytest.mark.slow),
     ],
 )
 def test_thorough_tests_are_run_on_demand_only(tmp_path, monkeypatch, options, demanded, collected):

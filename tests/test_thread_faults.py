@@ -34,6 +34,7 @@ def run(mode) -> dict:
     return {line["solver"]: line["hits"] for line in lines}
 
 
+@pytest.mark.slow
 def test_an_error_in_any_worker_ends_the_others():
     hits = run("errors")
     assert len(hits) == SOLVERS

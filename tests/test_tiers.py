@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+import assign.methods
+import gridcut.graph.graph_methods
+import gridcut.methods
+import matching.methods
+from tests.tiers import is_whole_run
+
 HERE = Path(__file__).parent
 TESTS = """
 import pytest
-from tests.tiers import few_types, in_quick_tier
+from tests.tiers import in_quick_tier
 
 ROWS = [("x", 0), ("y", 0), ("x", 1)]
 
@@ -34,8 +40,16 @@ class TestRows:
 @pytest.mark.parametrize("kind", in_quick_tier("abc", "b".__eq__))
 def test_kinds(kind): pass
 
-@pytest.mark.parametrize("dtype", few_types(["bool", "int32", "int64", "float16", "float32"]))
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float16", "float32"])
 def test_types(dtype): pass
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "shape"), [(1, "a"), (2, "b"), (3, "c")])
+def test_data(seed, size, shape): pass
+
+@pytest.mark.parametrize("method", ["one", "two"])
+@pytest.mark.parametrize(("seed", "fault"), [(1, "a"), (2, "b"), (3, "c")])
+def test_methods(seed, fault, method): pass
 
 def test_single(): pass
 
@@ -50,16 +64,16 @@ EVERYTHING = {
     *(f"test_within[{sign}-{row}]" for sign, row in product("+-", ROWS)),
     *("test_kinds[a]", "test_kinds[b]", "test_kinds[c]", "test_single", "test_slow[1]", "test_slow[2]"),
     *(f"test_types[{name}]" for name in ("bool", "int32", "int64", "float16", "float32")),
+    *(f"test_data[{row}-{seed}]" for row in ("1-a", "2-b", "3-c") for seed in range(3)),
+    *(f"test_methods[{row}-{method}]" for row in ("1-a", "2-b", "3-c") for method in ("one", "two")),
 }
-SLOW = {
-    *("test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"),
-    *("test_types[bool]", "test_types[int32]", "test_types[float16]"),
-}
+SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
     *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
     *("test_within[+-x-0]", "test_within[--y-0]", "test_within[+-x-1]"),
     *("test_kinds[b]", "test_types[int64]", "test_types[float32]", "test_single"),
+    *("test_data[2-b-1]", "test_methods[2-b-one]", "test_methods[1-a-two]", "test_methods[3-c-one]"),
 }
 
 
@@ -97,8 +111,8 @@ def pytest_in(folder, *options, **environment):
         pytest.param(("tests",), {}, QUICK, marks=pytest.mark.slow),
         (("--all",), {}, EVERYTHING),
         (("tests/test_some.py",), {}, EVERYTHING),
-        (("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}),
-        (("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}),
+        pytest.param(("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}, marks=pytest.mark.slow),
+        pytest.param(("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}, marks=pytest.mark.slow),
         pytest.param(("-m", "not slow"), {}, EVERYTHING - SLOW, marks=pytest.mark.slow),
         pytest.param((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING, marks=pytest.mark.slow),
         pytest.param((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING, marks=pytest.mark.slow),
@@ -118,3 +132,22 @@ def test_the_summary_says_how_many_are_left(suite, processes):
     printed = pytest_in(suite, *processes)
     assert f"{len(EVERYTHING) - len(QUICK)} further combinations: ./run tests --all" in printed
     assert f"{len(QUICK)} passed" in printed
+
+
+@pytest.mark.parametrize(
+    ("folder", "methods"),
+    [
+        ("tests/assign/", assign.methods.METHODS),
+        ("tests/gridcut/graph/", gridcut.graph.graph_methods.METHODS),
+        ("tests/gridcut/", gridcut.methods.METHODS),
+        ("tests/matching/", matching.methods.METHODS | matching.methods.INITS),
+    ],
+)
+def test_a_whole_run_includes_every_method(request, folder, methods):
+    if not is_whole_run(request.config):
+        pytest.skip("a part of the tests was chosen")
+    tests = [item for item in request.session.items if item.nodeid.startswith(folder) and hasattr(item, "callspec")]
+    used = {str(value).split()[0] for item in tests for value in item.callspec.params.values() if str(value).strip()}
+    runs_on = ("cpu", "dense_cpu", "sparse_cpu")
+    on_cpu = {name for name, entry in methods.items() if any(getattr(entry, key, None) for key in runs_on)}
+    assert on_cpu - used == set()

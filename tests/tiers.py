@@ -1,8 +1,9 @@
 """The two tiers of the suite: the quick one, each choice of every parameter once, and the full one, all combinations.
 
 The quick tier keeps of every test function a few combinations of its parameters, so that each value of each parameter
-occurs in one of them, and leaves out the tests marked `slow`.  It is for whole runs only: a command line that names
-files, -k or -m runs all combinations of what it names.
+occurs in one of them; of a parameter that only says how large or how random the data are (VARIED), it takes the middle
+value, and of `dtype` one type of integers and one of floats.  It leaves out the tests marked `slow`.  It is for whole
+runs only: a command line that names files, -k or -m runs all combinations of what it names.
 """
 
 import re
@@ -12,25 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# Kernels are compiled once more for each type of arrays.  The quick tier takes the first of each kind that a test has.
-USUAL_TYPES = [np.dtype(name) for name in ("int64", "int32", "float64", "float32")]
+# Names of parameters that choose data, not a function, a method, an option or a fault.
+VARIED = frozenset(
+    """seed size shape n m k items side width length lengths degree vertices nodes num_rows num_cols high low big huge
+    far factor repeats offsets neighbours connectivity channels masked family layout order writeable locked""".split()
+)
+# Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.
+USUAL_TYPES = [np.dtype(name) for name in ("int64", "float64", "int32", "float32")]
 
 
 def in_quick_tier(values: Iterable, is_quick: Callable) -> list:
     """The values of a parameter, for parametrize; those that `is_quick` is false for are left to the full tier."""
     return [value if is_quick(value) else pytest.param(value, marks=pytest.mark.slow) for value in values]
-
-
-def few_types(dtypes: Iterable) -> list:
-    """Types of arrays, for parametrize; the quick tier takes one of integers and one of floats."""
-    dtypes = list(dtypes)
-    usual = sorted(dtypes, key=lambda dtype: _rank(np.dtype(dtype)))
-    kept = {np.dtype(dtype).kind == "f": dtype for dtype in reversed(usual)}.values()
-    return in_quick_tier(dtypes, lambda dtype: any(dtype is one for one in kept))
-
-
-def _rank(dtype: np.dtype) -> int:
-    return USUAL_TYPES.index(dtype) if dtype in USUAL_TYPES else len(USUAL_TYPES)
 
 
 def is_whole_run(config) -> bool:
@@ -53,25 +47,48 @@ def quick_tier(items: list) -> list:
 
 def each_choice(group: list) -> list:
     """Items of one test function such that each choice occurs in one: greedily the item with most new choices."""
-    choices = [_choices(item) for item in group]
-    missing = set().union(*choices)
-    chosen = [item for item, own in zip(group, choices, strict=True) if not own]
+    tables = [_names(*mark.args, **mark.kwargs) for mark in group[0].iter_markers("parametrize")]
+    single = set(_values(group[0])).difference(*tables)
+    names = [of for of in (*tables, *((name,) for name in single)) if not VARIED.issuperset(of)]
+    by_choices = {}
+    for item in sorted(group, key=_distance_from_usual(group)):
+        by_choices.setdefault(_choices(_values(item), names), item)
+    missing = set().union(*by_choices)
+    chosen = [] if missing else list(by_choices.values())
     while missing:
-        best = max(range(len(group)), key=lambda index: len(choices[index] & missing))
-        chosen.append(group[best])
-        missing -= choices[best]
+        best = max(by_choices, key=lambda choices: len(choices & missing))
+        chosen.append(by_choices[best])
+        missing -= best
     return chosen
 
 
-def _choices(item) -> set[tuple]:
-    """What a test was parametrised with, as (names, values by identity).
+def _choices(values: dict, names: list) -> frozenset:
+    """What a test was parametrised with, as (names, values by identity); of a type, whether it is one of floats.
 
     Parameters that one decorator sets together are one choice, so that every row of its table is run.
     """
-    values = item.callspec.params if hasattr(item, "callspec") else {}
-    tables = [_names(*mark.args, **mark.kwargs) for mark in item.iter_markers("parametrize")]
-    single = set(values).difference(*tables)
-    return {(names, tuple(id(values[name]) for name in names)) for names in (*tables, *((name,) for name in single))}
+    return frozenset(
+        (of, np.dtype(values["dtype"]).kind == "f" if of == ("dtype",) else tuple(id(values[name]) for name in of))
+        for of in names
+    )
+
+
+def _distance_from_usual(group: list) -> Callable:
+    """A key to sort by: the place of the type among the usual ones, and how far varied values are from the middle."""
+    varied = VARIED.intersection(_values(group[0]))
+    orders = {name: list(dict.fromkeys(id(_values(item)[name]) for item in group)) for name in varied}
+
+    def distance(item):
+        values = _values(item)
+        dtype = np.dtype(values["dtype"]) if "dtype" in values else USUAL_TYPES[0]
+        rank = USUAL_TYPES.index(dtype) if dtype in USUAL_TYPES else len(USUAL_TYPES)
+        return rank, sum(abs(2 * order.index(id(values[name])) + 1 - len(order)) for name, order in orders.items())
+
+    return distance
+
+
+def _values(item) -> dict:
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def _names(argnames, *_, **__) -> tuple[str, ...]:

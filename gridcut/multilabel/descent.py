@@ -14,6 +14,7 @@ import numpy as np
 
 from gridcut.core.grid import index_type, make_layout
 from gridcut.core.terms import ends
+from gridcut.device.views import unmarked
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run
@@ -53,10 +54,10 @@ class State:
             )
         self.index_type = index_type(size)
         self.problem = problem
-        all_labels_allowed = np.empty((0, 0), np.bool_)
+        allowed = np.empty((0, 0), np.bool_) if problem.allowed is None else problem.allowed.reshape(problem.count, -1)
         self.field = Field(
-            unary=problem.unary.reshape(problem.count, -1),
-            cost=problem.cost,
+            unary=unmarked(problem.unary.reshape(problem.count, -1)),
+            cost=unmarked(problem.cost),
             weight=np.zeros(size * arcs, number),
             pixel=np.full(size, -1, self.index_type),
             label=np.zeros(size, np.int32),
@@ -65,7 +66,7 @@ class State:
             excess=np.zeros(size, number),
             residual=np.zeros(size * arcs, number),
             listed=np.empty(size, self.index_type),
-            allowed=all_labels_allowed if problem.allowed is None else problem.allowed.reshape(problem.count, -1),
+            allowed=unmarked(allowed),
         )
         self.candidates = np.full(problem.count, size)
         if problem.allowed is not None:
@@ -114,7 +115,7 @@ class State:
             other = weight[p] != old.weights[offset][p]
             differs[p] |= other
             differs[q] |= other
-        self.field = self.field._replace(unary=problem.unary.reshape(problem.count, -1))
+        self.field = self.field._replace(unary=unmarked(problem.unary.reshape(problem.count, -1)))
         self._load_weights()
         self.update_paid()
         return self.cells(differs)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from apps.common.images import InputError
@@ -51,6 +52,7 @@ def test_failures_count(scene, monkeypatch):
     ]
 
 
+@pytest.mark.slow  # ten boxes by every method
 def test_several_boxes(scene, monkeypatch):
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
     cases = [("a", np.float32(scene.image) / np.float32(255), truth, marks_of(scene.strokes))]

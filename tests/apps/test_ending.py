@@ -77,7 +77,7 @@ def test_numpy_memory_errors_keep_their_size():
     assert not is_defect(caught.value)
 
 
-@pytest.mark.parametrize("more", [[], ["--resume"], ["--workers", "1"]])
+@pytest.mark.parametrize("more", [[], ["--resume"], pytest.param(["--workers", "1"], marks=pytest.mark.slow)])
 def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
     """In a batch the other items are finished; the status of a defect overrides that of a failed input."""
     work, engine = denoise._denoise_one, [*more]
@@ -161,7 +161,7 @@ def test_a_full_standard_output(photos, line, unbuffered):
         pytest.param("cutmatch denoise nothing.png 2>&1 | true", 2, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", in_quick_tier(["", "1"], "".__eq__))
 def test_a_reader_that_has_exited(photos, line, status, unbuffered):
     """Nothing is printed; the status is that of the work, which is finished."""
     done = shell(line, PYTHONUNBUFFERED=unbuffered)

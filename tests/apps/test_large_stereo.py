@@ -84,6 +84,7 @@ def test_beta_is_that_of_the_whole_image():
     assert beta_of(np.ones((4, 5, 3), np.float32)) == 0
 
 
+@pytest.mark.slow  # the terms' other tests have small pairs
 @pytest.mark.parametrize("term", ["linear", "potts", "quadratic"])
 @pytest.mark.parametrize("is_left", [True, False])
 def test_no_tile_raises_the_energy_of_the_whole(pair, small_tiles, monkeypatch, term, is_left):
@@ -140,7 +141,8 @@ def test_range_of_large_images(monkeypatch):
     assert 24 <= guess_max_disparity(left, np.roll(left, -24, axis=1)) <= 40
 
 
-@pytest.mark.parametrize("max_disparity", [49, *(pytest.param(d, marks=pytest.mark.slow) for d in (99, 299))])
+@pytest.mark.slow  # allocates for seconds
+@pytest.mark.parametrize("max_disparity", [49, 99, 299])
 def test_memory_is_bounded_for_any_number_of_disparities(small_tiles, monkeypatch, max_disparity):
     """Of the arrays: at most 32 bytes per cost of the reduced pair and some per pixel, not 32 per pixel and disparity.
 

@@ -11,12 +11,7 @@ if sys.platform != "linux":
 from tests.apps.one_byte_changes import KINDS, battery, damaged, number_of_cases, sound_files
 from tests.tiers import in_quick_tier
 
-QUICK = (
-    "png",
-    "volumes",
-    "texts",
-    "records",
-)  # an image, a volume, a table, and what the commands write beside results
+QUICK = ("png", "records")  # an image, and what the commands write beside results
 
 
 @pytest.mark.parametrize("kind", in_quick_tier(KINDS, QUICK.__contains__))

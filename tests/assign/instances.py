@@ -28,6 +28,7 @@ class Instance:
 
 WHOLE = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"]
 FLOATS = ["float16", "float32", "float64"]
+BATCH_DTYPES = ["uint8", "int16", "int32", "int64", "float32", "float64"]
 FAMILIES = ["few", "uniform", "equal", "product", "distance", "geometric", "sums", "negative", "bound"]
 FLOAT_FAMILIES = ["uniform", "normal", "huge", "tiny", "wide", "two scales", "big M", "equal", "few"]
 LAYOUTS = ["C", "F", "strided", "reversed", "read-only", "swapped", "list"]
@@ -240,10 +241,10 @@ def points(rng, shape=None, metric=None, limit=None) -> Instance:
     return Instance(name, "points", (x, y), options, truth_of(apart, None, options.get("max_cost")))
 
 
-def batch(rng, shape=(5, 6), items=None) -> Instance:
+def batch(rng, shape=(5, 6), items=None, dtypes=BATCH_DTYPES) -> Instance:
     """Some matrices of one size, of different ones, or of true sizes in larger arrays, infeasible ones among them."""
     items = int(rng.integers(1, 5)) if items is None else items
-    dtype = str(rng.choice(["uint8", "int16", "int32", "int64", "float32", "float64"]))
+    dtype = str(rng.choice(dtypes))
     whole = dtype in WHOLE
     family = str(
         rng.choice(["few", "negative", "distance", "uniform"] if whole else ["few", "uniform", "wide", "big M"])

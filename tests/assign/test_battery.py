@@ -128,15 +128,25 @@ def table(function, kinds, repeated=1):
         yield seed, instances.matrix(rng, function, shape, dtype, family, limit, maximize)
 
 
+# Of each pair of costs' dtype and family; the quick tier takes NumPy's own dtypes.
+USUAL = ("int64", "float64")
+each_kind = pytest.mark.parametrize("usual", [True, pytest.param(False, marks=pytest.mark.slow)])
+
+
+def of_kind(sorts, usual):
+    return [sort for sort in sorts if (sort[0] in USUAL) == usual]
+
+
 SORTS = [*product(instances.WHOLE[1:], instances.FAMILIES[:-1]), *product(instances.FLOATS, instances.FLOAT_FAMILIES)]
 SORTS += [("bool", "few"), ("int32", "bound"), ("int64", "bound"), ("uint32", "bound")]
 
 
+@each_kind
 @pytest.mark.parametrize("function", ["dense", "mask", "sparse"])
 @pytest.mark.parametrize("maximize", [False, True])
-def test_every_dtype_family_and_shape(function, maximize):
+def test_every_dtype_family_and_shape(function, maximize, usual):
     """Each shape with each sort of costs, once; the layouts and the forms of sparse matrices take turns."""
-    kinds = list(product(instances.SHAPES, SORTS, ["none"], [maximize]))
+    kinds = list(product(instances.SHAPES, of_kind(SORTS, usual), ["none"], [maximize]))
     chosen = kinds[::3] if function == "dense" else kinds[1::4]
     counts = over(table(function, chosen))
     assert counts["optimal"] + counts["infeasible"] == len(chosen)
@@ -144,12 +154,13 @@ def test_every_dtype_family_and_shape(function, maximize):
     assert counts["infeasible"] > 0 or function == "dense"
 
 
+@each_kind
 @pytest.mark.parametrize("limit", instances.LIMITS[1:])
 @pytest.mark.parametrize("function", ["dense", "mask", "sparse"])
-def test_every_limit(function, limit):
+def test_every_limit(function, limit, usual):
     sorts = [("int32", "few"), ("int64", "negative"), ("uint8", "distance"), ("float64", "uniform")]
     sorts += [("float32", "few"), ("float64", "wide"), ("int16", "equal")]
-    kinds = list(product(instances.SHAPES, sorts, [limit], [False, True]))
+    kinds = list(product(instances.SHAPES, of_kind(sorts, usual), [limit], [False, True]))
     counts = over(table(function, kinds))
     assert counts["optimal"] == len(kinds)
 
@@ -158,7 +169,7 @@ def test_every_limit(function, limit):
     ("method", "function"), [("jonker_volgenant", "dense"), *product(METHODS[1:], ["dense", "mask", "sparse"])]
 )
 def test_every_method(method, function):
-    sorts = [("int32", "few"), ("int64", "distance"), ("int64", "bound"), ("float64", "uniform"), ("float64", "big M")]
+    sorts = [("int64", "few"), ("int64", "distance"), ("int64", "bound"), ("float64", "uniform"), ("float64", "big M")]
     kinds = list(product(instances.SHAPES, sorts, ["none", "fraction"], [False]))[:: 1 if function == "dense" else 3]
     kinds = [kind for kind in kinds if kind[1][1] != "bound" or kind[2] == "none"]
     counts = over(table(function, kinds), method)
@@ -168,12 +179,14 @@ def test_every_method(method, function):
         assert counts["refused as too large"] > 0
 
 
+@each_kind
 @pytest.mark.parametrize("function", ["dense", "sparse"])
 @pytest.mark.parametrize("shape", instances.LARGER)
-def test_larger_sizes(function, shape):
+def test_larger_sizes(function, shape, usual):
     sorts = [("int32", "few"), ("int64", "product"), ("float64", "uniform"), ("float32", "two scales")]
-    counts = over(table(function, list(product([shape], sorts, ["none", "whole", "fraction"], [False, True]))))
-    assert counts["linear_sum_assignment"] == 24
+    kinds = list(product([shape], of_kind(sorts, usual), ["none", "whole", "fraction"], [False, True]))
+    counts = over(table(function, kinds))
+    assert counts["linear_sum_assignment"] == 12
 
 
 @pytest.mark.parametrize("metric", instances.METRICS)
@@ -184,10 +197,12 @@ def test_points(metric):
     assert counts["exhaustive"] == len(seeds)
 
 
-def test_batches():
+@each_kind
+def test_batches(usual):
     seeds = [(SEED, k) for k in range(300)]
     shapes = [(5, 6), (6, 5), (4, 4), (1, 1), (0, 3), (2, 0)]
-    counts = over((s, instances.batch(np.random.default_rng(s), shapes[s[1] % 6])) for s in seeds)
+    dtypes = USUAL if usual else instances.BATCH_DTYPES
+    counts = over((s, instances.batch(np.random.default_rng(s), shapes[s[1] % 6], dtypes=dtypes)) for s in seeds)
     assert counts["infeasible"] >= 5
     assert counts["optimal"] > 500
 
@@ -211,7 +226,7 @@ def start_of(rng, found, kind):
 @pytest.mark.parametrize("function", ["dense", "mask", "sparse"])
 def test_starts(function, kind):
     """From prices of any size, and those of a feasible problem where there is none."""
-    sorts = [("int32", "few"), ("int64", "negative"), ("float64", "uniform"), ("float64", "wide")]
+    sorts = [("int64", "few"), ("int64", "negative"), ("float64", "uniform"), ("float64", "wide")]
     kinds = list(product(instances.SHAPES, sorts, ["none", "fraction"], [False]))
     counts = Counter()
     for seed, instance in table(function, kinds):
@@ -228,10 +243,12 @@ def test_starts(function, kind):
     assert counts["optimal"] > 50
 
 
-def test_linear_sum_assignment_over_the_table():
+@each_kind
+def test_linear_sum_assignment_over_the_table(usual):
     """SciPy's own face takes every dense instance without a limit; the sums are those of the oracles."""
     solved = refused = 0
-    for seed, instance in table("dense", list(product(instances.SHAPES, SORTS, ["none"], [False, True]))[::2]):
+    sorts = of_kind(SORTS, usual)
+    for seed, instance in table("dense", list(product(instances.SHAPES, sorts, ["none"], [False, True]))[::2]):
         best, _ = instance.truth.optimum
         cost = np.asarray(instance.arguments[0])
         if best is None:
@@ -245,8 +262,8 @@ def test_linear_sum_assignment_over_the_table():
         total = sum(map(battery.Fraction, instance.truth.cost[row, col]))
         size = float(sum(map(abs, instance.truth.cost[row, col])))
         assert abs(float(total - best)) <= (0 if instance.truth.whole else 1e-12 * size), failing(instance, seed)
-    assert solved > 300
-    assert refused > 10
+    assert solved > 200
+    assert refused > 0
 
 
 MALFORMED = [

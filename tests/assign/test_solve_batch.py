@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import assign
-from tests.tiers import few_types
 
 
-@pytest.mark.parametrize("dtype", few_types([np.uint8, np.int32, np.int64, np.float32, np.float64]))
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(6, 6), (5, 9), (9, 5), (1, 1), (40, 33)])
 def test_costs_are_scipys(tools, device, dtype, shape):
     rng = np.random.default_rng(shape[0])

@@ -180,6 +180,8 @@ LAYOUTS = {
     "not aligned": lambda a: _unaligned(a),
 }
 STEP = 2.0**-3  # of float capacities
+USUAL = ("int64", "float64")  # types of the quick tier
+NO_EDGES = {(0, 1): 0, (1, 0): 0}
 
 
 def _frozen(array):
@@ -194,7 +196,7 @@ def _unaligned(array):
     return view
 
 
-def drawn(rng, shape, offsets, dtype=np.int32, layout="C", *, mask="none", name="", directed=None, high=9):
+def drawn(rng, shape, offsets, dtype=np.int64, layout="C", *, mask="none", name="", directed=None, high=9):
     """A random instance."""
     dtype = np.dtype(dtype)
     is_float = dtype.kind == "f"
@@ -229,7 +231,7 @@ def table():
     for dtype in DTYPES:
         yield drawn(rng, (4, 5), FOUR, dtype, name=f"dtype {np.dtype(dtype).name}")
     for layout in LAYOUTS:
-        for dtype in (np.int32, np.float64):
+        for dtype in (np.int32, np.int64, np.float64):
             yield drawn(rng, (4, 5), FOUR, dtype, layout, name=f"layout {layout} {np.dtype(dtype).name}")
         yield drawn(rng, (2, 3, 2), SIX, np.uint16, layout, name=f"layout {layout} in a volume")
     for mask in ("random", "all", "nothing", "one"):
@@ -252,19 +254,23 @@ def extremes():
     for limit in (INT32_MAX, INT32_MAX + 1, INT64_MAX):
         arc = limit // 5
         rest = limit - 2 * arc
-        source = np.array([rest - 7, 0, rest // 2, 0], np.int64)
-        sink = np.array([0, 7, 3, 7], np.int64)
-        edges = {(1,): np.array([arc, arc // 2, arc, 5], np.int64), (-1,): arc}
+        source = np.array([[rest - 7, 0, rest // 2, 0]], np.int64)
+        sink = np.array([[0, 7, 3, 7]], np.int64)
+        edges = {(0, 1): np.array([[arc, arc // 2, arc, 5]], np.int64), (0, -1): arc, (1, 0): 0}
         yield Instance(f"limit {limit}", source, sink, edges)
-        yield Instance(f"limit {limit} at one terminal", np.array([limit, 0]), np.array([0, 0]), {(1,): 0})
+        yield Instance(f"limit {limit} at one terminal", np.array([[limit, 0]]), np.array([[0, 0]]), NO_EDGES)
     inf = math.inf
     for name, far in (("infinite", inf), ("huge", 2.0**200), ("the largest", 2.0**1023)):
-        edges = {(1,): np.array([0.5, far, 0.25, 3.0])}
-        yield Instance(f"{name} terminals", np.array([far, 0.25, 0, 0]), np.array([0, 0.75, 0, far]), edges, None, STEP)
-        yield Instance(f"{name} arcs", np.array([1.5, 0.25, 0, 0]), np.array([0, 0.75, 0, 0.125]), edges, None, STEP)
+        edges = {(0, 1): np.array([[0.5, far, 0.25, 3.0]]), (1, 0): 0}
+        source, sink = np.array([[far, 0.25, 0, 0]]), np.array([[0, 0.75, 0, far]])
+        yield Instance(f"{name} terminals", source, sink, edges, None, STEP)
+        source, sink = np.array([[1.5, 0.25, 0, 0]]), np.array([[0, 0.75, 0, 0.125]])
+        yield Instance(f"{name} arcs", source, sink, edges, None, STEP)
     tiny = 2.0**-1060
-    yield Instance("tiny", np.array([3 * tiny, 0]), np.array([0, 5 * tiny]), {(1,): 4 * tiny}, None, tiny)
-    yield Instance("wide floats", np.array([2.0**40, 0, STEP]), np.array([STEP, 0, 2.0**41]), {(1,): 0.5}, None, STEP)
+    source, sink = np.array([[3 * tiny, 0]]), np.array([[0, 5 * tiny]])
+    yield Instance("tiny", source, sink, NO_EDGES | {(0, 1): 4 * tiny}, None, tiny)
+    source, sink = np.array([[2.0**40, 0, STEP]]), np.array([[STEP, 0, 2.0**41]])
+    yield Instance("wide floats", source, sink, NO_EDGES | {(0, 1): 0.5}, None, STEP)
 
 
 # Keywords of max_flow that replace those of a good call, the exception, and words of its message.
@@ -297,11 +303,13 @@ GOOD = {"source": np.ones((3, 4), int), "sink": np.full((3, 4), 2), "edges": {(0
 
 
 def is_rare(instance: Instance) -> bool:
-    """Whether an instance needs kernels for another number of arcs than lines and grids of 4 neighbours do.
+    """Whether an instance needs kernels that grids of 4 neighbours with capacities of NumPy's own types do not.
 
-    Kernels are compiled once for each number; the quick tier leaves rare ones out.
+    Kernels are compiled once for each number of arcs and each type; the quick tier leaves rare ones out.
     """
-    return 2 * len({max(key, tuple(-o for o in key)) for key in map(_key, instance.edges)}) > 4
+    arrays = [instance.source, instance.sink, *instance.edges.values()]
+    is_usual = {np.asarray(array).dtype.newbyteorder("=").name for array in arrays}.issubset(USUAL)
+    return not is_usual or len({max(key, tuple(-o for o in key)) for key in map(_key, instance.edges)}) != 2
 
 
 def _key(offset) -> tuple[int, ...]:

@@ -140,7 +140,7 @@ def check_flow(cut, source, sink, edges, mask=None):
     assert through == cut.value
 
 
-def random_problem(rng, shape, offsets, dtype=np.int32, high=10, density=None, mask=None):
+def random_problem(rng, shape, offsets, dtype=np.int64, high=10, density=None, mask=None):
     """Capacities 0 .. high - 1, some of them scalars, on a random part of the pixels."""
 
     def capacity():

@@ -32,11 +32,11 @@ def is_rare(energy) -> bool:
     """Whether an energy needs kernels for another number of neighbours than those of two offsets.
 
     Kernels are compiled once for each; the quick tier leaves these out.  `energy`: also a BinaryEnergy, whose triples
-    add neighbours.
+    add neighbours, and whose roof dual has twelve arcs per pixel, which are compiled for integers only.
     """
     if hasattr(energy, "weights"):
         return len(energy.weights) != 2
-    return len(energy.pairwise) != 2 or bool(energy.triple)
+    return len(energy.pairwise) != 2 or bool(energy.triple) or energy.unary.dtype.kind == "f"
 
 
 def places(shape, offset):

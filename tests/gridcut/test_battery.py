@@ -98,11 +98,12 @@ def test_blocks(rare, counts, monkeypatch):
         counts["max_flow out_of_core", answer.oracle] += 1
 
 
+@rare_too
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_batches(device, counts, order):
+def test_batches(device, counts, order, rare):
     """Instances of one shape, stacked."""
     groups = {}
-    for instance in INSTANCES.values():
+    for instance in instances(rare):
         plain = all(isinstance(a, np.ndarray) for a in (instance.source, instance.sink, *instance.edges.values()))
         if plain and instance.mask is None:
             dtype = instance.source.dtype.newbyteorder("=").str

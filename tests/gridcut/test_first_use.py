@@ -62,7 +62,8 @@ def test_another_process_compiles_some_kernels(tmp_path):
     assert int(count) > 3
 
 
-@pytest.mark.parametrize("program", ["/no/python", pytest.param("/bin/true", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["/no/python", "/bin/true"])
 def test_a_worker_that_ends_costs_time_only(tmp_path, program):
     code = f"import sys; sys.executable = {program!r}; import gridcut.device.first_use as f\n"
     code += "f._worker_count = lambda: 1\n" + ONE_MATCHING + "print(set(kernel_cache.origins.values()))"

@@ -68,6 +68,7 @@ def test_a_kernel_is_compiled_once(box):
     assert box(CUTMATCH_CACHE="0") == COLD
 
 
+@pytest.mark.slow
 def test_saved_kernels_need_no_modules_of_the_compiler(box):
     code = CODE + 'print(int("numba.np.npyimpl" in sys.modules))'
     assert box(code) == [*COLD, 1]
@@ -299,6 +300,7 @@ def test_links_in_the_folder_are_not_followed(box):
     assert box() == COLD
 
 
+@pytest.mark.slow
 def test_folders_are_created_private(box):
     box("import os\nos.umask(0)\n" + CODE)
     for folder in (box.folder / "cache", box.folder / "cache" / "cutmatch-kernels"):
@@ -320,6 +322,7 @@ def test_a_folder_of_images_cannot_choose_the_cache_folder(box):
     assert sorted(path.name for path in images.iterdir()) == [".numba_config.yaml", "evil.py"]
 
 
+@pytest.mark.slow
 def test_without_a_cache_folder_kernels_still_run(box):
     (box.folder / "file").write_text("")
     assert box(NUMBA_CACHE_DIR=str(box.folder / "file" / "below"), HOME="/nonexistent") == COLD
@@ -343,6 +346,7 @@ def test_a_full_disk_leaves_no_partial_file(monkeypatch, tmp_path):
     assert files.load(("key",)) is None
 
 
+@pytest.mark.slow
 def test_a_kernel_that_numba_cannot_save_runs(box):
     """An address of this process in its code keeps a kernel from disk; numba warns of it."""
     rule = box.folder / "box" / "rule.py"

@@ -7,7 +7,7 @@ import pytest
 import gridcut
 from gridcut import small
 from gridcut.core import load
-from tests.tiers import few_types, in_quick_tier
+from tests.tiers import in_quick_tier
 
 OFFSETS = {
     "2": [(1,)],
@@ -20,7 +20,6 @@ OFFSETS = {
     "odd": [(0, 2), (1, 2), (-2, 1)],
     "asymmetric": [(0, 1), (0, -1), (1, 0), (-1, 3)],
 }
-MANY_ARCS = ("8", "18", "26")
 SHAPES = {
     1: [(37,), (1,), (2,)],
     2: [(9, 13), (1, 17), (17, 1), (1, 1), (2, 3)],
@@ -63,7 +62,7 @@ def test_ties_go_to_the_side_that_reaches_the_sink(method, tools):
 
 
 @pytest.mark.usefixtures("poison")
-@pytest.mark.parametrize("offsets", in_quick_tier(OFFSETS, lambda name: name not in MANY_ARCS))
+@pytest.mark.parametrize("offsets", in_quick_tier(OFFSETS, "4".__eq__))
 def test_random_grids(method, offsets, tools):
     offsets = OFFSETS[offsets]
     rng = np.random.default_rng(len(offsets))
@@ -77,7 +76,7 @@ def test_random_grids(method, offsets, tools):
                 assert (cut.labels == tools.solve(source, sink, edges, mask=mask).labels).all()
 
 
-@pytest.mark.parametrize("dtype", few_types([np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64]))
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("masked", [None, "random"])
 @pytest.mark.parametrize("offsets", ["4", pytest.param("8", marks=pytest.mark.slow)])
 def test_capacity_types(dtype, masked, offsets, device, tools):
@@ -92,7 +91,7 @@ def test_capacity_types(dtype, masked, offsets, device, tools):
         tools.check_flow(cut, source, sink, edges, mask)
 
 
-@pytest.mark.parametrize("dtype", few_types([np.uint8, np.int64, np.float32]))
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
 @pytest.mark.parametrize("masked", [None, "random"])
 @pytest.mark.parametrize(
     ("shape", "offsets"),
@@ -150,7 +149,7 @@ def snake(height, width, capacity):
     mask[1::2] = False
     mask[1::4, -1] = True
     mask[3::4, 0] = True
-    source, sink = np.zeros((2, height, width), np.int32)
+    source, sink = np.zeros((2, height, width), np.int64)
     source[0, 0] = capacity
     sink[-1, 0 if height % 4 == 3 else -1] = capacity
     return source, sink, mask
@@ -159,7 +158,7 @@ def snake(height, width, capacity):
 def test_long_snake(method, tools):
     for height, width in ((5, 40), (31, 33)):
         source, sink, mask = snake(height, width, 7)
-        right = np.full((height, width), 5, np.int32)
+        right = np.full((height, width), 5, np.int64)
         cut = tools.solve(source, sink, {(0, 1): right, (1, 0): 5}, method, mask=mask)
         assert cut.value == 5
         walls = {(0, 1): right * (mask & np.roll(mask, -1, 1)), (1, 0): right * (mask & np.roll(mask, -1, 0))}
@@ -169,13 +168,13 @@ def test_long_snake(method, tools):
 def test_checkerboard(method, tools):
     board = np.indices((16, 17)).sum(0) % 2
     for weight in (0, 1, 3, 100):
-        source, sink = (10 * board).astype(np.int32), (9 * (1 - board)).astype(np.int32)
+        source, sink = (10 * board).astype(np.int64), (9 * (1 - board)).astype(np.int64)
         edges = {(0, 1): weight, (1, 0): np.full(board.shape, weight)}
         assert tools.solve(source, sink, edges, method).value == tools.oracle(source, sink, edges)
 
 
 def test_degenerate_grids(method, tools):
-    zero = np.zeros((4, 5), np.int32)
+    zero = np.zeros((4, 5), np.int64)
     full = zero + 3
     cut = tools.solve(zero, zero, {(0, 1): zero, (1, 0): 0}, method)
     assert cut.value == 0
@@ -191,7 +190,7 @@ def test_degenerate_grids(method, tools):
 
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (4, 0), (2, 0, 3)])
 def test_empty_grids(shape, method, tools):
-    nothing = np.zeros(shape, np.int32)
+    nothing = np.zeros(shape, np.int64)
     cut = tools.solve(nothing, nothing, {(0,) * (len(shape) - 1) + (1,): nothing}, method)
     assert cut.value == 0
     assert cut.labels.shape == shape
@@ -284,7 +283,7 @@ def test_strided_reversed_broadcast_and_readonly_arrays(device, tools):
         cut = tools.solve(*arrays[:2], dict(zip(edges, arrays[2:], strict=True)), device=device)
         tools.assert_equal_cuts(cut, want)
         assert all((a == b).all() for a, b in zip(arrays, before, strict=True))
-    row = np.broadcast_to(np.arange(8, dtype=np.int32), (6, 8))
+    row = np.broadcast_to(np.arange(8, dtype=np.int64), (6, 8))
     cut = tools.solve(source, sink, {(0, 1): row, (1, 0): row[:, ::-1]}, device=device)
     assert cut.value == tools.oracle(source, sink, {(0, 1): row, (1, 0): row[:, ::-1]})
     assert tools.solve(3, sink, edges, device=device).value == tools.oracle(source * 0 + 3, sink, edges)

@@ -21,6 +21,7 @@ from gridcut.ibfs import ibfs
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
 from tests.gridcut.battery import drawn
 from tests.gridcut.states import CASES, LARGE, ON_GPU, STAGES, SUBJECTS, Grids
+from tests.tiers import in_quick_tier
 
 COPIES = {
     "copy": copy.copy,
@@ -28,6 +29,17 @@ COPIES = {
     "pickle": lambda solver: pickle.loads(pickle.dumps(solver)),
 }
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
+# The others differ in types of costs, a mask and kinds of arcs, for which kernels are compiled once more.
+USUAL = ("small", "push_relabel", "lock_free", "graph", "network", "labels")
+
+
+def usual_ones(cases):
+    """Pairs of a subject and a change, for parametrize; the quick tier takes the usual ones."""
+    is_quick = {(name, change): name in USUAL and change != "floats" for name, change in cases}
+    return [case if is_quick[case] else pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
+each_subject = pytest.mark.parametrize("name", in_quick_tier(SUBJECTS, USUAL.__contains__))
 
 
 def judge(subject, solver, *allowed):
@@ -43,7 +55,7 @@ def judge(subject, solver, *allowed):
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize(("name", "change"), CASES)
+@pytest.mark.parametrize(("name", "change"), usual_ones(CASES))
 def test_copies_are_independent(name, change, how, stage):
     subject = SUBJECTS[name]
     solver, start = subject.at(stage)
@@ -65,7 +77,7 @@ def test_copies_are_independent(name, change, how, stage):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("name", SUBJECTS)
+@each_subject
 def test_a_forked_process_has_its_own(name, stage):
     subject = SUBJECTS[name]
     solver, start = subject.at(stage)
@@ -161,7 +173,7 @@ each_step = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mar
 
 
 @each_step
-@pytest.mark.parametrize(("name", "change"), SOME)
+@pytest.mark.parametrize(("name", "change"), usual_ones(SOME))
 def test_errors_at_lines(name, change, step, counts):
     line_faults(SUBJECTS[name], change, "after", counts, step)
 
@@ -216,7 +228,7 @@ def test_errors_in_strips(change, stage, step, strips, counts):
     line_faults(SUBJECTS["small"], change, stage, counts, step)
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@each_subject
 def test_errors_while_copying(name):
     subject = SUBJECTS[name]
     for how in COPIES.values():
@@ -287,7 +299,7 @@ def test_thorough_interrupts(name, part, counts):
 # Two calls at once
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@each_subject
 def test_a_solver_in_use_is_refused(name):
     """From another thread, by a copy, and in a callback of its own; afterwards all is as before."""
     subject = SUBJECTS[name]

@@ -11,7 +11,6 @@ import gridcut
 from gridcut.compat import maxflow
 from gridcut.compat.maxflow import fastmin
 from gridcut.compat.scipy import maximum_flow
-from tests.tiers import few_types
 
 SHAPE = (5, 6)
 
@@ -71,7 +70,7 @@ LAYOUTS = {
 }
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 each_lock = pytest.mark.parametrize("locked", [False, True])
-each_type = pytest.mark.parametrize("dtype", few_types([np.int32, np.float64, np.uint8]))
+each_type = pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64, np.uint8])
 
 
 def drawer(layout, dtype, high=20):
@@ -129,7 +128,7 @@ def test_labels(layout, locked):
     untouched(gridcut.neighbourhood, 4)
 
 
-def matrices(dtype=np.int32):
+def matrices(dtype=np.int64):
     """Sparse graphs: sorted, unsorted with repeated entries and loops, with unused entries, other formats."""
     rng = np.random.default_rng(52)
     n = 12

@@ -8,7 +8,7 @@ import pytest
 import gridcut
 from gridcut.device import cuda_is_available
 
-GOOD = {"source": np.ones((3, 4), np.int32), "sink": np.ones((3, 4), np.int32), "edges": {(0, 1): 1}}
+GOOD = {"source": np.ones((3, 4), np.int64), "sink": np.ones((3, 4), np.int64), "edges": {(0, 1): 1}}
 
 
 def at(where, value, dtype=float):

@@ -13,6 +13,7 @@ from benchmarks import matching_images as images
 from benchmarks import matching_instances as instances
 from benchmarks import matching_programs as programs
 from benchmarks.__main__ import main
+from tests.tiers import in_quick_tier
 
 GRAPH = graphs.uniform(60, 3)
 PNG = b"\x89PNG"
@@ -64,6 +65,7 @@ def test_a_baseline_that_is_missing_is_left_out(monkeypatch, capsys):
     assert cells_of(capsys.readouterr().out, "tiny")[0][-1] == "-"
 
 
+@pytest.mark.slow
 def test_scipy_skips_graphs_that_take_it_too_long(capsys):
     assert main(["matching", "--quick", "--hard", "--permuted", "--repeats", "1", "--baselines", "scipy"]) == 0
     rows = {row[0]: row for row in cells_of(capsys.readouterr().out, "") if "✓" in row}
@@ -71,6 +73,7 @@ def test_scipy_skips_graphs_that_take_it_too_long(capsys):
     assert {name for name, row in rows.items() if row[-2] == "-"} == {n for n in rows if "perm" in n or "dead" in n}
 
 
+@pytest.mark.slow
 def test_programs_over_the_limit_are_stopped():
     worker = harness.Worker(graphs.dead_ends(40), 60, programs.CpuBench)
     shape, _, size = worker.open()
@@ -235,7 +238,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", in_quick_tier(FAMILIES, "rmat".__eq__))
 def test_graphs_are_sorted_and_without_duplicates(name):
     graph = FAMILIES[name]()
     assert graph.has_canonical_format

@@ -44,6 +44,6 @@ def assert_same():
 def problem(tools):
     """A grid that needs several sweeps in several blocks."""
     rng = np.random.default_rng(6)
-    source, sink, edges, _ = tools.random_problem(rng, (60, 25), gridcut.neighbourhood(4), np.int32, 90, 0.5)
-    edges = {offset: rng.integers(0, 40, (60, 25), dtype=np.int32) for offset in edges}
+    source, sink, edges, _ = tools.random_problem(rng, (60, 25), gridcut.neighbourhood(4), np.int64, 90, 0.5)
+    edges = {offset: rng.integers(0, 40, (60, 25), dtype=np.int64) for offset in edges}
     return source, sink, edges

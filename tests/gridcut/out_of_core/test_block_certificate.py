@@ -44,9 +44,9 @@ def test_changed_capacities_are_found(stored, problem):
 
 def test_unsupported_claims_are_found(cut_in, monkeypatch):
     """Cells that reach the sink across a boundary only, but claim distance 0: two of them could support each other."""
-    sink = np.zeros((24, 3), np.int32)
+    sink = np.zeros((24, 3), np.int64)
     sink[-1] = 5
-    cut = cut_in(6)(np.zeros_like(sink), sink, {(1, 0): np.int32(9)})
+    cut = cut_in(6)(np.zeros_like(sink), sink, {(1, 0): np.int64(9)})
     run = Relabeling.run
     lowered = []
 
