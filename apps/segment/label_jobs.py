@@ -90,7 +90,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
 
     charge("import")
     rgb, metadata = read_photograph(image)
-    seeds = read_labels(seeds_file, to_bytes(rgb))
+    seeds = read_labels(seeds_file, to_bytes(rgb), chosen.encoding)
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")

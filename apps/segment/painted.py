@@ -1,12 +1,12 @@
 """Strokes painted in colours, as a paint program saves them: which pixels are painted, and in which colour.
 
-The model: an image has a ground, which is transparent, plain, or the photograph; without one that fits half of the
-pixels, it is whatever has no hue.  What differs from the ground is paint.  Paint has few colours, each of them compact
-in RGB and named by its hue, so that the red and the blue of every palette are red and blue.  A colour that lies
-between two others, as anti-aliasing, soft brushes and JPEG leave it, is a rim and belongs to no stroke.
+The model: an image has a ground, which is transparent, plain without a hue, or the photograph; if it is none of these,
+whatever has no hue is the ground.  What differs from the ground is paint.  Paint has few colours, each of them compact
+in RGB, and one hue per label.  Pixels between a stroke and the ground, as anti-aliasing, soft brushes and JPEG leave
+them, are a rim: they belong to the stroke on a plain ground if they are nearer to it, and to no stroke otherwise.
 
-Paint that does not fit the model is refused: translucent strokes on a photograph, faint strokes, and images whose
-ground is neither flat nor a copy of the photograph.
+Every painted pixel must be part of a stroke or of a rim.  An image with more other paint than noise is refused, since
+some of its strokes would be lost or guessed.
 """
 
 from typing import NamedTuple
@@ -16,21 +16,29 @@ import numpy as np
 from apps.common.errors import InputError
 from apps.common.row_blocks import blocks_of, for_blocks
 
-SAME = 24  # maximum difference of a channel between a pixel and the ground, as JPEG leaves it
-PAINTED = 40  # minimum difference of a channel between a painted pixel and the ground
-COMPACT = 48  # maximum difference of a channel between a painted pixel and its stroke's colour
-MIN_CHROMA = 56  # a colour with a smaller range of its channels has no hue, as JPEG leaves grey
-HALF = 0.5  # of an alpha of 1: minimum of paint; of pixels: what a ground fits, strokes explain, rims have between
-MIN_STROKE = 16  # pixels: a dot of a pen; fewer are noise
-MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is none of compression's noise
-MIN_HUED = 0.9  # of the pixels with a hue: what strokes explain where there is no other ground
-RIM = 2  # pixels: width of a rim that anti-aliasing leaves
-FAR = 16  # pixels: width of a soft brush's rim, and of JPEG's blocks of colour
-MAX_PALETTE = 256  # distinct colours of a file with a palette
-MAX_SAMPLE = 1 << 20  # pixels among which the most frequent colour is searched
-MAX_WINDOWS = 2000  # pixels of a colour whose surroundings are examined
+# Colours differ by their largest difference of a channel, in levels of 255.
+SAME = 24  # a colour that JPEG or a palette changed
+PAINTED = 40  # paint, from the ground; between the two it is faint
+COMPACT = 48  # a stroke's pixel, from the stroke's colour; also the smallest range of channels of a colour with a hue
+CELL = 8  # width of the bins in which colours are counted
 
-REMEDY = "paint the object red and the background blue, opaque, on a white image or on a copy of the image"
+# Shares.
+HALF = 0.5  # of an alpha of 1, of the way from the ground to a colour, of pixels: the larger part decides
+FIFTH = 0.2  # at least: of an image its photograph, of a part of the paint its stroke; at most: of strokes, lost paint
+MAX_CHANGED = 0.05  # of the ground: pixels that JPEG changes by more than SAME
+MIN_SHARE = 0.02  # of the painted pixels: a colour so frequent is no noise
+
+# Numbers of pixels.
+MIN_STROKE = 16  # a dot of a pen; fewer are noise
+DOT = 3  # of a stroke, in a square of 3 x 3; dithering leaves fewer
+RIM = 2  # width of the rim of anti-aliasing
+FAR = 16  # width of a soft brush's rim, and of JPEG's blocks of colour
+MAX_SAMPLE = 1 << 20  # what a frequent colour is searched in
+
+REMEDY = (
+    "paint the object red and the background blue, opaque, on a white image or on a copy of the image, and save it as "
+    "PNG"
+)
 
 # The end of each hue in degrees.  Those between two names are named as well, and have no meaning.
 HUES = (
@@ -47,6 +55,7 @@ HUES = (
     (335, "pink"),
     (360, "red"),
 )
+NAMES = ("grey", *dict.fromkeys(name for _, name in HUES))
 
 
 class Colour(NamedTuple):
@@ -80,71 +89,92 @@ def painted_strokes(pixels: np.ndarray, image: np.ndarray | None, name: str) -> 
     """
     colour = pixels[..., :3]
     visible = np.ones(colour.shape[:2], bool) if pixels.shape[2] == 3 else pixels[..., 3] > HALF * 255
-    ground, paper, difference = _ground(colour, visible, image)
-    painted = visible & (difference > PAINTED)
+    ground, base, difference = _ground(colour, visible, image)
+    painted = visible & (difference > (PAINTED if ground != "grey" else COMPACT))
     if not painted.any():
         what = "it equals the image" if ground == "the image" else f"every pixel is {ground}"
         if ground == "transparency":
             most = pixels[..., 3].max()
             what = f"its paint is translucent, with an alpha of at most {most}, and strokes need 128 of 255 or more"
         raise InputError(f"{name} has no coloured stroke: {what}; {REMEDY}")
-    if ground == "the image":
-        painted = _without_specks(painted)
-    found = _colours(colour, painted, paper, difference)
-    strokes = np.zeros(painted.shape, bool)
-    for one in found:
-        strokes |= one.pixels
-    if ground == "the image":
-        strokes = _without_specks(strokes)
-        for one in found:
-            np.logical_and(one.pixels, strokes, out=one.pixels)
-    near = _widened(strokes, RIM)
-    explained, least = (strokes, MIN_HUED) if ground == "grey" else (painted & near, HALF)
-    if np.count_nonzero(explained) < least * np.count_nonzero(painted):
-        what = "has strokes of too many colours, such as those of translucent brushes"
+    found = _colours(colour, painted, base, difference)
+    faint = pixels[..., 3] > 0 if ground == "transparency" else difference > SAME
+    fault = _unexplained(found, colour, painted, base, faint, RIM if ground == "grey" else FAR)
+    if fault:
         if ground == "grey":
-            what = "is not painted on a plain colour, on transparency or on a copy of the image"
-        raise InputError(f"{name} {what}; {REMEDY}")
-    if ground not in ("the image", "grey"):
-        faint = difference > SAME if ground != "transparency" else pixels[..., 3] > 0
-        lost = int(np.count_nonzero(faint & ~near))
-        lost = int(np.count_nonzero(faint & ~_widened(strokes, FAR))) if lost >= MIN_STROKE else 0
-        if lost >= max(MIN_STROKE, MIN_SHARE * np.count_nonzero(strokes)):
-            what = f"{listed(found)}, but {lost} pixels are faint, as translucent paint leaves them"
-            raise InputError(f"{name} has strokes in {what}; {REMEDY}")
+            fault = "is not painted on a plain colour, on transparency or on a copy of the image"
+        raise InputError(f"{name} {fault}; {REMEDY}")
     return found
 
 
 def listed(colours: list[Colour]) -> str:
     """The colours and their numbers of pixels, for messages."""
-    *first, last = [colour.text for colour in colours] or [""]
+    *first, last = [colour.text for colour in colours] or ["no frequent colour"]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def _ground(colour, visible, image):
-    """The ground's name, its colour or colours, and how much each pixel differs from it.
+    """The ground's name, its colour (3,) or colours (H, W, 3), and how much each pixel differs from it.
 
     The name is "transparency", "the image", "grey" or a code; the colours are None where the ground has none.
     """
-    count = np.count_nonzero(visible)
-    if count < HALF * visible.size:
-        return "transparency", None, np.full(visible.shape, 255, np.uint8)
-    plain = _plain_colour(colour, visible)
-    ground, paper, difference = hex_code(plain), plain, _difference(colour, plain)
-    share = np.count_nonzero((difference <= SAME) & visible) / count
+    chroma = _chroma(colour)
+    without_hue = visible & (chroma <= COMPACT)
+    base = _plain_colour(colour, without_hue)
+    ground, difference = hex_code(base), _difference(colour, base)
+    most = np.count_nonzero((difference <= SAME) & visible)
+    is_plain = bool(most >= HALF * np.count_nonzero(without_hue))
     if image is not None and image.shape[:2] == visible.shape:
         from_image = _difference(colour, image)
-        if share < HALF or np.count_nonzero((from_image <= SAME) & visible) >= share * count:
-            ground, paper, difference = "the image", image, _with_palette(from_image, colour, image)
-            share = np.count_nonzero((difference <= SAME) & visible) / count
-    if share >= HALF and (ground == "the image" or hue_name(plain) not in ("red", "blue")):
-        return ground, paper, difference
-    # Also strokes in colours on an image of one channel, drawings without a white sheet, and a filled background.
-    return "grey", None, np.where(_chroma(colour) < MIN_CHROMA, 0, 255)
+        same = np.count_nonzero((from_image <= SAME) & visible)
+        if same >= max(most, FIFTH * visible.size):
+            ground, base, difference, most, is_plain = "the image", image, from_image, same, True
+    if np.count_nonzero(~visible) > most:
+        return "transparency", None, np.full(visible.shape, 255, np.uint8)
+    # Otherwise strokes in colours on an image of one channel, or drawings without a white sheet.
+    return (ground, base, difference) if is_plain else ("grey", None, chroma)
+
+
+def _unexplained(found, colour, painted, base, faint, far) -> str:
+    """What the strokes do not explain, if it is more than noise, in words for a message; otherwise "".
+
+    faint   pixels that differ a little from the ground
+    """
+    import cv2
+
+    strokes = np.zeros(painted.shape, bool)
+    for one in found:
+        strokes |= one.pixels
+    count = np.count_nonzero(strokes)
+    noise = max(MIN_STROKE, MIN_SHARE * count)
+    away = ~_widened(strokes, RIM)
+    lost = painted & away
+    if lost.any():
+        lost &= ~_mixtures(lost, colour, base, found)
+    around = cv2.boxFilter(strokes.view(np.uint8), -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+    dots = np.count_nonzero(strokes & (around < DOT))
+    alone = 0
+    if lost.any():
+        alone = int(np.count_nonzero(_parts_of(painted & ~_parts_of(painted, 1, strokes, FIFTH), MIN_STROKE)))
+    if max(MIN_STROKE, FIFTH * count) <= dots:
+        return f"is dithered: {dots} of the {count} pixels of its strokes are single"
+    if alone >= noise or np.count_nonzero(lost) > FIFTH * count:
+        number = max(alone, np.count_nonzero(lost))
+        what = f"{number} painted pixels belong to no stroke in {listed(found)}"
+        return f"has strokes of too many colours, as translucent brushes and JPEG leave them: {what}"
+    if far > RIM and np.count_nonzero(away & faint) >= noise:
+        away = ~_widened(strokes, far)
+    number = np.count_nonzero(away & faint)
+    if base is None or base.ndim == 1:
+        what = f"has strokes in {listed(found)}, but {number} pixels are faint, as translucent paint leaves them"
+        return what if number >= noise else ""
+    if number > MAX_CHANGED * np.count_nonzero(away):
+        return f"differs from the image at {number} pixels away from its strokes in {listed(found)}"
+    return ""
 
 
 def _difference(colour, other) -> np.ndarray:
-    """The largest difference of a channel of uint8 colours, (H, W, 3) or (N, 3), from others or from a colour (3,)."""
+    """The largest difference of a channel of uint8 colours (H, W, 3) from others or from a colour (3,)."""
     import cv2
 
     out = np.empty(colour.shape[:-1], np.uint8)
@@ -155,198 +185,167 @@ def _difference(colour, other) -> np.ndarray:
     def work(first, last):
         part = np.ascontiguousarray(colour[first:last])
         from_part = plain[: last - first] if other.ndim == 1 else np.ascontiguousarray(other[first:last])
-        apart = cv2.absdiff(part, from_part).reshape(-1, 1, 3)
-        red, green, blue = cv2.split(apart)
-        out[first:last] = cv2.max(cv2.max(red, green), blue).reshape(out[first:last].shape)
+        red, green, blue = cv2.split(cv2.absdiff(part, from_part))
+        out[first:last] = cv2.max(cv2.max(red, green), blue)
 
     for_blocks(work, colour.shape)
     return out
 
 
 def _chroma(colour) -> np.ndarray:
-    r, g, b = _channels(colour)
-    return np.maximum(np.maximum(r, g), b) - np.minimum(np.minimum(r, g), b)
+    import cv2
 
-
-def _channels(colours) -> tuple:
-    return colours[..., 0], colours[..., 1], colours[..., 2]
-
-
-def _with_palette(difference, colour, image) -> np.ndarray:
-    """The difference from an image, or, if smaller, from the image in the few colours of a file with a palette."""
-    palette = _palette(colour)
-    if palette is None:
-        return difference
-    far = np.nonzero(difference > SAME)
-    difference[far] = np.minimum(difference[far], _difference(colour[far], _nearest(image[far], palette)))
-    return difference
-
-
-def _palette(colour) -> np.ndarray | None:
-    """The distinct colours, uint8 (N, 3); None if there are more than MAX_PALETTE."""
-    flat = colour.reshape(-1, 3)
-    for step in (101, 1):  # the sample recognises most images without a palette
-        codes = _distinct(_code(flat[::step]))
-        if len(codes) > MAX_PALETTE:
-            return None
-    return _colour_of(codes)
-
-
-def _nearest(colours, palette) -> np.ndarray:
-    """The nearest colour of a palette in RGB for each colour."""
-    from scipy.spatial import cKDTree
-
-    distinct, where = np.unique(_code(colours), return_inverse=True)
-    if not len(distinct):
-        return colours
-    return palette[cKDTree(palette).query(_colour_of(distinct))[1]][where]
-
-
-def _code(colours) -> np.ndarray:
-    """Integers with the 8 bits of each channel."""
-    r, g, b = _channels(colours)
-    return r.astype(np.int32) << 16 | g.astype(np.int32) << 8 | b
-
-
-def _colour_of(codes) -> np.ndarray:
-    return np.stack([codes >> 16, codes >> 8, codes], axis=-1).astype(np.uint8)
-
-
-def _distinct(codes) -> np.ndarray:
-    present = np.zeros(1 << 24, bool)
-    present[codes] = True
-    return np.flatnonzero(present)
+    red, green, blue = cv2.split(np.ascontiguousarray(colour))
+    return cv2.max(cv2.max(red, green), blue) - cv2.min(cv2.min(red, green), blue)
 
 
 def hex_code(rgb) -> str:
     return "#{:02x}{:02x}{:02x}".format(*(int(v) for v in rgb))
 
 
-def _plain_colour(colour, visible) -> np.ndarray:
-    """The most frequent colour of the visible pixels, or of a sample of them."""
-    step = max(1, visible.size // MAX_SAMPLE)
-    values = colour.reshape(-1, 3)[::step][visible.ravel()[::step]]
-    values = values if len(values) else colour[visible]
+def _plain_colour(colour, pixels) -> np.ndarray:
+    """The most frequent colour of the pixels, or of a sample of them."""
+    step = max(1, pixels.size // MAX_SAMPLE)
+    values = colour.reshape(-1, 3)[::step][pixels.ravel()[::step]]
+    if not len(values):
+        return np.full(3, 255, np.uint8)
     cells = _cell(values)
-    return _colour_in(np.argmax(np.bincount(cells)), cells, values)
+    return _median(values[cells == np.argmax(np.bincount(cells))])
+
+
+def _median(values) -> np.ndarray:
+    return np.rint(np.median(values[:: 1 + len(values) // 4096], axis=0)).astype(np.uint8)
 
 
 def _cell(colours) -> np.ndarray:
-    """Codes of 5 bits per channel."""
-    r, g, b = (channel.astype(np.int32) >> 3 for channel in _channels(colours))
+    """Codes of the bins of colours, 5 bits per channel."""
+    r, g, b = (colours[..., k].astype(np.int32) // CELL for k in range(3))
     return (r << 10) | (g << 5) | b
 
 
-def _colour_in(cell, cells, values) -> np.ndarray:
-    """The median of the colours in a cell."""
-    return np.rint(np.median(np.take(values, np.flatnonzero(cells == cell), axis=0), axis=0)).astype(np.uint8)
+def _levels(cells) -> np.ndarray:
+    """The colours in the middle of bins, (N, 3)."""
+    return np.stack([cells >> 10, cells >> 5 & 31, cells & 31], axis=-1) * CELL + CELL // 2
 
 
-def _without_specks(painted) -> np.ndarray:
-    """The connected parts of at least MIN_STROKE pixels."""
-    import cv2
-
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(painted.view(np.uint8), connectivity=8)
-    return (stats[:, cv2.CC_STAT_AREA] >= MIN_STROKE)[parts] & painted
-
-
-def _colours(colour, painted, paper, difference) -> list[Colour]:
-    """The colours of the painted pixels without their rims, by decreasing number of pixels."""
+def _colours(colour, painted, base, difference) -> list[Colour]:
+    """The colours of the painted pixels by decreasing number of pixels, one per hue, without rims."""
     places = np.flatnonzero(painted)
-    values = np.take(colour.reshape(-1, 3), places, axis=0)  # several times faster than colour[painted]
-    cells = _cell(values)
-    counts = np.bincount(cells, minlength=1 << 15)
-    peaks = [_colour_in(cell, cells, values) for cell in _peaks(counts)]
-    if not peaks:
+    cells = _cell(np.take(colour.reshape(-1, 3), places, axis=0))  # several times faster than colour[painted]
+    counts = np.bincount(cells, minlength=(256 // CELL) ** 3)
+    used = np.flatnonzero(counts)
+    levels = _levels(used)
+    tops = _peaks(levels, counts[used])
+    if not tops:
         return []
-    kinds = np.zeros(painted.shape, np.int16)  # 0: the ground, -1: paint of no colour, k: the colour k - 1
-    kinds.ravel()[places] = _nearest_peak(peaks, np.flatnonzero(counts))[cells]
-    found = [Colour(hue_name(peak), peak, kinds == k) for k, peak in enumerate(peaks, 1)]
-    sizes = [int(np.count_nonzero(one.pixels)) for one in found]
-    depths = [
-        int(np.abs(peak - paper.astype(int)).max()) if paper is not None and paper.ndim == 1 else 0 for peak in peaks
-    ]
+    peaks, names = levels[tops], _hues(levels[tops])
+    apart = np.stack([np.abs(levels - peak).max(axis=1) for peak in peaks])
+    off, nearest = apart.min(axis=0), apart.argmin(axis=0)
+    nearest[off > COMPACT] = -1
+    if base is not None and base.ndim == 1:
+        _add_tints(nearest, levels, peaks, names, base)
+    kinds, vague = np.full(painted.shape, -1, np.int16), np.zeros(painted.shape, bool)
+    kinds.ravel()[places] = _table(used, nearest)[cells]
+    vague.ravel()[places] = _table(used, off > SAME)[cells]
+    if base is not None and base.ndim == 3:  # the paint is opaque: nearer to its colour than to the photograph
+        kinds.ravel()[places[_table(used, off)[cells] > HALF * difference.ravel()[places]]] = -1
+    parts = [kinds == k for k in range(len(peaks))]
+    if base is not None and base.ndim == 3:
+        parts = [_parts_of(part, MIN_STROKE) for part in parts]
+    sizes = [np.count_nonzero(part) for part in parts]
+    own = kinds.ravel()[places]
+    of_kind = np.bincount(own + 1, minlength=len(peaks) + 1)[1:]
+    depths = np.bincount(own + 1, difference.ravel()[places], len(peaks) + 1)[1:] // np.maximum(SAME * of_kind, 1)
 
-    def is_above(a: int, b: int) -> bool:
-        """Whether the second colour may be a rim of the first: it is rarer, or of the same hue and paler."""
-        same = found[a].name == found[b].name and depths[a] != depths[b]
-        return depths[a] > depths[b] if same else (sizes[a], -a) > (sizes[b], -b)
-
-    kept: list[Colour] = []
-    rims: list[Colour] = []
-    for k, one in enumerate(found):
-        above = [a for a in range(len(found)) if a != k and is_above(a, k)]
-        is_rim = sizes[k] and _is_rim(one, [found[a] for a in above], kinds, [a + 1 for a in above], colour, paper)
-        (rims if is_rim else kept).append(one)
-    kept = sorted((one for one in kept if one.pixels.any()), key=lambda one: -np.count_nonzero(one.pixels))
-    for one in kept:
-        tints = [rim.pixels for rim in rims if rim.name == one.name]
-        near = _widened(one.pixels, RIM) if tints else one.pixels
-        for pixels in tints:  # the part of a rim that is mostly of its stroke
-            y, x = np.unravel_index(np.flatnonzero(pixels & near), near.shape)
-            if len(y):
-                one.pixels[y, x] |= _difference(colour[y, x], one.rgb) <= difference[y, x] // 2
-    return kept
-
-
-def _is_rim(one: Colour, above: list[Colour], kinds, numbers, colour, paper) -> bool:
-    """Whether most pixels of a colour lie between two others, in place or in colour.
-
-    In place: within RIM pixels of two of the ground and the colours above, whose numbers are given; of one of these if
-    it has no hue or the same.  In colour: mixtures of the ground and of a colour above, within FAR pixels of that.
-    """
-    places = np.flatnonzero(one.pixels)
-    y, x = np.unravel_index(places[:: 1 + len(places) // MAX_WINDOWS], kinds.shape)
-    steps = np.arange(-RIM, RIM + 1)
-    rows = np.clip(y[:, None] + steps, 0, kinds.shape[0] - 1)
-    columns = np.clip(x[:, None] + steps, 0, kinds.shape[1] - 1)
-    around = kinds[rows[:, :, None], columns[:, None, :]].reshape(len(y), -1)
-    is_tint = one.name == "grey" or one.name in (other.name for other in above)
-    most = HALF * sum(np.count_nonzero(other.pixels) for other in above)
-    if not is_tint and np.count_nonzero(one.pixels) > most:
-        return False
-    beside = [(around == number).any(axis=1) for number in ([] if is_tint else [0]) + numbers]
-    between = np.count_nonzero(beside, axis=0) >= (1 if is_tint else 2) if beside else np.zeros(len(y), bool)
-    if paper is not None and np.mean(between) < HALF:
-        base = (paper if paper.ndim == 1 else paper[y, x]).astype(float)
-        part = colour[y, x] - base
-        for other in above:
-            full = other.rgb - base
-            share = (full * part).sum(axis=-1) / np.maximum((full * full).sum(axis=-1), 1)
-            off = np.abs(part - np.clip(share, 0, 1)[:, None] * full).max(axis=-1)
-            between |= (off <= SAME) & _widened(other.pixels, FAR)[y, x]
-    return bool(np.mean(between) >= HALF)
+    found: dict[int, Colour] = {}
+    # Rims come after strokes: they are nearer to the ground than the first colour of their hue, or rarer.
+    first = {names[k]: k for k in sorted(range(len(peaks)), key=lambda k: (depths[k], sizes[k]))}
+    of_name = np.bincount(names, sizes)
+    order = sorted((names[k] == 0, first[names[k]] != k, -of_name[names[k]], -depths[k], k) for k in range(len(peaks)))
+    for *_, k in order:
+        if not sizes[k]:
+            continue
+        pixels, strokes = parts[k], list(found.values())
+        if strokes:
+            beside = pixels & _widened(np.logical_or.reduce([one.pixels for one in strokes]), RIM)
+            is_rare = sizes[k] < FIFTH * sum(np.count_nonzero(one.pixels) for one in strokes)
+            if is_rare and np.count_nonzero(beside) >= HALF * sizes[k]:
+                continue
+            mixed = _mixtures(pixels, colour, base, strokes)
+            if is_rare and np.count_nonzero(beside | mixed) >= HALF * sizes[k]:
+                continue
+            rims = mixed | (beside & vague)
+            pixels = pixels & ~_parts_of(pixels, 1, rims, HALF) if rims.any() else pixels
+        if names[k] in found:
+            found[names[k]].pixels[pixels] = True
+        elif pixels.any():
+            rgb = _median(colour.reshape(-1, 3)[places[cells == used[tops[k]]]])
+            found[names[k]] = Colour(NAMES[names[k]], rgb, pixels)
+    return sorted(found.values(), key=lambda one: -np.count_nonzero(one.pixels))
 
 
-def _peaks(counts) -> list[int]:
-    """The most frequent cells of the colours of paint, none nearer to another than COMPACT."""
-    cells = np.flatnonzero(counts)
-    levels = _levels(cells)
-    left, total, peaks = counts[cells], counts.sum(), []
+def _table(cells, values) -> np.ndarray:
+    """Values by the codes of bins."""
+    table = np.zeros((256 // CELL) ** 3, values.dtype)
+    table[cells] = values
+    return table
+
+
+def _peaks(levels, counts) -> list[int]:
+    """The places of the most frequent colours of paint, none nearer to another than COMPACT."""
+    left, total, tops = counts.copy(), counts.sum(), []
     while left.any():
         top = int(np.argmax(left))
         apart = np.abs(levels - levels[top]).max(axis=1)
         near = left * (apart <= COMPACT)
-        number, tight = near.sum(), near[apart <= 8].sum()
+        number, tight = near.sum(), near[apart <= CELL].sum()
         # Few pixels are a colour of their own if they have a hue and are not spread like noise.
         is_dot = number >= MIN_STROKE and tight >= HALF * number and hue_name(levels[top]) != "grey"
         if number >= MIN_SHARE * total or is_dot:
-            peaks.append(int(cells[top]))
-        left = left - near
-    return peaks
+            tops.append(top)
+        left -= near
+    return tops
 
 
-def _levels(cells) -> np.ndarray:
-    """The colours in the middle of cells, (N, 3)."""
-    return np.stack([cells >> 10, cells >> 5 & 31, cells & 31], axis=-1) * 8 + 4
+def _add_tints(nearest, levels, peaks, names, plain) -> None:
+    """On a plain ground, which has no hue, mixtures keep the hue: those that are mostly paint are of its colour."""
+    hues = _hues(levels)
+    depths, of_peaks = (np.abs(colours - plain.astype(int)).max(axis=1) for colours in (levels, peaks))
+    for name in set(names) - {0}:
+        own = np.flatnonzero(names == name)
+        deepest = own[of_peaks[own].argmax()]
+        is_paint = depths >= HALF * of_peaks[deepest]
+        nearest[(nearest < 0) & (hues == name) & is_paint] = deepest
+        nearest[np.isin(nearest, own) & ~is_paint] = -1
 
 
-def _nearest_peak(peaks, cells) -> np.ndarray:
-    """For each cell, the number from 1 of the nearest colour, or -1 if none is near; 0 for cells not asked for."""
-    apart = np.stack([np.abs(_levels(cells) - peak.astype(int)).max(axis=1) for peak in peaks])
-    nearest = np.zeros(1 << 15, np.int16)
-    nearest[cells] = np.where(apart.min(axis=0) <= COMPACT, apart.argmin(axis=0) + 1, -1)
-    return nearest
+def _mixtures(pixels, colour, base, found) -> np.ndarray:
+    """The pixels within FAR of strokes that are mixtures of the ground and at most half of the stroke's colour."""
+    mixed = np.zeros(pixels.shape, bool)
+    for one in found if base is not None else []:
+        places = np.flatnonzero(pixels & ~mixed & _widened(one.pixels, FAR))
+        ground = (base if base.ndim == 1 else base.reshape(-1, 3)[places]).astype(float)
+        part, full = colour.reshape(-1, 3)[places] - ground, one.rgb - ground
+        share = (full * part).sum(axis=-1) / np.maximum((full * full).sum(axis=-1), 1)
+        off = np.abs(part - np.clip(share, 0, HALF)[:, None] * full).max(axis=-1)
+        mixed.ravel()[places[off <= SAME]] = True
+    return mixed
+
+
+def _parts_of(pixels, least: int = 1, chosen=None, share=0.0) -> np.ndarray:
+    """The connected parts of at least so many pixels, and of which at least a share is chosen."""
+    import cv2
+
+    count, parts = cv2.connectedComponents(pixels.view(np.uint8), connectivity=8)
+    places = np.flatnonzero(pixels)
+    at = parts.ravel()[places]
+    sizes = np.bincount(at, minlength=count)
+    is_kept = sizes >= least
+    if chosen is not None:
+        is_kept &= np.bincount(at[chosen.ravel()[places]], minlength=count) >= np.maximum(share * sizes, 1)
+    kept = np.zeros(pixels.shape, bool)
+    kept.ravel()[places[is_kept[at]]] = True
+    return kept
 
 
 def _widened(pixels, by: int) -> np.ndarray:
@@ -356,16 +355,19 @@ def _widened(pixels, by: int) -> np.ndarray:
     return cv2.dilate(pixels.view(np.uint8), np.ones((2 * by + 1, 2 * by + 1), np.uint8)).view(bool)
 
 
+def _hues(colours) -> np.ndarray:
+    """The numbers in NAMES of the hues of colours (N, 3)."""
+    r, g, b = colours.T.astype(float)
+    high = np.maximum(np.maximum(r, g), b)
+    chroma = high - np.minimum(np.minimum(r, g), b)
+    safe = np.maximum(chroma, 1)
+    sector = [60 * (g - b) / safe % 360, 60 * (b - r) / safe + 120]
+    hue = np.select([high == r, high == g], sector, 60 * (r - g) / safe + 240)
+    ends, names = zip(*HUES, strict=True)
+    numbers = np.array([NAMES.index(name) for name in names])
+    return np.where(chroma <= COMPACT, 0, numbers[np.searchsorted(ends, hue, side="right")])
+
+
 def hue_name(rgb) -> str:
     """The name of a colour's hue; "grey" for a colour without a hue."""
-    r, g, b = (int(v) for v in rgb)
-    high, low = max(r, g, b), min(r, g, b)
-    if high - low < MIN_CHROMA:
-        return "grey"
-    if high == r:
-        hue = 60 * (g - b) / (high - low) % 360
-    elif high == g:
-        hue = 60 * (b - r) / (high - low) + 120
-    else:
-        hue = 60 * (r - g) / (high - low) + 240
-    return next(name for end, name in HUES if hue < end)
+    return NAMES[_hues(np.asarray(rgb).reshape(1, 3))[0]]

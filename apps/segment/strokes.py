@@ -10,8 +10,8 @@ distinguished by their values:
   grey       128          255            0             recognised by values above 3
   marks      -1           1              0             arrays only (apps.segment.marks); recognised by a -1
 
-apps/segment/painted.py finds strokes in colours; other colours than red and blue are refused.  Grey values of 16 bits
-are divided by 257: 65535 is 255.
+apps/segment/painted.py finds strokes in colours, or refuses the image; other colours than red and blue are refused.
+Grey values of 16 bits are divided by 257: 65535 is 255.
 
 Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in colours get
 the values of COLOURS.
@@ -180,24 +180,57 @@ def _marks_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
     return marks
 
 
-def read_labels(path, image=None) -> np.ndarray:
+def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
     """Read strokes of several objects: values (H, W), 0 without a stroke.
 
-    Palette indices and grey values are unchanged; strokes in colours get the values of COLOURS.  `image` as in
-    `read_scribbles`.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, and for a
-    colour without a value.
+    Grey values are unchanged, and so are the indices of a palette of PALETTES or in grey; strokes in colours get the
+    values of COLOURS.  Other palettes are read as paint, or as indices if those are flat areas on 0, the most frequent
+    index, and if the colours have no values.  `image` as in `read_scribbles`; the encoding "index" reads indices, and
+    "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, for a colour
+    without a value, and if indices and colours say different things.
     """
     from apps.segment.label_values import label_values
 
     name = f"--labels: {str(path)!r}"
-    codes, _ = codes_and_colours(path, "--labels")
-    if codes.ndim == 2:
+    codes, colours = codes_and_colours(path, "--labels")
+    if codes.ndim == 2 and encoding != "colour" and (colours is None or encoding == "index" or is_grey(colours)):
         return label_values(codes, name)
-    if is_grey(codes):
-        return codes[..., 0]
+    if encoding == "auto" and colours is not None and any(_has_palette(codes, colours, one) for one in PALETTES):
+        return label_values(codes, name)
+    painting = codes if colours is None else colours
+    if painting.ndim == 2 or is_grey(painting):
+        return label_values(codes if codes.ndim == 2 else codes[..., 0], name)
+    is_map = colours is not None and encoding == "auto" and _is_map(codes)
+    hint = "" if colours is None else "; if its palette indices are the values, --encoding index"
+    try:
+        labels = _labels_of_painting(painted_strokes(painting, image, name), painting.shape[:2], name)
+    except InputError as error:
+        if is_map:
+            return label_values(codes, name)
+        raise InputError(f"{error}{hint}") from None
+    if is_map and (labels != codes).any():
+        y, x = np.argwhere(labels != codes)[0]
+        raise InputError(
+            f"{name} is ambiguous: at ({x}, {y}) its palette index is {codes[y, x]}, and its colour "
+            f"{hex_code(painting[y, x, :3])} means {labels[y, x]}; say which with --encoding index or --encoding colour"
+        )
+    return labels
+
+
+def _is_map(indices) -> bool:
+    """Whether indices are flat areas, as in a label map: each occurs in a square of 3 x 3, and 0 most often."""
+    import cv2
+
+    square = np.ones((3, 3), np.uint8)
+    inner = indices[cv2.erode(indices, square) == cv2.dilate(indices, square)]
+    counts, of_inner = (np.bincount(values, minlength=256) for values in (indices.ravel(), inner))
+    return counts.argmax() == 0 and bool(((of_inner > 0) == (counts > 0)).all())
+
+
+def _labels_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
+    """The values of COLOURS; InputError for another colour."""
     number_of = {colour: number for number, colour in COLOURS.items()}
-    colours = painted_strokes(codes, image, name)
-    labels = np.zeros(codes.shape[:2], np.uint8)
+    labels = np.zeros(shape, np.uint8)
     for colour in colours:
         if colour.name not in number_of:
             raise InputError(
