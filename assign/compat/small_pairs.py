@@ -60,14 +60,16 @@ def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:
 
 @cache
 def _scipy_function():
-    if "scipy.optimize" not in sys.modules and (scipy := find_spec("scipy")) is not None:
+    """SciPy's compiled function itself: its name in scipy.optimize may refer to a function of this project."""
+    module = sys.modules.get("scipy.optimize._lsap")
+    if module is None and (scipy := find_spec("scipy")) is not None:
         folders = [os.path.join(folder, "optimize") for folder in scipy.submodule_search_locations or ()]
         found = PathFinder.find_spec("scipy.optimize._lsap", folders)
         if found is not None and found.loader is not None:
             module = module_from_spec(found)
             found.loader.exec_module(module)
-            if hasattr(module, "linear_sum_assignment"):
-                return module.linear_sum_assignment
-    from scipy.optimize import linear_sum_assignment
+    if module is not None and hasattr(module, "linear_sum_assignment"):
+        return module.linear_sum_assignment
+    from scipy.optimize import linear_sum_assignment  # a version with another name for that module
 
     return linear_sum_assignment

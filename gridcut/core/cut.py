@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.certificate import CertificateError, certify
-from gridcut.core.completion import complete
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import Reader, fill, reader
 from gridcut.core.problem import Offset, Problem, check_offset, check_problem
+from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host, to_library
 from gridcut.device.result import GridResult
 
@@ -143,11 +142,15 @@ class Cut(GridResult):
         residual arc leads from the source side to the sink side, every pixel of the sink side reaches the sink, and
         the value is the capacity of the cut.
         """
+        from gridcut.core.certificate import certify  # with kernels that a solve does not need
+
         problem, views, grid, _ = self._solved.again()
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _check_for(self, source, sink, edges) -> None:
         """As `check`, for capacities on the host that were computed again from the caller's arguments."""
+        from gridcut.core.certificate import certify
+
         solved = self._solved()
         problem = check_problem(source, sink, edges, None)._replace(bound=solved.problem.bound)
         views, grid = None, solved.grid
@@ -186,6 +189,8 @@ def known_offset(offset, ndim: int, edges) -> Offset:
 
 def completed_grid(solved: Solved) -> Grid:
     """The grid of the completed flow, computed once; of a grid with pixels."""
+    from gridcut.core.completion import complete
+
     assert solved.views is not None
     assert solved.grid is not None
     if not solved.completed:

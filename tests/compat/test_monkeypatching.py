@@ -17,6 +17,7 @@ import assign.compat.lap
 import gridcut.compat.maxflow
 import gridcut.compat.scipy
 import matching
+from assign.compat import small_pairs
 
 COSTS = np.random.default_rng(0).integers(1, 99, (40, 40))
 GRAPH = scipy.sparse.csr_array(np.where(COSTS < 40, COSTS, 0).astype(np.int32))
@@ -68,6 +69,12 @@ def test_functions_replaced_at_run_time(module, name, face, solve, monkeypatch):
     if name == "linear_sum_assignment":
         assert assign.solve(COSTS).cost == expected
         assign.solve(COSTS).check()
+
+
+def test_a_function_replaced_before_its_first_call(monkeypatch):
+    small_pairs._scipy_function.cache_clear()
+    monkeypatch.setattr(scipy.optimize, "linear_sum_assignment", assign.linear_sum_assignment)
+    assert scipy.optimize.linear_sum_assignment(COSTS[:3, :4])[0].tolist() == [0, 1, 2]
 
 
 def test_modules_replaced_at_run_time(monkeypatch):

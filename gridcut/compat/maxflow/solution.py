@@ -1,15 +1,12 @@
-"""From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`."""
+"""From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`.
+
+Each function imports its solver, with kernels that the other one does not need.
+"""
 
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from gridcut.graph.edge_lists import edge_lists
-from gridcut.graph.graph_completion import flow_of_cut
-from gridcut.graph.graph_flow import cut_of_graph, graph_max_flow
-from gridcut.graph.graph_problem import GraphProblem
-from gridcut.maximum_flow import max_flow
 
 
 class Arcs(NamedTuple):
@@ -30,6 +27,8 @@ class Solution(NamedTuple):
 
 def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
+    from gridcut.maximum_flow import max_flow
+
     edges = _edges(shape, arcs)
     *capacities, source, sink = [*edges.values(), source, sink]
     total, (*capacities, source, sink) = without_infinities([*capacities, source, sink], source.size)
@@ -79,6 +78,10 @@ def _moved(capacity, shape, step) -> Any:
 
 def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve any graph."""
+    from gridcut.graph.edge_lists import edge_lists
+    from gridcut.graph.graph_flow import cut_of_graph
+    from gridcut.graph.graph_problem import GraphProblem
+
     start = time.perf_counter()
     indptr, indices, capacity = edge_lists(len(source), *arcs)
     total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
@@ -108,6 +111,10 @@ def _checked(value, total):
 def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, is_solved: bool) -> Any:
     """The networkx.DiGraph of residual capacities above 0, with the nodes "s" and "t"; without flow if not solved."""
     from importlib import import_module  # only this function needs networkx
+
+    from gridcut.graph.edge_lists import edge_lists
+    from gridcut.graph.graph_completion import flow_of_cut
+    from gridcut.graph.graph_flow import graph_max_flow
 
     n = len(source)
     every = np.arange(n)
