@@ -1,12 +1,11 @@
 """Masks of one image in files, as networks, annotation programs and people write them.
 
-.npy, .npz          probabilities, logits or labels, as apps.refine.soft_masks reads arrays; .npz with one array
+.npy, .npz          probabilities, logits or labels, as apps.segment.soft_masks reads arrays; .npz with one array
 images              PNG, TIFF and others: a mask, grey levels of 8 or 16 bits, floats, a label map
 COCO (.json)        annotations of the image with polygons or run lengths; of several images, by file name
 a folder            of files of the first two kinds, each the mask of one object, in order of name
 """
 
-import io
 import json
 import os
 from pathlib import Path
@@ -19,9 +18,8 @@ from apps.common.outputs import files_in
 from apps.common.rle import lengths_of, mask_of_runs
 from apps.common.stems import stem_of
 from apps.many.inputs import is_image_name
-from apps.segment.start_mask import plane_in
+from apps.segment.start_mask import ARRAYS, array_in, plane_in
 
-ARRAYS = (".npy", ".npz")
 SHIFT = 4  # bits of a fraction of a pixel in polygons
 MAX_SIDE = 65535  # pixels of an image in COCO
 
@@ -32,7 +30,7 @@ def is_mask_name(path: Path) -> bool:
 
 
 def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
-    """The masks of an image as an array, and their kind, for `apps.refine.soft_masks.soft_masks_of`.
+    """The masks of an image as an array, and their kind, for `apps.segment.soft_masks.soft_masks_of`.
 
     Raises InputError, naming the option, for files that cannot be read or are of another kind.
     """
@@ -46,21 +44,8 @@ def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.
 
 def _of_file(path: Path, option: str) -> np.ndarray:
     data = read_bytes(path, option)
-    if path.suffix.lower() not in ARRAYS:
-        return plane_in(data, path, option)
-    shown = f"{option}: {str(path)!r}"
-    try:
-        content = np.load(io.BytesIO(data), allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return content
-        if len(content.files) != 1:
-            names = ", ".join(content.files[:5])
-            raise InputError(f"{shown} has {len(content.files)} arrays ({names}); save only the masks in it")
-        return content[content.files[0]]
-    except InputError:
-        raise
-    except Exception as error:  # truncated files, pickled objects, damaged archives
-        raise InputError(f"{shown} cannot be read ({error}); save an array of numbers with numpy.save") from None
+    array = array_in(data, path, option)
+    return plane_in(data, path, option) if array is None else array
 
 
 def _of_folder(path: Path, option: str) -> np.ndarray:

@@ -118,7 +118,7 @@ def _has_several(file: Path, image: Path, kind: str) -> bool:
     if kind != "auto" or file.is_dir() or file.suffix.lower() == ".json":
         return kind != "levels"
     from apps.refine.mask_files import read_masks
-    from apps.refine.soft_masks import soft_masks_of
+    from apps.segment.soft_masks import soft_masks_of
 
     values, kind = read_masks(file, image, kind)
     return soft_masks_of(values, kind, f"masks: {str(file)!r}").labels is not None
@@ -130,9 +130,9 @@ def _refine_one(job: Job, chosen) -> dict:
     from apps.common.clock import Clock
     from apps.refine.mask_files import read_masks
     from apps.refine.refinement import refine_soft
-    from apps.refine.soft_masks import soft_masks_of
     from apps.segment.hints import remarks_on
     from apps.segment.label_figures import colour_of
+    from apps.segment.soft_masks import soft_masks_of
 
     charge("import")
     image, out, name = job.image, Path(chosen.out), stem_of(job.image)

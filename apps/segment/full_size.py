@@ -14,8 +14,8 @@ from apps.segment.fine_outline import placed_outline
 from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
 from apps.segment.grid_cut import GridCut, cut_near
 from apps.segment.image_sizes import at_centres, reduced_shape
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.model import ImageView, Request, has_both, prior_of
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both
+from apps.segment.model import ImageView, Request, prior_of
 from apps.segment.terms import BOX_SMOOTHNESS, SMOOTHNESS
 from gridcut.device import DeviceName
 

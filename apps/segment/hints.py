@@ -1,7 +1,7 @@
 """What a user gives about an object: strokes or a trimap, a box and a start mask, combined.
 
 Strokes, trimaps and the outside of a box are constraints, and strokes prevail where they contradict a box.  A start
-mask is a hint that colours can override (see apps.segment.start_mask).
+mask is a hint that colours, or strokes if it is soft, can override (see apps.segment.start_mask).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segment.marks import OBJECT, OPEN
-from apps.segment.start_mask import box_of_rectangle, mask_of, start_in, volume_mask_of
+from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, restored, start_in, volume_mask_of
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
 
@@ -25,16 +25,16 @@ class MaskKind(NamedTuple):
     read        content of a file, its path and a name for messages -> values (H, W)
     of_array    array and a name for messages -> values (H, W)
     of_volume   array, shape of a volume and a name for messages -> values (D, H, W)
-    dtype       of the values
+    restored    uint8 values of a stored session -> values
     """
 
     read: Callable[[bytes, Any, str], np.ndarray]
     of_array: Callable[[Any, str], np.ndarray]
     of_volume: Callable[[Any, tuple[int, ...], str], np.ndarray]
-    dtype: type[np.generic]
+    restored: Callable[[np.ndarray], np.ndarray]
 
 
-MASKS = {"start": MaskKind(start_in, mask_of, volume_mask_of, np.bool_)}
+MASKS = {"start": MaskKind(start_in, mask_of, volume_mask_of, restored)}
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
@@ -44,7 +44,7 @@ class Hints:
 
     strokes     marks of strokes or of a trimap, int8
     box         the part of the box inside the image, or None; all outside is background
-    start       start mask, bool, or None
+    start       start mask, bool if it is rough, uint8 if it is soft, or None
     labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
     notes       messages for the user
     """
@@ -91,8 +91,7 @@ def combine(
     """
     if strokes is not None:
         check_same_size(strokes, shape, name)
-    for kind, mask in masks.items():
-        check_same_size(mask, shape, f"--{kind}")
+    masks = {kind: fitted(mask, shape, f"--{kind}") for kind, mask in masks.items()}
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name

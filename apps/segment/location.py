@@ -53,7 +53,7 @@ HINTS = {
         without=("scribbles", "paint the strokes into the trimap"),
         has_strokes=True,
     ),
-    "start": Hint(("image", "volume", "page"), "rough mask to refine, or a folder of them", file="mask"),
+    "start": Hint(("image", "volume", "page"), "rough or soft mask to refine, or a folder of them", file="mask"),
     "labels": Hint(
         ("image", "volume"),
         "strokes of several objects, seeds of a volume, or a folder of them",

@@ -51,3 +51,8 @@ def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarra
 
 def _size(shape) -> str:
     return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
+
+
+def has_both(mask: np.ndarray) -> bool:
+    """Whether a mask, bool (H, W), has an object and a background."""
+    return bool(mask.any()) and not mask.all()

@@ -36,8 +36,8 @@ from apps.segment.hints import MASKS
 from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in
-from apps.segment.start_mask import CORE, SEEDS, cores_of, costs_of, outline_depth, trusted_depth
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
+from apps.segment.start_mask import CORE, SEEDS, cores_of, is_inside, outline_depth, start_of
 from apps.segment.terms import (
     BLUR,
     BOX_SMOOTHNESS,
@@ -206,8 +206,8 @@ class Request(NamedTuple):
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
-    start       start mask, bool (H, W), or label map, int16, or None; as all of apps.segment.hints.MASKS, it can be
-                overridden
+    start       start mask (H, W), bool if rough, uint8 if soft, or a rough label map, int16; or None; as all of
+                apps.segment.hints.MASKS, it can be overridden
     """
 
     marks: np.ndarray
@@ -248,7 +248,7 @@ class Request(NamedTuple):
     @property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
-        hinted = (OBJECT,) if self.start is None or self.start.dtype == bool else labels_in(self.start)
+        hinted = labels_in(self.start) if self.start is not None and self.start.dtype == np.int16 else (OBJECT,)
         return values_of(labels_in(self.marks), hinted if self.has_hint else ()) or (BACKGROUND, OBJECT)
 
     @property
@@ -267,7 +267,7 @@ class Request(NamedTuple):
             if mask is not None
         }
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
-        is_lost = any(not has_both(masks[kind]) for kind in MASKS if kind in masks)
+        is_lost = any(not has_both(is_inside(masks[kind])) for kind in MASKS if kind in masks)
         if labels_in(marks) != labels_in(self.marks) or not is_open or is_lost:
             return None
         return self._replace(marks=marks, **masks)
@@ -348,17 +348,16 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
 def _prior_of_start(view, request, values, strokes) -> Prior:
     """Of a start mask and perhaps marks; see apps.segment.start_mask."""
     is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
-    start = request.start > BACKGROUND
-    depth = trusted_depth(start, np.minimum(request.marks, OBJECT))
-    inside, outside = cores_of(depth, SEEDS)
+    start = start_of(request.start, np.minimum(request.marks, OBJECT), view)
+    inside, outside = cores_of(start.depth, SEEDS)
     preference = geodesic_preference(
         view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
         is_object | (inside & ~is_background),
         is_background | (outside & ~is_object),
     )
-    location = _both_sides((GEODESIC_WEIGHT * UNIT) * preference + UNIT * costs_of(depth))
+    location = _both_sides(UNIT * (GEODESIC_WEIGHT * np.where(start.held, 0, preference) + start.costs))
     prior = Prior(values, strokes, location)
-    cores = reversed(cores_of(outline_depth(start), CORE))
+    cores = reversed(cores_of(outline_depth(start.mask), CORE))
     return prior._replace(initial=[prior.blended([view.counts(core) for core in cores])])
 
 
@@ -376,32 +375,33 @@ def _with_box(view, request, prior) -> Prior:
 
 def _prior_of_several(view, request, values, strokes) -> Prior:
     """Of several objects, with or without a background, and perhaps a start mask for all of them."""
-    marks, start = request.marks, request.start
+    marks = request.marks
     places = np.full(marks.shape, OPEN, np.int16)
     for place, value in enumerate(values):
         places[marks == value] = place
-    if start is not None:
-        depth = trusted_depth(start > BACKGROUND, np.minimum(marks, OBJECT))
+    if request.start is not None:
+        start = start_of(request.start, np.minimum(marks, OBJECT), view)
+        labels = request.start if request.start.dtype == np.int16 else start.mask
         for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
             if not stroke.any():  # without seeds, a label would be far from everything
-                inside, outside = cores_of(depth, SEEDS)
-                core = outside if value == BACKGROUND else inside & (start == value)
+                inside, outside = cores_of(start.depth, SEEDS)
+                core = outside if value == BACKGROUND else inside & (labels == value)
                 places[core & (marks == OPEN)] = place
     share = np.count_nonzero(marks != OPEN) / marks.size
     weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
     location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
     counts = strokes
-    if start is not None:
-        costs = UNIT * costs_of(depth)
+    if request.start is not None:
+        costs = UNIT * start.costs
         location[0] += np.maximum(-costs, 0)
         location[1:] += np.maximum(costs, 0)
-        inside, outside = cores_of(outline_depth(start > BACKGROUND), CORE)
+        inside, outside = cores_of(outline_depth(start.mask), CORE)
         counts = [
             blend(view.counts(outside), stroke) if value == BACKGROUND
-            else stroke if stroke.any() else view.counts(inside & (start == value))
+            else stroke if stroke.any() else view.counts(inside & (labels == value))
             for value, stroke in zip(values, strokes, strict=True)
         ]  # fmt: skip
-    return Prior(values, strokes, location.astype(np.int16), initial=[counts])
+    return Prior(values, strokes, location.clip(max=np.iinfo(np.int16).max).astype(np.int16), initial=[counts])
 
 
 def _both_sides(costs: np.ndarray) -> np.ndarray:
@@ -409,8 +409,3 @@ def _both_sides(costs: np.ndarray) -> np.ndarray:
     whole = costs.astype(np.int16)
     against_object = np.maximum(whole, 0)
     return np.stack([against_object - whole, against_object])
-
-
-def has_both(mask: np.ndarray) -> bool:
-    """Whether a mask, bool (H, W), has an object and a background."""
-    return bool(mask.any()) and not mask.all()

@@ -122,8 +122,9 @@ def segment(
         Box around the object in pixels, half open; all outside is background, except for object strokes.  A box that
         exceeds the image is clipped, with a UserWarning.
     start : array_like, shape (H, W), optional
-        A rough mask, which is refined: bool, 0 and another value, grey levels, or probabilities in [0, 1].  It is a
-        hint, whereas strokes are constraints; a full rectangle is treated as a box.
+        A rough mask: bool, 0 and another value, or grey levels.  It is a hint, whereas strokes are constraints; a full
+        rectangle is treated as a box.  Probabilities, logits and blurred grey levels, perhaps of a lower resolution,
+        are refined as by `apps.refine`, and only strokes that contradict them change the result nearby.
     keep : {"touching", "all", "largest"}, optional
         Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all
         (default with a box or a start mask), or only the largest.

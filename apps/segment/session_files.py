@@ -8,7 +8,8 @@ A session is a JSON object.  Images inside it are PNG files in base64:
     box       [x0, y0, x1, y1], or null
     options   {"keep", "fill_holes", "min_area", "soft_strokes"}
     marks     grey image: 0 no stroke, 1 object, 2 background; the box is not included
-    start     grey image of the start mask, 0 and 255, or null; the same for all of apps.segment.hints.MASKS
+    start     grey image of the start mask, 0 and 255 if it is rough, or null; the same for all of
+              apps.segment.hints.MASKS
     mask      grey image of the object found, 0 and 255
     records   only of interactive sessions: what the user did, in order (see apps.session.session_store)
 
@@ -116,7 +117,7 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     if marks.max() >= len(CODES):
         raise damaged(name, "marks")
     stored = [kind for kind in MASKS if content.get(kind) is not None]
-    masks: dict[str, Any] = {kind: unpacked(content, kind, shape, name).astype(MASKS[kind].dtype) for kind in stored}
+    masks: dict[str, Any] = {kind: MASKS[kind].restored(unpacked(content, kind, shape, name)) for kind in stored}
     found = unpacked(content, "mask", shape, name) > 0
     hints = Hints(MARKS[marks], _box(content, name), labelling=found, **masks)
     return Instructions(hints, options_in(content, name))

@@ -1,7 +1,7 @@
-"""A rough mask to start from: read in the forms in which masks are stored, and converted to costs and colours.
+"""A mask to start from: read in the forms in which masks are stored, and converted to costs and colours.
 
-The mask may come from a network, another program or an earlier run.  It is wrong mainly along its outline, so its
-weight grows with the distance from the outline: with d the signed distance (positive inside the mask) and
+A rough mask, bool, may come from another program, a person or an earlier run.  It is wrong mainly along its outline, so
+its weight grows with the distance from the outline: with d the signed distance (positive inside the mask) and
 
     band = max(MIN_BAND, BAND_SHARE * sqrt(area of the mask)),
 
@@ -10,14 +10,22 @@ strokes for the geodesic distances (see apps.segment.geodesic), which divide the
 colour models are first fitted outside of CORE * band around the outline.  A median filter removes single wrong pixels
 first.
 
+A soft mask, uint8, is 255 times the probability of the object, as networks find it at a low resolution: its outline is
+blurred as far as it may be off.  It is refined first (apps.segment.soft_start), and then holds.
+
 Strokes are constraints, the mask is not.  Near a stroke that contradicts the mask, d is multiplied by a factor that
-grows from 0 at the stroke to 1 at a distance of DISTRUST * band.
+grows from 0 at the stroke to 1 at a distance of DISTRUST * band; a soft mask holds only where this factor is 1.
 """
+
+import io
+from typing import NamedTuple
 
 import numpy as np
 
-from apps.common.images import InputError, as_integers, pixels_in
+from apps.common.images import InputError, as_integers, check_same_size, pixels_in
 from apps.segment.marks import BACKGROUND, OBJECT
+from apps.segment.soft_masks import array_of, soft_masks_of
+from apps.segment.soft_start import HELD, SoftMask, refined
 from apps.segment.strokes import grey_levels
 
 BAND_SHARE = 0.1  # of the square root of the mask's area
@@ -27,17 +35,40 @@ CORE = 0.5  # bands on either side of the outline that the first colour models o
 SEEDS = 1.0  # bands on either side of the outline beyond which pixels count for the geodesic distances
 DISTRUST = 4.0  # bands around a stroke that contradicts the mask
 MEDIAN = 5  # pixels: side of the median filter
+MIN_GRAIN = 1.5  # pixels: width of the soft edges of grey levels from which on they are a soft mask
+ARRAYS = (".npy", ".npz")
 MAX_GREY_SHARE = 0.3  # of pixels that are neither dark nor bright; a file with more is not a mask
 MAX_ODD_SHARE = 0.1  # of the bright pixels whose colour differs from the mask's; a file with more is not a mask
 
 
 def start_in(data: bytes, path, name: str) -> np.ndarray:
-    """The mask in the content of a file, bool (H, W), True on the object; `path` and `name` are for messages.
+    """The mask in the content of a file, as `mask_of` returns it; `path` and `name` are for messages.
 
     Raises InputError for an unreadable file or one that is not a mask.  Accepts 0 and 255 (also from a JPEG, or 16
-    bits), 0 and another value, booleans, palettes, one bright colour on black, and RGBA whose alpha is the mask.
+    bits), 0 and another value, booleans, palettes, one bright colour on black, RGBA whose alpha is the mask, and arrays
+    of numpy.save.
     """
-    return mask_of(plane_in(data, path, name), f"{name}: {str(path)!r}")
+    array = array_in(data, path, name)
+    return mask_of(plane_in(data, path, name) if array is None else array, f"{name}: {str(path)!r}")
+
+
+def array_in(data: bytes, path, name: str) -> np.ndarray | None:
+    """The array in a file of numpy.save or numpy.savez; None for other files."""
+    if not str(path).lower().endswith(ARRAYS):
+        return None
+    shown = f"{name}: {str(path)!r}"
+    try:
+        content = np.load(io.BytesIO(data), allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        if len(content.files) != 1:
+            names = ", ".join(content.files[:5])
+            raise InputError(f"{shown} has {len(content.files)} arrays ({names}); save only the masks in it")
+        return content[content.files[0]]
+    except InputError:
+        raise
+    except Exception as error:  # truncated files, pickled objects, damaged archives
+        raise InputError(f"{shown} cannot be read ({error}); save an array of numbers with numpy.save") from None
 
 
 def plane_in(data: bytes, path, name: str) -> np.ndarray:
@@ -56,33 +87,30 @@ def plane_in(data: bytes, path, name: str) -> np.ndarray:
 
 
 def mask_of(values, name: str = "start") -> np.ndarray:
-    """Convert a mask (H, W) to bool: booleans, floats in [0, 1], 0 and another value, or grey levels of 8 or 16 bits.
+    """Convert a mask (H, W): booleans, 0 and another value, grey levels of 8 or 16 bits, probabilities or logits.
 
+    A rough mask is returned as bool, a soft one as uint8, perhaps of a lower resolution: floats between 0 and 1, logits
+    (floats below 0 or above 1), and grey levels with edges wider than MIN_GRAIN.  Further axes may have length 1.
     Raises InputError, starting with `name`, for other arrays, more than two labels, and a mask without an object or
     without a background.
     """
     values = array_of(values, name)
+    if values.ndim > 2:
+        values = values.reshape([side for side in values.shape if side > 1][:3] or (1, 1))
     if values.ndim != 2 or 0 in values.shape or values.dtype.kind not in "buif":
         raise InputError(f"{name} must be a mask of shape (H, W), got {values.dtype} {values.shape}")
-    if values.dtype.kind == "f" and 0 <= values.min() and values.max() <= 1:
-        mask = values >= 0.5
-    elif values.dtype == bool:
+    if values.dtype.kind == "f" and not (values == np.rint(values)).all():
+        return _from_floats(values, name)
+    if values.dtype == bool:
         mask = values
     else:
         mask = _from_integers(as_integers(values, name), name)
-    if not mask.any():
+    inside = is_inside(mask)
+    if not inside.any():
         raise InputError(f"{name} marks no object; its pixels must be bright, or not 0, on the object")
-    if mask.all():
+    if inside.all():
         raise InputError(f"{name} covers the whole image, so no background is left to learn from; pass another mask")
     return mask
-
-
-def array_of(values, name: str) -> np.ndarray:
-    """Convert an argument to an array; InputError, starting with `name`, if it is none."""
-    try:
-        return np.asarray(values)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
 
 
 def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.ndarray:
@@ -107,13 +135,86 @@ def volume_mask_of(values, shape: tuple[int, ...], name: str = "mask") -> np.nda
     return mask
 
 
+def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """A mask at the size of its image; one of a lower resolution is enlarged, and then soft.
+
+    Networks write squares for images of any shape.  InputError, starting with `name`, for masks of other proportions
+    and larger ones.
+    """
+    import cv2
+
+    (h, w), (height, width) = mask.shape, shape
+    is_alike = h == w or abs(h * width - w * height) <= max(height, width)
+    if mask.shape == tuple(shape) or h > height or w > width or not is_alike:
+        check_same_size(mask, shape, name)
+        return mask
+    levels = mask * np.uint8(255) if mask.dtype == bool else mask
+    return cv2.resize(levels, (width, height), interpolation=cv2.INTER_LINEAR)
+
+
+def restored(pixels: np.ndarray) -> np.ndarray:
+    """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
+    return pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels
+
+
+def is_inside(mask: np.ndarray) -> np.ndarray:
+    """The object of a rough or a soft mask, or all objects of a label map, bool."""
+    return mask if mask.dtype == bool else mask >= (128 if mask.dtype == np.uint8 else OBJECT)
+
+
+class Start(NamedTuple):
+    """What a start mask says about the location of an object.
+
+    mask    bool (H, W); refined, if it was soft
+    depth   signed distance in bands from the outline, float32 (H, W), less near marks that contradict the mask
+    costs   nats against the label object, float32 (H, W)
+    held    pixels whose costs alone decide, bool (H, W)
+    """
+
+    mask: np.ndarray
+    depth: np.ndarray
+    costs: np.ndarray
+    held: np.ndarray | bool
+
+
+def start_of(mask: np.ndarray, marks: np.ndarray, view) -> Start:
+    """What a mask (H, W) says, given marks of background and object (H, W), and a view of an image."""
+    is_soft = mask.dtype == np.uint8
+    mask = refined_mask(mask, view) if is_soft else is_inside(mask)
+    depth = outline_depth(mask)
+    trust = _trust(depth, marks, band_of(mask), is_soft)
+    depth *= trust
+    costs, held = costs_of(depth), is_soft & (trust >= 1)
+    return Start(mask, depth, np.where(held, np.where(mask, -HELD, HELD), costs), held)
+
+
+def refined_mask(levels: np.ndarray, view) -> np.ndarray:
+    """A soft mask (H, W) of an image, refined; bool (H, W)."""
+    soft = soft_masks_of(levels, "levels", "start")
+    mask = SoftMask(soft.preference(0), soft.hard, view.shape, None)
+    found = refined(view.lab, view.edges(), mask, mask.grain, "cpu")
+    whole = np.zeros(view.shape, bool)
+    whole[found.part] = found.mask
+    return whole
+
+
 def trusted_depth(start: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """The depth of `outline_depth`, reduced to 0 near the marks (H, W) that contradict the mask; float32 (H, W)."""
     depth = outline_depth(start)
+    return depth * _trust(depth, marks, band_of(start))
+
+
+def _trust(depth: np.ndarray, marks: np.ndarray, band: float, is_soft: bool = False) -> np.ndarray:
+    """0 at marks that contradict a mask to 1 at a distance of DISTRUST bands, float32 (H, W).
+
+    A soft mask was refined, so it is wrong as far as such a mark is from its outline.
+    """
     wrong = ((marks == OBJECT) & (depth < 0)) | ((marks == BACKGROUND) & (depth > 0))
-    if wrong.any():
-        depth *= np.minimum(1, _distance(~wrong) / (DISTRUST * band_of(start)))
-    return depth
+    if not wrong.any():
+        return np.ones(depth.shape, np.float32)
+    if is_soft:
+        band = min(band, max(MIN_BAND, band * float(np.abs(depth[wrong]).max())))
+    return np.minimum(1, _distance(~wrong) / np.float32(DISTRUST * band))
 
 
 def costs_of(depth: np.ndarray) -> np.ndarray:
@@ -145,7 +246,9 @@ def band_of(start: np.ndarray) -> float:
 
 
 def box_of_rectangle(start: np.ndarray) -> tuple[int, int, int, int] | None:
-    """The box (x0, y0, x1, y1), half open, of a mask that is a full rectangle; None for any other mask."""
+    """The box (x0, y0, x1, y1), half open, of a rough mask that is a full rectangle; None for any other mask."""
+    if start.dtype != bool:
+        return None
     rows, columns = np.flatnonzero(start.any(axis=1)), np.flatnonzero(start.any(axis=0))
     x0, y0, x1, y1 = (int(v) for v in (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
     return (x0, y0, x1, y1) if start[y0:y1, x0:x1].all() else None
@@ -156,6 +259,13 @@ def _distance(inside: np.ndarray) -> np.ndarray:
     import cv2
 
     return cv2.distanceTransform(inside.view(np.uint8), cv2.DIST_L2, 5)
+
+
+def _from_floats(values: np.ndarray, name: str) -> np.ndarray:
+    """The mask of probabilities or logits: bool if there are only two values, else uint8."""
+    soft = soft_masks_of(values, "levels", name)
+    logits = soft.preference(0)
+    return logits > 0 if soft.hard else np.rint(255 / (1 + np.exp(-logits))).astype(np.uint8)
 
 
 def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
@@ -170,7 +280,13 @@ def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
         )
     if ((levels >= 32) & (levels < 224)).mean() > MAX_GREY_SHARE:
         raise InputError(f"{name} is not a mask: many of its pixels are grey; the object must be white, the rest black")
-    return levels >= 128
+    inside = levels >= 128
+    if not inside.any() or inside.all() or not ((levels > 0) & (levels < 255)).any():
+        return inside
+    is_soft = (
+        SoftMask(soft_masks_of(levels, "levels", name).preference(0), False, levels.shape, None).grain >= MIN_GRAIN
+    )
+    return levels if is_soft else inside
 
 
 def _from_palette(colours: np.ndarray, indices: np.ndarray, name: str) -> np.ndarray:

@@ -195,7 +195,7 @@ class Session(Uncopied):
         self._add(make_box(box, self._answers.shape))
 
     def start_from(self, mask: ArrayLike) -> None:
-        """Start from a rough mask of the image's or volume's shape.
+        """Start from a rough or soft mask of an image, or a rough one of the volume's shape.
 
         It is a hint, which colours and strokes override.  For an image, it has one of the forms that `segment` accepts
         as `start`, and a full rectangle is a box.  For a volume, it holds booleans, integers above 0 on the object, or

@@ -3,10 +3,10 @@
 import numpy as np
 
 from apps.common.images import InputError, pixels_in
-from apps.refine.soft_masks import soft_masks_of
 from apps.segment.hints import mask_kind
 from apps.segment.image_sizes import at_centres
-from apps.segment.start_mask import array_of
+from apps.segment.soft_masks import array_of, soft_masks_of
+from apps.segment.start_mask import array_in
 from apps.session.object_records import MAX_LABEL
 
 
@@ -36,7 +36,8 @@ def label_map_of(values, name: str) -> np.ndarray | None:
 def values_in(kind: str, data: bytes, path, name: str) -> np.ndarray:
     """The values (H, W) of a hint in the content of a file, for `Session.hint`: a label map, or a mask of the kind."""
     if kind == "start":
-        indices = pixels_in(data, path, name, indices=True)
-        if indices.ndim == 2 and (labels := label_map_of(indices, name)) is not None:
+        array = array_in(data, path, name)
+        values = pixels_in(data, path, name, indices=True) if array is None else array
+        if (labels := label_map_of(values, name)) is not None:
             return labels
     return mask_kind(kind).read(data, path, name)

@@ -6,7 +6,7 @@ To the keys of that format a session adds `records`, the list of what the user d
                                               and in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
-    {"kind": "start", "pixels": PNG}          0 and 255; so are the others of apps.segment.hints.MASKS
+    {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft; so are the others of apps.segment.hints.MASKS
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
     {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
     {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
@@ -28,8 +28,7 @@ import numpy as np
 
 from apps.common.images import InputError
 from apps.segment.hints import Hints
-from apps.segment.marks import OBJECT, OPEN
-from apps.segment.model import has_both
+from apps.segment.marks import OBJECT, OPEN, has_both
 from apps.segment.session_files import (
     Instructions,
     ObjectOptions,

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
-from apps.common.images import InputError, check_same_size
+from apps.common.images import InputError
 from apps.segment.hints import MASKS, mask_kind
 from apps.segment.marks import OBJECT
-from apps.segment.start_mask import box_of_rectangle
+from apps.segment.start_mask import box_of_rectangle, fitted
 from apps.segment.strokes import check_box, whole_numbers
 from apps.session.object_records import (
     MAX_LABEL,
@@ -211,8 +211,7 @@ def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
     converters = mask_kind(kind)
     if len(shape) == 3:
         return MaskHint(kind, PackedMask.of(converters.of_volume(values, shape, "mask")))
-    mask = converters.of_array(values, "mask")
-    check_same_size(mask, shape, "mask")
+    mask = fitted(converters.of_array(values, "mask"), shape, "mask")
     if kind == "start" and (rectangle := box_of_rectangle(mask)) is not None:
         return make_box(rectangle, shape)
     return MaskHint(kind, PackedMask.of(mask))
@@ -289,7 +288,7 @@ def from_json(content: dict, shape, pixels) -> Record:
     if (kind == "marks" or kind in MASKS) and pixels is None:
         raise ValueError("pixels")
     if kind in MASKS:
-        return MaskHint(kind, PackedMask.of(pixels().astype(MASKS[kind].dtype)))
+        return MaskHint(kind, PackedMask.of(MASKS[kind].restored(pixels())))
     if kind == "marks":
         return Marks(PackedMask.of(pixels()))
     raise ValueError("kind")

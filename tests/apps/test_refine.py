@@ -15,8 +15,8 @@ from apps.common.annotations import Annotation
 from apps.common.images import InputError
 from apps.common.rle import compressed, lengths_of, run_lengths
 from apps.refine import refinement
-from apps.refine.mask_offset import offset_of
-from apps.refine.soft_masks import soft_masks_of
+from apps.segment.mask_offset import offset_of
+from apps.segment.soft_masks import soft_masks_of
 
 SCALE = 8  # pixels of the image per pixel of the mask
 SHAPE = 144, 192
@@ -182,6 +182,7 @@ def test_a_large_image_is_refined_at_a_smaller_size_first(photo, monkeypatch):
 
 def test_logits_are_named_in_a_note():
     assert "read as logits" in soft_masks_of(np.array([[-3.0, 2.0]])).notes[0]
+    assert not soft_masks_of(np.array([[-1e-7, 0.9, 1.0000001]])).notes
 
 
 SMALL = np.zeros((9, 9))

@@ -2,12 +2,13 @@
 
 import warnings
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
 from scipy import ndimage
 
-from apps import cli
+from apps import cli, refine
 from apps.common.images import InputError
 from apps.segment import segment, segment_marked
 from apps.segment.hints import Hints, read_mask
@@ -21,6 +22,7 @@ from apps.segment.start_mask import (
     outline_depth,
     trusted_depth,
 )
+from apps.session import Session
 
 
 def iou(mask, truth):
@@ -214,7 +216,7 @@ def test_arrays_are_masks(photo, values):
         (np.linspace(70, 190, 20).astype(np.uint8).reshape(4, 5), "start is not a mask: many of its pixels are grey"),
         (np.zeros((4, 5, 3), np.uint8), r"start must be a mask of shape \(H, W\)"),
         (np.full((4, 5), np.nan), "start holds NaN"),
-        (np.full((4, 5), 3.5), "start holds fractions"),
+        (np.full((4, 5), 3.5), "start covers the whole image"),
         (np.array([[-1, 5, 300]]), "start holds values from -1 to 300"),
         (np.array([["a"]]), "start must be a mask"),
     ],
@@ -222,6 +224,77 @@ def test_arrays_are_masks(photo, values):
 def test_arrays_that_are_no_masks(values, message):
     with pytest.raises(InputError, match=message):
         mask_of(values)
+
+
+# Soft masks
+
+
+def softened(truth, side):
+    """Probabilities as a network might write them, of an object at a lower resolution; float32."""
+    rng = np.random.default_rng(1)
+    low = truth.reshape(truth.shape[0] // side, side, truth.shape[1] // side, side).mean((1, 3))
+    logits = 6 * (ndimage.gaussian_filter(low, 1) - 0.5) + rng.normal(0, 0.3, low.shape)
+    return (1 / (1 + np.exp(-logits))).astype(np.float32)
+
+
+def test_a_soft_mask_is_refined(photo):
+    image, truth = photo
+    low = softened(truth, 4)
+    enlarged = cv2.resize(low, truth.shape[::-1])
+    refined = refine(image, low, device="cpu").mask
+    assert iou(refined, truth) > iou(enlarged > 0.5, truth) + 0.02
+    levels = np.rint(255 * enlarged).astype(np.uint8)
+    for start in (low, low[None, None], 8 * (low - 0.5), enlarged, levels):
+        assert iou(segment(image, start=start, device="cpu").mask, refined) > 0.99
+
+
+def test_strokes_correct_a_soft_mask_nearby_only(photo):
+    image, truth = photo
+    part = truth.copy()
+    part[78:] = False  # the end of the leg
+    low = softened(part, 4)
+    before = segment(image, start=low).mask
+    assert not before[84:, 54:62].any()
+    strokes = np.zeros(truth.shape, np.uint8)
+    strokes[84:88, 57:60] = 1
+    after = segment(image, start=low, scribbles=strokes).mask
+    assert after[82:88, 54:62].all()
+    assert iou(after, truth) > iou(before, truth)
+    np.testing.assert_array_equal(after[:30], before[:30])
+
+
+def test_a_soft_mask_in_a_session_and_its_file(photo, tmp_path):
+    image, truth = photo
+    low = softened(truth, 4)
+    with Session(image, device="cpu") as session:
+        session.start_from(low)
+        session.wait()
+        np.testing.assert_array_equal(session.mask, segment(image, start=low, device="cpu").mask)
+        session.save(tmp_path / "session.json")
+    with Session.load(tmp_path / "session.json", image, device="cpu") as again:
+        again.wait()
+        np.testing.assert_array_equal(again.mask, session.mask)
+
+
+def test_sizes_of_masks(photo):
+    image, truth = photo
+    square = cv2.resize(truth.astype(np.float32), (32, 32), interpolation=cv2.INTER_AREA)
+    assert iou(segment(image, start=square).mask, truth) > 0.95
+    assert iou(segment(image, start=square > 0.5).mask, truth) > 0.9
+    for shape in [(48, 30), (192, 240)]:
+        with pytest.raises(InputError, match="start"):
+            segment(image, start=cv2.resize(np.uint8(truth), shape[::-1]) > 0)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_files_of_arrays(photo, suffix, tmp_path):
+    _, truth = photo
+    low = softened(truth, 4)
+    (np.save if suffix == ".npy" else np.savez)(tmp_path / f"mask{suffix}", low)
+    np.testing.assert_array_equal(read_mask("start", tmp_path / f"mask{suffix}"), mask_of(low))
+    (tmp_path / f"bad{suffix}").write_bytes((tmp_path / f"mask{suffix}").read_bytes()[:90])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_mask("start", tmp_path / f"bad{suffix}")
 
 
 def test_rectangles_are_boxes(photo):

@@ -66,7 +66,7 @@ def test_bad_boxes(session, box, message):
     assert session.strokes == records
 
 
-@pytest.mark.parametrize("mask", [np.zeros((40, 56)), np.ones((40, 56)), np.eye(40)])
+@pytest.mark.parametrize("mask", [np.zeros((40, 56)), np.ones((40, 56)), np.eye(40)[:30]])
 def test_bad_start_masks(session, mask):
     with pytest.raises(InputError, match="mask"):
         session.start_from(mask)

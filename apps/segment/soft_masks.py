@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.common.errors import InputError
-from apps.refine import KINDS
-from apps.segment.start_mask import array_of
 
 CERTAIN = 3.0  # nats of a typical sure pixel: wrong in one of 20 cases
 LEAST = 1e-4  # probabilities are clipped to it, so that no logit is infinite
 MAX_LABELS = 65535
 CONSTANT_SHARE = 0.5  # of the pixels between the extremes that equal the next one, from which on they are labels
+RESAMPLED = 0.01  # by which probabilities may exceed 0 to 1 after a resampling
 SUM_TOLERANCE = 0.01  # of probabilities of the background and the object
 
 
@@ -55,8 +54,6 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
 
     Raises InputError, starting with `name`, for other arrays, and for masks without an object or without a background.
     """
-    if kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     values = array_of(values, name)
     if values.dtype.kind not in "buif":
         raise InputError(f"{name} must hold booleans, integers or floats, got {values.dtype}")
@@ -70,6 +67,14 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
     hard = all(len(np.unique(plane)) == 2 for plane in logits)
     scaled = np.stack([_calibrated(plane) for plane in logits])
     return SoftMasks(tuple(range(1, len(scaled) + 1)), scaled, None, hard, note)
+
+
+def array_of(values, name: str) -> np.ndarray:
+    """Convert an argument to an array; InputError, starting with `name`, if it is none."""
+    try:
+        return np.asarray(values)
+    except Exception as error:  # ragged lists, arrays on a GPU, ...
+        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
 
 
 def _planes(values: np.ndarray, kind: str, name: str) -> np.ndarray:
@@ -138,7 +143,7 @@ def _is_constant(values: np.ndarray, found: np.ndarray) -> bool:
 def _logits(planes: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Logits of masks, float32, and notes."""
     kind = planes.dtype.kind
-    if kind == "f" and (planes.min() < 0 or planes.max() > 1):
+    if kind == "f" and (planes.min() < -RESAMPLED or planes.max() > 1 + RESAMPLED):
         note = f"{name} holds values of {planes.min():.3g} to {planes.max():.3g}, which were read as logits"
         return planes.astype(np.float32), (note,)
     if kind == "i" and planes.min() < 0:
