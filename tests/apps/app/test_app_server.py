@@ -189,7 +189,7 @@ def test_locked_objects_and_a_label_map(served, connect, scene, files):
     page.stroke([(5, 5), (25, 25)], 1, number=7)
     assert "object 1 is locked" in page.said["error"]["text"]
     page.stroke([(5, 5), (25, 25)], 2, number=8)
-    page.until(lambda m: m["type"] == "state" and not m["pending"])
+    page.settled()
     np.testing.assert_array_equal(page.labels == 1, found == 1)
     page.say("unlock", item=0, label=1)
     page.until(lambda m: m["type"] == "state" and not locked_in(m))
