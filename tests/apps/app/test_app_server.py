@@ -196,7 +196,7 @@ def test_locked_objects_and_a_label_map(served, connect, scene, files):
     page.say("undo", item=0)
     page.until(lambda m: locked_in(m) == [1])
     labels = np.zeros(scene.truth.shape, np.uint8)
-    labels[:4, :4], labels[-4:, -4:] = 100, 200
+    labels[:5, :3], labels[-4:, -7:] = 100, 200
     Image.fromarray(labels).save(files / "labels.png")
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     address = f"/{client.guard.token}/hint/start/0"
