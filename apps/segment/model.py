@@ -221,7 +221,7 @@ class Request(NamedTuple):
     @property
     def anchors(self) -> np.ndarray:
         """The marks and, of a label map to start from, the objects; parts without any are those that touch none."""
-        if self.start is None or self.start.dtype == bool:
+        if self.start is None or self.start.dtype != np.int16:
             return self.marks
         return np.where((self.marks == OPEN) & (self.start > BACKGROUND), self.start, self.marks)
 
