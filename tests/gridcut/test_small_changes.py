@@ -98,7 +98,7 @@ def test_invalid_updates_are_left_to_the_general_path(source, where, error, mess
 
 def test_larger_values_and_other_types_are_left_to_the_general_path(fast_paths):
     rng = np.random.default_rng(2)
-    source, sink, edges = draw(rng, (11, 13), np.int64)
+    source, sink, edges = draw(rng, (11, 13), np.int32)
     solver = gridcut.Solver(source, sink, edges, device="cpu")
     where = (np.array([5, 6]), np.array([5, 6]))
     for new in (np.array([3, 4], np.int32), [5, 6], np.array([7, 2**31 - 1], np.int32), np.array([8, 9], np.uint8)):
@@ -112,7 +112,7 @@ def test_larger_values_and_other_types_are_left_to_the_general_path(fast_paths):
 
 def test_a_solve_beyond_its_budget_takes_the_general_path(fast_paths):
     rng = np.random.default_rng(3)
-    source, sink, edges = draw(rng, (11, 13), np.int64)
+    source, sink, edges = draw(rng, (11, 13), np.int32)
     source[0, 0] = sink[0, 0] = 50
     solver = gridcut.Solver(source, sink, edges, device="cpu")
     for step in range(6):
