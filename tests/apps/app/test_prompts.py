@@ -138,7 +138,7 @@ def test_an_upload_is_answered_without_a_page(ask, files):
         ({"marks": [{"start": "/etc/passwd"}]}, "base64"),
         ({"marks": [{"start": "http://127.0.0.1/"}]}, "base64"),
         ({"marks": [{"start": base64.b64encode(b"nothing").decode()}]}, "cannot read"),
-        ({"marks": [{"start": png(np.eye(8, dtype=np.uint8) * 255)}]}, "size|shape|large"),
+        ({"marks": [{"start": png(np.eye(8, 10, dtype=np.uint8) * 255)}]}, "size|shape|large"),
         ({"marks": [{"paint": png(np.eye(8, dtype=np.uint8) * 255)}]}, "shape"),
     ],
 )
