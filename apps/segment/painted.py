@@ -333,7 +333,7 @@ def _mixtures(pixels, colour, base, found) -> np.ndarray:
 
 
 def _parts_of(pixels, least: int = 1, chosen=None, share=0.0) -> np.ndarray:
-    """The connected parts of at least so many pixels, and of which at least a share is chosen."""
+    """The connected parts of `least` pixels or more, of which at least a share is chosen."""
     import cv2
 
     count, parts = cv2.connectedComponents(pixels.view(np.uint8), connectivity=8)

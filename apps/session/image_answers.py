@@ -22,6 +22,7 @@ from apps.segment.grid_cut import GridCut
 from apps.segment.image_sizes import at_centres, centres
 from apps.segment.marks import OBJECT, labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
+from apps.segment.start_mask import is_inside
 from apps.session.canvas import Canvas
 from apps.session.object_records import Lock, objects_of, paste
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of
@@ -61,8 +62,8 @@ class Start(NamedTuple):
         if isinstance(self.locator, MaskHint):
             masks[self.locator.kind] = self.locator.pixels.values()
         if self.opened:
-            first = masks.get("start", np.zeros(self.full, np.int16))
-            masks["start"] = paste(first.astype(np.int16), self.opened)
+            first = masks.get("start", np.zeros(self.full, bool))
+            masks["start"] = paste(is_inside(first).astype(np.int16), self.opened)
         return {kind: at_centres(mask, shape) for kind, mask in masks.items()}
 
 

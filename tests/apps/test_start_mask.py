@@ -276,6 +276,19 @@ def test_a_soft_mask_in_a_session_and_its_file(photo, tmp_path):
         np.testing.assert_array_equal(again.mask, session.mask)
 
 
+def test_a_soft_mask_beside_objects_of_a_label_map(photo):
+    image, truth = photo
+    labels = np.zeros(truth.shape, np.uint8)
+    labels[3:12, 3:14], labels[5:17, 104:117] = 2, 3
+    with Session(image, device="cpu") as session:
+        session.start_from(labels)
+        session.unlock(2)
+        session.start_from(softened(truth, 4))
+        session.wait()
+        assert {*np.unique(session.labels)} <= {0, 1, 2, 3}
+        assert iou(session.labels == 1, truth) > 0.9
+
+
 def test_sizes_of_masks(photo):
     image, truth = photo
     square = cv2.resize(truth.astype(np.float32), (32, 32), interpolation=cv2.INTER_AREA)
