@@ -84,7 +84,7 @@ def match_windows(
 
     Returns
     -------
-    Windowed
+    WindowMatches
 
     Raises
     ------

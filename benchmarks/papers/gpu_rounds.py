@@ -17,7 +17,10 @@ MAX_ROUNDS = 1 << 16
 
 @kernel
 def search_level(col_ptr, col_adj, row_match, bfs, root, predecessor, level, with_roots):
-    """GPUBFS or GPUBFS-WR for one level; whether columns were added, whether paths were found, and edges."""
+    """GPUBFS or GPUBFS-WR for one level; whether columns were added, whether paths were found, and edges.
+
+    With roots, a column is skipped if its root has a path, and else scanned to the end, as in the programs for a GPU.
+    """
     added, found, edges = False, False, 0
     for c in range(bfs.size):
         if bfs[c] != level or (with_roots and bfs[root[c]] < START - 1):
@@ -37,15 +40,18 @@ def search_level(col_ptr, col_adj, row_match, bfs, root, predecessor, level, wit
                 found = True
                 if with_roots:
                     bfs[root[c]] = START - 2
-                    break
     return added, found, edges
 
 
 @kernel
-def alternate(row_match, col_match, predecessor):
-    """Algorithm 3 for all ends of paths, and FixMatching."""
+def alternate(row_match, col_match, predecessor, bfs, root, by_record):
+    """Algorithm 3 for all ends of paths, and FixMatching; by_record: only for one end per root, as in APsB-WR."""
+    if by_record:
+        for r in range(row_match.size):
+            if row_match[r] == -2:
+                bfs[root[predecessor[r]]] = ~r
     for end in range(row_match.size):
-        if row_match[end] != -2:
+        if row_match[end] != -2 or (by_record and bfs[root[predecessor[end]]] != ~end):
             continue
         r = end
         while r >= 0:
@@ -85,7 +91,7 @@ def augment_in_rounds(col_ptr, col_adj, row_match, col_match, shortest, with_roo
         rounds += 1
         if not any_path:
             break
-        alternate(row_match, col_match, predecessor)
+        alternate(row_match, col_match, predecessor, bfs, root, shortest and with_roots)
     return levels[:rounds], edges
 
 

@@ -136,6 +136,8 @@ def lockstep_kernel(excess, residual, step, height, active, waiting, marks, ceil
 def lockstep(excess, residual, step, *, cycle, gap=True, cache_lines=0):
     """Algorithms 4.6 to 4.8 with all threads in lockstep, a legal order of the operations of a GPU; mask and counts.
 
+    A global relabeling precedes the first launch; in algorithm 4.7, heights start as 0.
+
     gap          pixels that the search does not reach get the height |V|, as in section 4.6; False: they keep theirs,
                  as in algorithm 4.8, and their excess counts no more for the end of the loop
     cache_lines  lines of the simulated cache; "misses": by layout of `read`

@@ -30,7 +30,7 @@ from the sink stays in its pixel (`Cut.flow` returns it) instead of flowing back
     global relabeling heuristic." IEEE TPDS 22(6), 2011.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.5.
 
-O(n^2 m) operations; memory 16 bytes per pixel.
+No bound on the operations is proved before round FALLBACK_ROUND.  Memory 16 bytes per pixel.
 """
 
 import time

@@ -21,7 +21,8 @@ between pushes only and relabels only, and no such arc can arise.
 [2] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
 relabeling heuristic." IEEE TPDS 2011.
 
-O(n^2 m) operations; memory 4 bytes per pixel on the GPU; on the host 9 bytes per pixel and another copy of the grid.
+No bound on the operations is proved before round FALLBACK_ROUND.  Memory 4 bytes per pixel on the GPU; on the host 9
+bytes per pixel and another copy of the grid.
 """
 
 import numpy as np

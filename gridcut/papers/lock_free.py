@@ -20,7 +20,8 @@ single thread finishes, with which no such arc can arise.
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.4.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m) operations; memory 12 bytes per pixel.
+[1] states O(V^2 E) operations for the algorithm without global relabeling; no bound is proved for this program before
+round FALLBACK_ROUND.  Memory 12 bytes per pixel.
 """
 
 import numpy as np

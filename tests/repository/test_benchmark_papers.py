@@ -164,18 +164,29 @@ def test_the_gpu_experiments_in_the_simulator(monkeypatch):
     source, sink, right, down = rng.integers(0, 9, (4, 2, 3), dtype=np.int32)
     problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
     monkeypatch.setitem(instances.SUITE, "astronaut", lambda: problem)
-    for name, value in (("CYCLES", (2, 3)), ("BLOCKS", (32,)), ("REPEATS", 1), ("RECTANGLES", ((8, 4),))):
+    for name, value in (
+        ("CYCLES", (3,)),
+        ("BLOCKS", (32,)),
+        ("REPEATS", 1),
+        ("RECTANGLES", ((4, 8),)),
+        ("PUSHES", (2,)),
+        ("TEST_EVERY", 6),
+    ):
         monkeypatch.setattr(lupinska_gpu, name, value)
     monkeypatch.setattr(lupinska_gpu, "KEPT", {"hybrid": {"block": 32}, "cudacuts": {"block": (8, 4)}})
     (section,) = lupinska_gpu.cuts(quick=True)
-    assert "cycle = 3" in text_of(section)
+    text = text_of(section)
+    assert "cycle = 3" in text
+    assert "pushes = 2, global_every = 2" in text
+    assert text.count("default, again") == 4
 
 
 def test_the_assignments_of_the_gpu_on_a_cpu(monkeypatch):
     monkeypatch.setattr(lupinska_gpu, "DEVICE", "cpu")
     monkeypatch.setattr(lupinska_gpu, "REPEATS", 1)
     (section,) = lupinska_gpu.assignments(quick=True)
-    assert "'alpha': 10" in text_of(section)
+    assert "alpha = 100" in text_of(section)
+    assert "default, again" in text_of(section)
 
 
 @pytest.fixture
