@@ -6,7 +6,7 @@
     u <= limit, u[i] == limit[i]     if rows may stay unmatched; equality for unmatched rows
 
 All conditions are computed from the caller's pairs, cost and prices, and from the caller's costs
-(assign/core/certificate_costs.py), with NumPy only.  No solver shares this code.
+(assign/core/certificate_costs.py, certificate_points.py), with NumPy only.  No solver shares this code.
 
 Integers are compared exactly, as Python integers where int64 might overflow.  Floats are allowed `tolerance`: the
 rounding of a sum as long as an augmenting path, relative to the largest cost that can matter (`_scale`).  A pair that
@@ -64,7 +64,7 @@ def certify(costs, row, col, total, u, v, limit) -> None:
         certify_total(total, paid)
     if costs.exact:
         u, v, limit = exact_integers(u), exact_integers(v), None if limit is None else exact_integers(limit)
-        slacks = costs.reduced(v, 1) - u
+        slacks = costs.slacks(u, v, 0)
         certify_prices(shape, row, col, u, v, pair_cost=paid, min_slack=slacks, limit=limit, slack=0)
         return
     if not (np.isfinite(u).all() and np.isfinite(v).all()):
@@ -142,10 +142,10 @@ def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
     unmatched = np.ones(shape[0], bool)
     unmatched[row] = False
     alone = np.zeros(0) if limit is None else limit[unmatched]
-    slacks = costs.reduced(v, 1) - u
     conditions = partial(certify_prices, shape, row, col, pair_cost=paid, limit=limit)
     held, prices = _largest(paid, alone), _largest(u, v)
     slack = tolerance(shape, held)
+    slacks = costs.slacks(u, v, slack)
     if resolved(prices, slack) and _holds(conditions, u, v, min_slack=slacks, slack=slack):
         return
     spare, scale = _scale(costs, paid, alone, limit, held)
@@ -156,7 +156,7 @@ def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
     digits = max(costs.largest(np.full(shape[0], FLOAT_MAX), 1), prices, _largest(*every))
     conditions(u, v, min_slack=slacks, slack=tolerance(shape, digits))
     u, v = _derived(costs, row, col, paid, limit, spare, slack)
-    if not _holds(conditions, u, v, min_slack=costs.reduced(v, 1) - u, slack=slack):
+    if not _holds(conditions, u, v, min_slack=costs.slacks(u, v, slack), slack=slack):
         raise CertificateError(NOT_OPTIMAL)
 
 

@@ -6,6 +6,8 @@
     pairs(row, col)        costs of pairs, and whether they are allowed; integer costs stay integers if not exact
     reduced(p, axis)       minimum over allowed pairs of cost[i, j] - p[j] per row (axis 1), or of
                            cost[i, j] - p[i] per column (axis 0); very large if no pair is allowed
+    slacks(u, v, tol)      minimum over allowed pairs of cost[i, j] - u[i] - v[j] per row; values of at least -tol / 2
+                           may be given as 0
     largest(b, axis)       largest absolute cost that is at most b[i] (axis 1) or b[j] (axis 0); floats only
     partners(part, axis)   whether each column is allowed for one of the rows `part` (axis 0; axis 1: exchanged)
 
@@ -55,6 +57,9 @@ class DenseCosts:
             found.append(left.min(axis=axis))
         return np.concatenate(found) if axis else np.minimum.reduce(found)
 
+    def slacks(self, u, v, tolerance) -> np.ndarray:
+        return self.reduced(v, 1) - u
+
     def largest(self, bound, axis: int) -> float:
         found = 0.0
         for part in self._parts():
@@ -87,27 +92,6 @@ class DenseCosts:
 
     def _rows(self, part: slice) -> np.ndarray:
         return self._matrix[part]
-
-
-class PointCosts(DenseCosts):
-    """Distances between two point sets."""
-
-    def __init__(self, x: np.ndarray, y: np.ndarray, metric: str):
-        self.shape = len(x), len(y)
-        self.is_integer = self.exact = False
-        self._x, self._y, self._metric, self._mask, self._sign = x, y, metric, None, 1
-
-    def pairs(self, row, col):
-        apart = np.abs(self._x[row] - self._y[col])
-        if self._metric == "cityblock":
-            paid = apart.sum(axis=1)
-        else:
-            paid = (apart * apart).sum(axis=1)
-            paid = np.sqrt(paid) if self._metric == "euclidean" else paid
-        return paid, np.isfinite(paid)
-
-    def _rows(self, part: slice) -> np.ndarray:
-        return scipy.spatial.distance.cdist(self._x[part], self._y, self._metric)
 
 
 class SparseCosts:
@@ -143,6 +127,9 @@ class SparseCosts:
         found = np.full(self.shape[1 - axis], none, left.dtype)
         np.minimum.at(found, self._row if axis else self._col, left)
         return found
+
+    def slacks(self, u, v, tolerance) -> np.ndarray:
+        return self.reduced(v, 1) - u
 
     def largest(self, bound, axis: int) -> float:
         values = self._numbers()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from assign.core.certificate import certify, certify_deficient, exact_integers
-from assign.core.certificate_costs import DenseCosts, PointCosts, SparseCosts
+from assign.core.certificate_costs import DenseCosts, SparseCosts
+from assign.core.certificate_points import PointCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse

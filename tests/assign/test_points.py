@@ -6,7 +6,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import assign
+from assign.core import certificate_points
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.core.certificate_costs import DenseCosts
 from assign.sparse.nearest import BLOCK, METRICS, solve_points
 
 
@@ -90,6 +92,35 @@ def test_points_far_away_hide_nothing_near_by(metric, far):
     found = assign.solve_points(x, y, metric, device="cpu")
     found.check()
     assert found.cost == pytest.approx(oracle(near_x, near_y, metric) + 1, rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "lattice", "one place"])
+def test_certificate_finds_every_cheaper_pair(metric, kind, monkeypatch):
+    """The slacks of the search, with many, few and no negative ones, are those of the matrix."""
+    monkeypatch.setattr(certificate_points, "MIN_COSTS", 0)
+    rng = np.random.default_rng(len(kind))
+    for size in (0, 1e-9, 0.01, 0.3):
+        d = int(rng.integers(1, 7))
+        x, y = (some_points(rng, int(rng.integers(1, 500)), d, kind) for _ in range(2))
+        v = -size * rng.random(len(y))
+        least = (cdist(x, y, metric) - v).min(axis=1)
+        u = least + size * rng.normal(size=len(x))
+        found = certificate_points.PointCosts(x, y, metric).slacks(u, v, 0.0)
+        np.testing.assert_allclose(np.minimum(found, 0), np.minimum(least - u, 0), rtol=0, atol=1e-14)
+
+
+def test_certificate_needs_no_matrix(monkeypatch):
+    """Of 10^5 x 10^5 pairs, few are computed, and one price too high by a part of a distance is found."""
+    monkeypatch.setattr(DenseCosts, "slacks", None)
+    rng = np.random.default_rng(5)
+    x = np.indices((300, 334)).reshape(2, -1).T.astype(float)
+    y = x + 0.2 * rng.random(x.shape)
+    apart = np.linalg.norm(x - y, axis=1)
+    costs = certificate_points.PointCosts(x, y, "euclidean")
+    assert (costs.slacks(apart, np.zeros(len(y)), 1e-12) >= -1e-12).all()
+    apart[12345] *= 1.001
+    assert np.flatnonzero(costs.slacks(apart, np.zeros(len(y)), 1e-12) < -1e-12).tolist() == [12345]
 
 
 def test_old_prices_start_a_moved_set():
