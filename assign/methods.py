@@ -1,4 +1,4 @@
-"""Methods of `assign.solve`: the table of their solvers, and the rule that selects device and method.
+"""Methods of `assign.solve` and `min_cost_flow`: the tables of their solvers, and the rules that select one.
 
 To add a method: write its solver, a function here that calls it, an entry in METHODS, and a row in
 docs/algorithms/index.md.
@@ -211,3 +211,25 @@ def _device_of(method: str, device: DeviceName, form: str) -> str:
     if device != "auto":
         raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
     return resolve(other)
+
+
+def network_simplex(network):
+    """See assign/flow/network_simplex.py."""
+    from assign.flow.network_simplex import solve
+
+    return solve(network)
+
+
+FLOW_METHODS: dict[str, Callable] = {"network_simplex": network_simplex}
+
+
+def choose_flow_method(method: str) -> tuple[str, Callable]:
+    """The name and the solver of a method of `assign.min_cost_flow`."""
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    if method == "auto":
+        method = "network_simplex"
+    if method not in FLOW_METHODS:
+        accepted = ", ".join(repr(name) for name in ("auto", *FLOW_METHODS))
+        raise ValueError(f"method must be one of {accepted}; got {method!r}")
+    return method, FLOW_METHODS[method]

@@ -7,6 +7,7 @@ cuts              `max_flow`, `max_flow_batch`, `graph_max_flow`, `Solver`, `Gra
                   `neighbourhood`
 labels            `binary_labels`, `alpha_expansion`, `alpha_beta_swap`, `convex_labels`, `LabelSolver`
 assignments       `linear_sum_assignment`, `min_weight_full_bipartite_matching`; `assign.solve` and its relatives
+flows             `min_cost_flow`
 matchings         `maximum_bipartite_matching`, `structural_rank`; `matching.maximum` and its relatives
 images            `segment`, `refine`, `Session`, `flow`, `match`, `track`, `stereo`, `superpixels`, `denoise`
 packages          `gridcut`, `assign`, `matching`, `apps`
@@ -25,7 +26,7 @@ from cutmatch.own_packages import check_own as _check_own
 _NAMES = {  # module: its names
     "gridcut": "max_flow max_flow_batch graph_max_flow Solver GraphSolver contrast_edges neighbourhood "
     "binary_labels alpha_expansion alpha_beta_swap convex_labels LabelSolver",
-    "assign": "linear_sum_assignment min_weight_full_bipartite_matching",
+    "assign": "linear_sum_assignment min_cost_flow min_weight_full_bipartite_matching",
     "matching": "maximum_bipartite_matching structural_rank",
     "apps": "segment refine Session flow match track stereo superpixels denoise",
 }

@@ -65,6 +65,7 @@ def made() -> dict[str, Result]:
     results = [(RESULTS | ON_CPU_ONLY)[name](1, "cpu")[0] for name in CUTS]
     results += [
         assign.solve(rng.random((50, 60))),
+        assign.min_cost_flow(range(50), range(1, 51), 3, 1, [2] + [0] * 49 + [-2]),
         batch,
         matching.maximum(path_graph()),
         matching.greedy(path_graph()),
@@ -97,7 +98,7 @@ def made() -> dict[str, Result]:
 
 NAMES = [
     *("Cut", "StoredCut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
-    *("Assignment", "BatchAssignment"),
+    *("Assignment", "MinCostFlow", "BatchAssignment"),
     *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
     *("Segmentation", "Objects", "Instances", "Refinement", "Restoration", "Disparity", "Superpixels", "Flow"),
     *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Stages", "WindowMatches", "Links"),

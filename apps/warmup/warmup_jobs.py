@@ -282,6 +282,16 @@ def _batches():
         assign.solve_batch(costs, max_cost=300).check()
 
 
+def _cost_flow():
+    import assign
+
+    random = np.random.default_rng(10)
+    tail, head = random.integers(0, 60, (2, 900))
+    flow = random.integers(0, 9, 900)
+    supply = np.bincount(tail, flow, 60) - np.bincount(head, flow, 60)
+    assign.min_cost_flow(tail, head, np.inf, random.integers(0, 99, 900), supply.astype(int)).check()
+
+
 def _bipartite():
     import scipy.sparse
 
@@ -331,7 +341,7 @@ def _session_of(shape, radius):
 
 LIBRARIES = {
     "gridcut": (*(_cuts_of(dtype) for dtype in (np.int32, np.int64, np.float32, np.float64)), _labels, _energies),
-    "assign": (_dense_costs, _sparse_costs, _batches),
+    "assign": (_dense_costs, _sparse_costs, _batches, _cost_flow),
     "matching": (_bipartite, _general),
     "apps": (
         _session_of((130, 200, 3), 6),

@@ -1,0 +1,1 @@
+"""Minimum-cost flows: two methods, the network that they solve, and the certificate of their results."""

@@ -1,0 +1,164 @@
+"""min_cost_flow: networks by hand, random ones against linear programming, certificates, errors, bad arguments."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import assign
+from assign.methods import FLOW_METHODS
+
+METHODS = list(FLOW_METHODS)
+
+
+def best_cost(tail, head, capacity, cost, supply, lower):
+    """The cost by SciPy's linear programming; "infeasible" or "unbounded"."""
+    balance, arcs = np.zeros((len(supply), len(tail))), np.arange(len(tail))
+    np.add.at(balance, (tail, arcs), 1)
+    np.subtract.at(balance, (head, arcs), 1)
+    found = linprog(cost, A_eq=balance, b_eq=supply, bounds=np.column_stack([lower, capacity]))
+    return {0: found.fun and round(found.fun), 2: "infeasible", 3: "unbounded"}[found.status]
+
+
+def random_network(rng):
+    """Few nodes and many arcs: parallel ones, loops, negative costs, no limits, lower bounds."""
+    n, m = int(rng.integers(1, 9)), int(rng.integers(1, 25))
+    tail, head = rng.integers(0, n, (2, m))
+    lower = rng.integers(-2, 3, m) * int(rng.random() < 0.3)
+    capacity = np.maximum(rng.integers(0, 6, m), lower).astype(float)
+    capacity[rng.random(m) < rng.choice([0, 0.15])] = np.inf
+    cost = rng.integers(rng.choice([-5, 0]), 10, m)
+    supply = rng.integers(-3, 4, n) * (rng.random(n) < rng.choice([0.3, 1]))
+    supply[0] -= supply.sum()
+    return tail, head, capacity, cost, supply, lower
+
+
+def certified_cost(network, method):
+    """The certified cost, or the kind of error, which is certified too."""
+    try:
+        found = assign.min_cost_flow(*network, method=method)
+    except (assign.InfeasibleFlowError, assign.UnboundedFlowError) as error:
+        failed = pickle.loads(pickle.dumps(error))
+    else:
+        found.check()
+        return found.cost
+    if isinstance(failed, assign.InfeasibleFlowError):
+        failed.check(*network)
+        return "infeasible"
+    tail, head, capacity, cost = (values[failed.arcs] for values in network[:4])
+    assert np.isinf(capacity).all()
+    assert (head == np.roll(tail, -1)).all()
+    assert failed.cost == cost.sum() < 0
+    return "unbounded"
+
+
+def compare(rng, count, method):
+    outcomes = set()
+    for _ in range(count):
+        network = random_network(rng)
+        found, expected = certified_cost(network, method), best_cost(*network)
+        # A network may have no flow, and a cycle of negative cost: HiGHS names either.
+        assert found == expected or {found, expected} == {"infeasible", "unbounded"}
+        outcomes.add(found if isinstance(found, str) else "optimal")
+    assert outcomes == {"infeasible", "unbounded", "optimal"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_random_networks(method):
+    compare(np.random.default_rng(1), 200, method)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("method", METHODS)
+def test_many_random_networks(method):
+    compare(np.random.default_rng(2), 10_000, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_transport_problem(method):
+    rng = np.random.default_rng(3)
+    tail, head = np.divmod(np.arange(600), 30)
+    cost, capacity, lower = rng.integers(-50, 900, 600), rng.integers(5, 30, 600), rng.integers(0, 3, 600)
+    flow = rng.integers(lower, capacity + 1)
+    supply = np.concatenate([np.bincount(tail, flow, 20), -np.bincount(head, flow, 30)]).astype(int)
+    network = tail, head + 20, capacity, cost, supply, lower
+    assert certified_cost(network, method) == best_cost(*network)
+
+
+def test_large_numbers_are_exact():
+    found = assign.min_cost_flow([0, 0], [1, 1], [2**60, np.iinfo(np.int64).max], [2**58, 3], [2**60, -(2**60)])
+    found.check()
+    assert found.flow.tolist() == [0, 2**60]
+    assert found.cost == 3 * 2**60
+    found = assign.min_cost_flow([0], [1], 2**60, -(2**58), [2**60, -(2**60)])
+    found.check()
+    assert found.cost == -(2**118)
+
+
+def test_numbers_for_all_arcs_and_empty_networks():
+    assert assign.min_cost_flow([0, 1], [1, 2], np.inf, 2, [1, 0, -1]).cost == 4
+    for arguments in (([], [], [], [], []), ([], [], 1, 1, [0, 0]), ([0], [0], 7, -1, [0])):
+        found = assign.min_cost_flow(*arguments)
+        found.check()
+        assert found.cost == -7 * len(arguments[0])
+
+
+GOOD = [[0, 0, 1], [1, 2, 2], [3, 2, 3], [1, 5, 2], [4, 0, -4]]
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "error", "message"),
+    [
+        (0, [0, 0, 3], ValueError, "nodes from 0 to 2, since supply has 3; got 3"),
+        (0, [0, 0], ValueError, "same length, got 2 and 3"),
+        (1, [0.5, 1, 2], TypeError, "head must hold integers, got dtype float64"),
+        (2, [1.5, 2, 3], TypeError, "capacity must hold integers, or inf for no limit, got 1.5"),
+        (2, [1, np.nan, 3], TypeError, "got nan"),
+        (2, [-1, 2, 3], ValueError, r"got lower\[0\] = 0 and capacity\[0\] = -1"),
+        (2, [2**61, 2**61, 3], ValueError, "sum of capacity exceeds"),
+        (2, [1, 2], ValueError, r"a number or have the shape \(3,\), got \(2,\)"),
+        (3, [1.0, 5, 2], TypeError, r"cost must hold integers.*np.rint\(1000 \* cost\)"),
+        (3, [1, 2**62, 2], ValueError, r"\|cost\| must be at most"),
+        (3, np.array([2**63, 0, 0], np.uint64), ValueError, "must fit int64"),
+        (4, [4, 0, -3], ValueError, "must sum to 0, got 1"),
+        (4, [[4, 0, -4]], ValueError, r"shape \(nodes,\)"),
+    ],
+)
+def test_bad_arguments(position, value, error, message):
+    with pytest.raises(error, match=message):
+        assign.min_cost_flow(*GOOD[:position], value, *GOOD[position + 1 :])
+
+
+def test_bad_methods():
+    with pytest.raises(ValueError, match="'auto', 'network_simplex'"):
+        assign.min_cost_flow(*GOOD, method="simplex")
+    with pytest.raises(TypeError, match="must be a name"):
+        assign.min_cost_flow(*GOOD, method=None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("flow", [4, 0, 4], "above its capacity"),
+        ("flow", [3, 1, 2], "does not satisfy the supply of node 1"),
+        ("flow", [2, 2, 2], "an arc below its capacity has a negative"),
+        ("price", [0, 3, 4], "an arc with flow has a positive"),
+        ("cost", 13, "not that of the flow"),
+    ],
+)
+def test_corrupted_results_are_rejected(field, value, message):
+    found = assign.min_cost_flow(*GOOD)
+    wrong = replace(found, **{field: value if field == "cost" else np.array(value)})
+    with pytest.raises(assign.CertificateError, match=message):
+        wrong.check()
+
+
+def test_errors_show_why():
+    with pytest.raises(assign.InfeasibleFlowError, match=r"\[0\] have a total supply of 6, but at most 5") as caught:
+        assign.min_cost_flow(*GOOD[:4], [6, 0, -6])
+    with pytest.raises(assign.CertificateError):
+        caught.value.check(*GOOD)
+    with pytest.raises(assign.UnboundedFlowError, match="unlimited capacity and of cost -1 per unit"):
+        assign.min_cost_flow([0, 1], [1, 0], np.inf, [1, -2], [0, 0])
