@@ -50,7 +50,7 @@ class Source:
             volume = read_volume(self.path, folder=self.slices)
             return Image(volume.values, volume=volume)
         data = read_bytes(self.path) if self.data is None else self.data
-        return decoded_image(data, repr(str(self.path)))
+        return decoded_image(data, repr(self.path.name))
 
 
 def decoded_image(data: bytes, shown: str) -> "Image":
@@ -60,10 +60,10 @@ def decoded_image(data: bytes, shown: str) -> "Image":
     try:
         pixels = decode(data)
     except Unsuitable as error:
-        raise InputError(f"image: {shown} {error}") from None
+        raise InputError(f"{shown} {error}") from None
     except Unreadable as error:
-        raise InputError(f"image: cannot read {shown} ({error}); pass a complete {FORMATS} file") from None
-    rgb = to_rgb(pixels, f"image: {shown}")
+        raise InputError(f"cannot read {shown} ({error}); open a complete {FORMATS} file") from None
+    rgb = to_rgb(pixels, shown)
     return Image(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
 
 

@@ -114,7 +114,11 @@ class OpenImages(Uncopied):
             raise InputError(f"there is no image {item}; the images are 0 to {len(self.sources) - 1}")
         self._end_stroke_of(tab)
         tab.select(item)
-        image = await self.open(item)
+        try:
+            image = await self.open(item)
+        except InputError as error:
+            tab.send({"type": "unreadable", "item": item, "text": str(error)})
+            return
         description = await asyncio.to_thread(image.describe)  # it reads all values of a volume
         if tab.item == item:  # otherwise another image has been requested meanwhile
             self._current = item

@@ -18,6 +18,7 @@ from apps.app.open_images import OpenImages
 from apps.app.prompts import PromptSessions, encode_answer, parse_marks, read_json
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
+from apps.common.writing import encoded_image
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -107,6 +108,12 @@ def make_app(
         return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
 
     @answered
+    async def sample(request: Request) -> Response:
+        import skimage.data
+
+        return Response(encoded_image(skimage.data.astronaut(), ".png"), media_type="image/png")
+
+    @answered
     async def hint(request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
         await images.add_hint(request.path_params["kind"], request.path_params["item"], data)
@@ -167,6 +174,7 @@ def make_app(
         Route("/image/{item:number}", image),
         Route("/image/{item:number}/{axis:number}/{index:number}", volume_slice),
         Route("/images", upload, methods=["POST"]),
+        Route("/sample", sample),
         Route("/hint/{kind}/{item:number}", hint, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]

@@ -1,10 +1,11 @@
-// The controls around the image: buttons, sliders, files that are dropped or pasted.
+// The controls around the image: buttons, sliders, files that are chosen, dropped or pasted.
 
-import { $, inputOf } from "./elements.js";
+import { $, buttonOf, inputOf } from "./elements.js";
+import { openSample, sendHint, uploadAll } from "./uploads.js";
 
 /** @import { App } from "./main.js" */
 
-export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];
+export const RADII = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200];   // on the screen
 export const DISPLAYS = ["both", "contour", "cutout"];
 export const TOOLS = ["object", "background", "erase", "area", "box"];
 
@@ -12,14 +13,20 @@ export const TOOLS = ["object", "background", "erase", "area", "box"];
 export function bindControls(app) {
   for (const tool of TOOLS) $(`tool-${tool}`).onclick = () => app.setTool(tool);
   for (const display of DISPLAYS) $(`show-${display}`).onclick = () => app.setDisplay(display);
-  for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => app.setAxis(axis);
+  for (const axis of [0, 1, 2]) $(`axis-${axis}`).onclick = () => app.slices.setAxis(axis);
+  const chooser = inputOf("image-file"), choose = () => chooser.click();
   const buttons = {
     undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1),
-    save: () => app.save(false), "save-next": () => app.save(true),
+    save: () => app.save(false), "save-next": () => app.save(true), open: choose, "card-open": choose,
+    sample: () => openSample(app),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
-  const [hint, radius, opacity, strokes] = ["hint-file", "radius", "opacity", "strokes-shown"].map(inputOf);
+  chooser.onchange = () => {
+    uploadAll(app, [...chooser.files ?? []]);
+    chooser.value = "";
+  };
+  const [hint, radius, strokes] = ["hint-file", "radius", "strokes-shown"].map(inputOf);
   const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-hint]"))) {
     button.onclick = () => {
@@ -29,17 +36,20 @@ export function bindControls(app) {
   }
   hint.onchange = () => {
     const file = hint.files?.[0];
-    if (file) app.sendHint(hint.dataset.kind ?? "", file);
+    if (file) sendHint(app, hint.dataset.kind ?? "", file);
     hint.value = "";
   };
   radius.max = String(RADII.length - 1);
-  radius.oninput = () => app.changeRadius(Number(radius.value) - app.radiusStep);
-  const showOpacity = () => { $("opacity-value").textContent = `${opacity.value} %`; app.draw(); };
-  opacity.oninput = showOpacity;
+  radius.oninput = () => app.setRadius(Number(radius.value));
+  for (const name of ["opacity", "brighten"]) {
+    const slider = inputOf(name), shown = $(`${name}-value`);
+    slider.oninput = () => { shown.textContent = `${slider.value} %`; app.draw(); };
+    shown.textContent = `${slider.value} %`;
+  }
   strokes.onchange = () => { app.strokesShown = strokes.checked; app.draw(); };
-  slice.oninput = () => app.setSlice(Number(slice.value));
+  slice.oninput = () => app.slices.set(Number(slice.value));
   level.oninput = window.oninput = () => {
-    app.setWindow(Number(level.value) / 1000, Number(window.value) / 1000);
+    app.slices.setWindow(Number(level.value) / 1000, Number(window.value) / 1000);
   };
   const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
   addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
@@ -48,12 +58,18 @@ export function bindControls(app) {
     if (!hasFile(event)) return;
     event.preventDefault();
     $("drop").hidden = true;
-    if (event.dataTransfer) app.upload(event.dataTransfer.files[0]);
+    if (event.dataTransfer) uploadAll(app, [...event.dataTransfer.files]);
   });
-  addEventListener("paste", (event) => { if (event.clipboardData?.files.length) app.upload(event.clipboardData.files[0]); });
+  addEventListener("paste", (event) => { if (event.clipboardData?.files.length) uploadAll(app, [...event.clipboardData.files]); });
   $("stage").addEventListener("auxclick", (event) => event.preventDefault());
   app.setTool("object");
   app.setDisplay("both");
   app.setRadius(app.radiusStep);
-  showOpacity();
+}
+
+/** @param {boolean} enabled   whether there is an image to work on */
+export function enable(enabled) {
+  for (const id of ["tools", "work"]) $(id).toggleAttribute("disabled", !enabled);
+  for (const id of ["undo", "redo"]) if (!enabled) buttonOf(id).disabled = true;
+  $("fit").hidden = !enabled;
 }

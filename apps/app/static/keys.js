@@ -1,6 +1,11 @@
 // The keyboard.  Keys work wherever the focus is, except in fields and on the controls that use them themselves.
 
+import { closeDrawer } from "./drawers.js";
+
 /** @import { App } from "./main.js" */
+
+/** @type {Record<string, [number, number]>} */
+const ARROWS = { arrowleft: [-1, 0], arrowright: [1, 0], arrowup: [0, -1], arrowdown: [0, 1] };
 
 /** @param {App} host */
 export function bindKeys(host) {
@@ -12,11 +17,11 @@ export function bindKeys(host) {
     f: () => host.fit(), 0: () => host.fit(),
     "+": () => host.zoomBy(1.25), "=": () => host.zoomBy(1.25), "-": () => host.zoomBy(0.8),
     v: () => host.nextDisplay(), s: () => host.toggleStrokes(),
-    c: () => host.copyToNext(), n: () => host.step(1), p: () => host.step(-1), a: () => host.nextAxis(),
+    c: () => host.pen.copyToNext(), n: () => host.step(1), p: () => host.step(-1), a: () => host.slices.nextAxis(),
     o: () => host.objects.create(), l: () => host.objects.toggleLocked(host.label), ",": () => host.objects.step(-1), ".": () => host.objects.step(1),
-    arrowup: () => host.moveSlice(1), arrowdown: () => host.moveSlice(-1),
-    pageup: () => host.moveSlice(10), pagedown: () => host.moveSlice(-10),
-    enter: () => { if (!host.tools.finishArea()) host.save(true); }, escape: () => host.cancel(), "?": () => host.help(),
+    arrowup: () => host.slices.move(1), arrowdown: () => host.slices.move(-1),
+    pageup: () => host.slices.move(10), pagedown: () => host.slices.move(-10),
+    enter: () => { if (!host.tools.finishArea()) host.save(true); }, escape: () => { if (!closeDrawer()) host.cancel(); }, "?": () => host.help(),
   };
   for (let label = 1; label <= 9; label++) plain[label] = () => host.setLabel(label);
   /** @type {Record<string, (event: KeyboardEvent) => void>} */
@@ -36,15 +41,27 @@ export function bindKeys(host) {
     const ofSlider = target.matches("input[type=range]") && /^(arrow|page)/.test(key);
     const ofButton = target.matches("button, input[type=checkbox]") && (key === "enter" || key === " ");
     if (ofSlider || ofButton) return;
+    // In a volume, arrow keys change the slice, unless the keyboard has moved the focus to the image.
+    const ofImage = host.axis < 0 || (target.id === "top" && !document.body.classList.contains("pointing"));
+    if (ARROWS[key] && ofImage) {
+      event.preventDefault();
+      host.tools.moveCross(...ARROWS[key], event.shiftKey);
+      return;
+    }
+    if (key === " " && host.tools.cross) {
+      event.preventDefault();
+      if (!event.repeat) host.tools.pressCross();
+      return;
+    }
     if (key === " ") { event.preventDefault(); host.setSpace(true); return; }
     if (key === "h") { host.setAlone(true); return; }
     if (plain[key] && !(event.repeat && key === "enter")) { event.preventDefault(); plain[key](); }
   });
   addEventListener("keyup", (event) => {
-    if (event.key === " ") host.setSpace(false);
+    if (event.key === " ") { host.setSpace(false); host.tools.releaseCross(); }
     if (event.key.toLowerCase() === "h") host.setAlone(false);
   });
-  addEventListener("blur", () => { host.setSpace(false); host.setAlone(false); });
+  addEventListener("blur", () => { host.setSpace(false); host.setAlone(false); host.tools.releaseCross(); });
 }
 
 /** Let arrow keys move in groups of radio buttons, as assistive programs expect. */

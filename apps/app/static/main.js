@@ -1,23 +1,27 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
-import { $, buttonOf, canvasOf, inputOf } from "./elements.js";
-import { bindControls, DISPLAYS, RADII, TOOLS } from "./controls.js";
+import { $, canvasOf, inputOf } from "./elements.js";
+import { boxOf, shownBox } from "./boxes.js";
+import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
+import { bindDrawers, closeDrawer } from "./drawers.js";
 import { Connection } from "./socket.js";
 import { bindKeys, bindRadios, choose } from "./keys.js";
 import { Mask } from "./mask.js";
 import { Objects } from "./objects.js";
 import * as panel from "./panel.js";
 import { ShownImage } from "./image.js";
+import { Pen } from "./pen.js";
 import { Renderer } from "./renderer.js";
+import { Slices } from "./slices.js";
 import { Strokes } from "./strokes.js";
 import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
-/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, State, Stroke } from "./socket.js" */
-/** @import { DrawnStroke, Rectangle } from "./tools.js" */
-/** @typedef {{ stroke: DrawnStroke, number: number, sent: number, time: number }} Drawing */
+/** @import { Description, Item, KnownStroke, MaskUpdate, Messages, State } from "./socket.js" */
+/** @import { Rectangle } from "./tools.js" */
 
-const PREVIEW_INTERVAL = 70;   // milliseconds between previews of a stroke that is being drawn
+const MIN_RADIUS = 0.5;        // pixels of the image
+const LOST = "Connection lost; reconnecting. Strokes are kept. If it was stopped, run the cutmatch app command again.";
 
 /** @param {unknown} error */
 const reasonOf = (error) => (error instanceof Error ? error.message : String(error));
@@ -35,24 +39,21 @@ export class App {
   /** @type {Description | null} */
   info = null;
   tool = "object"; label = 1; display = "both"; alone = false; strokesShown = true;
-  axis = -1; index = 0; level = 0.5; window = 1;
   state = NO_STATE;
   /** @type {Set<string>} */
   kinds = new Set();
-  radiusStep = RADII.indexOf(8); radiusChosen = false;
-  #number = Date.now() % 2 ** 31;
-  /** @type {Drawing | null} */
-  #drawing = null;
-  /** @type {Stroke[]} */
-  #copied = [];   // strokes for the image that is being opened
-  view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage();
+  radiusStep = RADII.indexOf(12);
+  #isSaving = false;
+  view = new View(); mask = new Mask(); strokes = new Strokes(); image = new ShownImage(); slices = new Slices(this);
   tools = new Tools(canvasOf("top"), this.view, this);
   renderer = new Renderer(this);
+  pen = new Pen(this);
   objects = new Objects(this);
 
   constructor() {
     new ResizeObserver(() => { this.renderer.resize(); this.viewChanged(); }).observe($("stage"));
     bindControls(this);
+    bindDrawers();
     bindKeys(this);
     addEventListener("keydown", ({ key }) => { if (key === "Tab") document.body.classList.remove("pointing"); });
     addEventListener("pointerdown", () => document.body.classList.add("pointing"), true);
@@ -61,13 +62,14 @@ export class App {
     address.protocol = address.protocol.replace("http", "ws");
     this.connection = new Connection(address, {
       hello: (message) => this.#hello(message), document: (info) => this.#document(info),
-      items: (message) => this.#items(message), item: (message) => this.#itemState(message),
+      items: (message) => this.#items(message), item: ({ item, state }) => this.#itemState(item, state),
+      unreadable: (message) => this.#unreadable(message),
       state: (state) => this.#state(state), mask: (update) => this.#mask(update),
       stroke: (stroke) => this.#stroke(stroke), confirmed: (message) => this.#confirmed(message),
-      saved: (message) => this.#saved(message), error: (message) => this.#error(message),
+      saved: (message) => this.#saved(message), error: (message) => this.error(message),
       open: () => { $("lost").hidden = true; },
-      closed: () => { $("lost").hidden = false; },
-      refused: ({ text }) => { $("lost").textContent = `Not connected: ${text}`; },
+      closed: () => { this.#lost(LOST); },
+      refused: ({ text }) => { this.#lost(`Not connected: ${text}`); },
     });
   }
 
@@ -80,7 +82,7 @@ export class App {
     this.kinds = new Set(chosen);
     panel.showKinds(kinds, this.kinds);
     $("out").textContent = out;
-    if (!items.length) panel.hint("Drop an image on the page, or paste one");
+    if (!items.length) panel.showCard("empty", "Cut out an object", "Open a photograph or a TIFF file, drop one on this page, or paste one. It stays on this computer.");
     this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
 
@@ -90,46 +92,69 @@ export class App {
     panel.showItems(items, this.item, (item) => this.open(item));
   }
 
-  /** @param {Messages["item"]} message */
-  #itemState({ item, state }) {
+  /** @param {number} item @param {Item["state"]} state */
+  #itemState(item, state) {
     this.items[item].state = state;
     this.#items({ items: this.items });
+  }
+
+  /** @param {Messages["unreadable"]} message */
+  #unreadable({ item, text }) {
+    this.#itemState(item, "unreadable");
+    if (item !== this.item) return;
+    enable(false);
+    panel.hint("");
+    panel.showCard("unreadable", `${this.items[item].name} cannot be opened`, text);
+    this.#showBusy();
+  }
+
+  /** @param {string} text */
+  #lost(text) {
+    $("lost").textContent = text;
+    $("lost").hidden = false;
+    this.#setSaving(false);
   }
 
   /** @param {Description} info */
   async #document(info) {
     if (info.item !== this.item) return;
-    const again = this.info?.item === info.item;
+    const again = this.info?.item === info.item, isVolume = info.shape.length > 2;
     this.info = info;
-    $("title").textContent = info.name;
+    $("title").textContent = $("title").title = info.name;
     document.title = `${info.name} · cutmatch`;
-    $("volume").hidden = info.shape.length < 3;
-    $("start-section").hidden = $("kinds").hidden = info.shape.length > 2;
-    $("volume-kind").hidden = info.shape.length < 3;
-    if (!this.radiusChosen) this.setRadius(RADII.findLastIndex((radius) => radius <= Math.max(...info.shape) / 64));
+    for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
+    for (const id of ["start-button", "kinds", "brighten-row"]) $(id).hidden = isVolume;
     this.strokes.order = [];
     this.tools.forgetLine();
-    if (info.window) {
-      if (!again) [this.axis, this.index, this.level, this.window] = [0, info.shape[0] >> 1, ...info.window];
-      this.#sliders();
-      this.#showSlice(!again);
+    if (isVolume) {
+      if (!again) this.slices.start();
+      this.attempt(this.slices.show(!again));
     } else {
-      [this.axis, this.index] = [-1, 0];
+      this.slices.forImage();
       this.mask.resize(info.shape[1], info.shape[0]);
       if (!again) {
         this.view.setImage(info.shape[1], info.shape[0]);
         try {
           if (!await this.image.load(info.address)) return;
         } catch (error) {
-          this.#error({ text: reasonOf(error) });
+          this.#unreadable({ item: info.item, text: reasonOf(error) });
           return;
         }
       }
       this.connection.send({ do: "slice", item: this.item, axis: -1, index: 0 });
-      this.ready = true;
+      this.setReady();
     }
     this.connection.sendAgain(info.item);
-    this.#drawAgain(this.#copied.splice(0));
+    this.pen.drawCopies();
+    this.viewChanged();
+  }
+
+  /** The image can be drawn on. */
+  setReady() {
+    this.ready = true;
+    enable(true);
+    panel.showCard("");
+    this.#showBusy();
     this.viewChanged();
   }
 
@@ -140,8 +165,21 @@ export class App {
     this.strokes.order = state.order;
     panel.showState(state);
     this.objects.set(state.objects);
+    this.#showAreas();
+    this.#showBusy();
     this.strokesChanged();
     this.drawTop();
+  }
+
+  #showAreas() {
+    const { counts, width, height } = this.mask;
+    panel.showAreas(counts, width * height);
+    this.objects.showAreas(counts, width * height);
+  }
+
+  #showBusy() {
+    const isOpening = !this.ready && this.item >= 0 && this.items[this.item]?.state !== "unreadable";
+    $("busy").hidden = !(isOpening || this.#isSaving || (this.ready && this.state.pending));
   }
 
   /** @param {MaskUpdate} update */
@@ -149,6 +187,7 @@ export class App {
     if (update.item !== this.item || update.axis !== this.axis || update.index !== this.index) return;
     if (update.x + update.width > this.mask.width || update.y + update.height > this.mask.height) return;
     this.mask.update(update);
+    if (!this.state.pending) this.#showAreas();
     this.draw();
     performance.mark("cutmatch-mask");
   }
@@ -164,189 +203,84 @@ export class App {
   }
 
   /** @param {Messages["saved"]} message */
-  #saved({ files }) { $("saved").textContent = `Saved ${files.join(", ")}`; }
+  #saved({ files }) {
+    this.#setSaving(false);
+    $("saved").textContent = `Saved ${files.join(", ")}`;
+  }
+
+  /** @param {boolean} isSaving */
+  #setSaving(isSaving) {
+    this.#isSaving = isSaving;
+    panel.showSaving(isSaving);
+    this.#showBusy();
+  }
 
   /** @param {Messages["error"]} message */
-  #error({ text, number }) {
+  error({ text, number }) {
     if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); }
+    this.#setSaving(false);
     panel.hint(text, true);
   }
 
-  // ---- images and slices
+  /**
+   * Show the error of work that fails.
+   * @param {Promise<unknown>} work
+   */
+  async attempt(work) {
+    try { await work; } catch (error) { this.error({ text: reasonOf(error) }); }
+  }
+
+  // ---- images
 
   /** @param {number} item */
   open(item) {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
-    this.#copied = [];
-    if (item !== this.item) { this.ready = false; this.info = null; this.strokes.reset(); this.objects.reset(); $("saved").textContent = ""; }
+    this.pen.forgetCopies();
+    const name = this.items[item].name;
+    if (item !== this.item || !this.ready) {
+      this.ready = false;
+      this.info = null;
+      this.state = NO_STATE;
+      this.strokes.reset();
+      this.objects.reset();
+      for (const id of ["saved", "areas", "certificate", "pointer"]) $(id).textContent = "";
+      panel.showStatus();
+      panel.showCard("opening", `Opening ${name}…`);
+      $("title").textContent = name;
+      panel.hint("");
+      if (this.items[item].state === "unreadable") this.items[item].state = "new";
+      this.draw();
+      this.drawTop();
+    }
     this.item = item;
-    panel.showItems(this.items, item, (other) => this.open(other));
-    if (!this.ready) panel.hint("Opening…");
+    panel.showItems(this.items, item, (other) => { this.open(other); closeDrawer(); });
+    this.#showBusy();
     this.connection.send({ do: "open", item });
   }
 
   /** @param {number} by */
   step(by) { this.open(this.item + by); }
 
-  /** @param {boolean} fit */
-  async #showSlice(fit) {
-    if (!this.info?.spacing) return;
-    const { shape, spacing, address } = this.info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
-    const [height, width] = [shape[down], shape[across]], [axis, index] = [this.axis, this.index];
-    try {
-      if (!await this.image.loadSlice(`${address}/${axis}/${index}`, width, height)) return;
-    } catch (error) {
-      this.#error({ text: reasonOf(error) });
-      return;
-    }
-    this.mask.resize(width, height);
-    this.image.setWindow(this.level, this.window);
-    if (fit) this.view.setImage(width, height, spacing[down] / spacing[across]);
-    this.connection.send({ do: "slice", item: this.item, axis, index });
-    this.ready = true;
-    this.viewChanged();
-  }
-
-  /** @param {number} by */
-  moveSlice(by) { if (this.axis >= 0) this.setSlice(this.index + by); }
-
-  /** @param {number} index */
-  setSlice(index) {
-    if (!this.info) return;
-    this.cancel();
-    this.index = Math.max(0, Math.min(this.info.shape[this.axis] - 1, index));
-    this.tools.forgetLine();
-    this.#sliders();
-    this.#showSlice(false);
-  }
-
-  /** @param {number} axis */
-  setAxis(axis) {
-    if (!this.info || this.axis < 0) return;
-    this.cancel();
-    [this.axis, this.index] = [axis, this.info.shape[axis] >> 1];
-    this.#sliders();
-    this.#showSlice(true);
-  }
-
-  nextAxis() { if (this.axis >= 0) this.setAxis((this.axis + 1) % 3); }
-
-  /** @param {number} level @param {number} width   of the window of grey values, as shares of the range */
-  setWindow(level, width) {
-    [this.level, this.window] = [level, width];
-    this.#sliders();
-    this.image.setWindow(level, width);
-    this.draw();
-  }
-
-  #sliders() {
-    if (!this.info?.range) return;
-    const [low, high] = this.info.range, length = this.info.shape[this.axis];
-    const shown = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
-    inputOf("slice").max = String(length - 1);
-    inputOf("slice").value = String(this.index);
-    $("slice-value").textContent = `${this.index + 1}/${length}`;
-    inputOf("level").value = String(1000 * this.level);
-    inputOf("window").value = String(1000 * this.window);
-    $("level-value").textContent = shown(low + this.level * (high - low));
-    $("window-value").textContent = shown(this.window * (high - low));
-    choose([0, 1, 2].map((axis) => $(`axis-${axis}`)), $(`axis-${this.axis}`));
-  }
+  get axis() { return this.slices.axis; }
+  get index() { return this.slices.index; }
 
   /** @returns {[number, number]}   axis and index */
-  get slice() { return [this.axis, this.index]; }
+  get slice() { return [this.slices.axis, this.slices.index]; }
+
+  get shownBox() { return shownBox(this); }
 
   // ---- what the user draws
 
-  get radius() { return RADII[this.radiusStep]; }
+  /** In pixels of the image: the brush has the same size on the screen at every zoom. */
+  get radius() { return Math.max(MIN_RADIUS, Number((RADII[this.radiusStep] / this.view.scale).toPrecision(2))); }
 
-  /**
-   * Send the parts of a stroke that is being drawn as previews; each starts with the last point of the one before.
-   * @param {DrawnStroke} stroke
-   */
-  strokeChanged(stroke) {
-    const known = this.#drawing, now = performance.now(), count = stroke.points.length / 2;
-    const drawing = known?.stroke === stroke ? known : { stroke, number: ++this.#number, sent: 0, time: 0 };
-    this.#drawing = drawing;
-    this.drawTop();
-    if (now - drawing.time < PREVIEW_INTERVAL || count <= drawing.sent || stroke.filled || this.state.labels.length < 2) return;
-    this.#send(drawing, false);
-    [drawing.time, drawing.sent] = [now, count];
-  }
-
-  /** @param {Drawing} drawing @param {boolean} final */
-  #send({ stroke, number, sent }, final) {
-    const points = stroke.points.slice(2 * Math.max(0, sent - 1));
-    this.connection.stroke(this.item, number, { ...stroke, points }, final);
-  }
-
-  strokeDone() {
-    const drawing = this.#drawing;
-    if (!drawing) return;
-    performance.mark("cutmatch-stroke");
-    this.#send(drawing, true);
-    this.#drawing = null;
-    this.strokes.own.set(drawing.number, drawing.stroke);
-    this.strokesChanged();
-  }
-
-  /** Draw the strokes of this slice again in the next one, or those of this image in the next image. */
-  copyToNext() {
-    const [axis, index] = this.slice, isLast = axis < 0 ? this.item + 1 >= this.items.length : index + 1 >= (this.info?.shape[axis] ?? 0);
-    if (!this.ready || isLast) return;
-    const strokes = [...this.strokes.all()].filter((one) => one.axis === axis && one.index === index);
-    if (axis < 0) {
-      this.step(1);
-      this.#copied = strokes;
-    } else {
-      this.moveSlice(1);
-      this.#drawAgain(strokes.map((one) => ({ ...one, index: index + 1 })));
-    }
-  }
-
-  /** @param {Stroke[]} strokes */
-  #drawAgain(strokes) {
-    for (const stroke of strokes) this.connection.stroke(this.item, ++this.#number, stroke, true);
-  }
-
-  strokeCancelled() {
-    if (this.#drawing?.sent) this.connection.send({ do: "cancel", item: this.item, number: this.#drawing.number });
-    this.#drawing = null;
-  }
-
-  /** @param {Rectangle} box */
-  boxDone([x0, y0, x1, y1]) {
-    const { width, height } = this.view, clip = (/** @type {number} */ v, /** @type {number} */ most) => Math.max(0, Math.min(most, Math.round(v)));
-    /** @type {Rectangle} */
-    const box = [clip(x0, width), clip(y0, height), clip(x1, width), clip(y1, height)];
-    if (box[2] - box[0] < 2 || box[3] - box[1] < 2) return;
-    this.connection.send({ do: "box", item: this.item, box: this.axis < 0 ? box : this.#volumeBox(box) });
+  /** @param {Rectangle} drawn */
+  boxDone(drawn) {
+    const box = boxOf(this, drawn);
+    if (!box) return;
+    this.connection.send({ do: "box", item: this.item, box });
     this.setTool("object");
-  }
-
-  /**
-   * A box in a slice keeps the extent of an earlier box along the other axis, or has that of the volume.
-   * @param {Rectangle} box
-   */
-  #volumeBox([x0, y0, x1, y1]) {
-    const sizes = [...this.info?.shape ?? []].toReversed(), last = this.state.box ?? [0, 0, 0, ...sizes];
-    const [across, down] = [0, 1, 2].filter((place) => place !== 2 - this.axis), box = [...last];
-    [box[across], box[across + 3], box[down], box[down + 3]] = [x0, x1, y0, y1];
-    return box;
-  }
-
-  /**
-   * The box in the image shown; in a volume, where it cuts the slice.
-   * @returns {Rectangle | null}
-   */
-  get shownBox() {
-    const { box } = this.state;
-    if (!box) return null;
-    if (this.axis < 0) return [box[0], box[1], box[2], box[3]];
-    const own = 2 - this.axis, [across, down] = [0, 1, 2].filter((place) => place !== own);
-    if (this.index < box[own] || this.index >= box[own + 3]) return null;
-    return [box[across], box[down], box[across + 3], box[down + 3]];
   }
 
   undo() { this.edit("undo"); }
@@ -367,22 +301,9 @@ export class App {
 
   /** @param {boolean} next   whether to open the next image */
   save(next) {
-    if (!this.ready) return;
-    this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] });
+    if (!this.ready || this.#isSaving) return;
+    if (this.connection.send({ do: "save", item: this.item, kinds: [...this.kinds] })) this.#setSaving(true);
     if (next) this.step(1);
-  }
-
-  /** @param {string} kind @param {File} file */
-  async sendHint(kind, file) {
-    const answer = await fetch(`hint/${kind}/${this.item}`, { method: "POST", body: file });
-    if (!answer.ok) this.#error({ text: await answer.text() });
-  }
-
-  /** @param {File} file */
-  async upload(file) {
-    const answer = await fetch(`images?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-    if (answer.ok) this.open((await answer.json()).item);
-    else this.#error({ text: await answer.text() });
   }
 
   // ---- drawing
@@ -393,6 +314,7 @@ export class App {
 
   viewChanged() {
     this.renderer.strokesStale = true;
+    this.#showRadius();
     $("zoom").textContent = `${Number((100 * this.view.scale).toPrecision(3))} %`;
     this.draw();
     this.drawTop();
@@ -402,7 +324,6 @@ export class App {
 
   /** @param {string} tool */
   setTool(tool) {
-    if (buttonOf(`tool-${tool}`).disabled) return;
     this.tool = tool;
     choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));
     this.tools.toolChanged();
@@ -425,15 +346,17 @@ export class App {
   nextDisplay() { this.setDisplay(DISPLAYS[(DISPLAYS.indexOf(this.display) + 1) % DISPLAYS.length]); }
 
   /** @param {number} by */
-  changeRadius(by) { this.radiusChosen = true; this.setRadius(this.radiusStep + by); }
+  changeRadius(by) { this.setRadius(this.radiusStep + by); }
 
   /** @param {number} step */
   setRadius(step) {
     this.radiusStep = Math.max(0, Math.min(RADII.length - 1, step));
     inputOf("radius").value = String(this.radiusStep);
-    $("radius-value").textContent = `${this.radius} px`;
+    this.#showRadius();
     this.drawTop();
   }
+
+  #showRadius() { $("radius-value").textContent = `${this.radius} px`; }
 
   /** @param {boolean} held */
   setSpace(held) { this.tools.setSpace(held); }

@@ -14,6 +14,8 @@ export class Mask {
   colours = new Map();   // of the labels that are shown
   width = 1; height = 1; columns = 1;
   labels = new Uint16Array(1);
+  /** @type {Map<number, number>} */
+  counts = new Map();    // pixels of each label
   /** @type {Map<number, [number, Path2D][]>} */
   tiles = new Map();     // labels and contours of a tile, made when it is shown
 
@@ -22,9 +24,12 @@ export class Mask {
     this.width = this.canvas.width = width;
     this.height = this.canvas.height = height;
     this.labels = new Uint16Array(width * height);
+    this.counts = new Map([[0, width * height]]);
     this.columns = Math.ceil(width / TILE);
     this.tiles.clear();
   }
+
+  get hasObjects() { return [...this.counts].some(([label, count]) => label && count); }
 
   /** @param {Map<number, Rgb>} colours   by label */
   setColours(colours) {
@@ -38,17 +43,21 @@ export class Mask {
    */
   update({ x, y, width, height, lengths, values }) {
     if (!width || !height) return;
+    const gained = new Int32Array(65536);
     let column = 0, row = 0;
     for (let run = 0; run < lengths.length; run++) {
       let left = lengths[run];
       while (left) {
         const here = Math.min(left, width - column), at = (y + row) * this.width + x + column;
+        for (let i = at; i < at + here; i++) gained[this.labels[i]]--;
+        gained[values[run]] += here;
         this.labels.fill(values[run], at, at + here);
         left -= here;
         column += here;
         if (column === width) { column = 0; row++; }
       }
     }
+    gained.forEach((count, label) => { if (count) this.counts.set(label, (this.counts.get(label) ?? 0) + count); });
     this.#tint(x, y, width, height);
     // The pixels to the right and below have sides in common with the changed ones.
     for (let ty = y / TILE | 0; ty <= (y + height) / TILE; ty++)
@@ -112,8 +121,9 @@ export class Mask {
    * @param {CanvasRenderingContext2D} context
    * @param {View} view
    * @param {number} ratio
+   * @param {(label: number) => string} colourOf   a contour
    */
-  drawContours(context, view, ratio) {
+  drawContours(context, view, ratio, colourOf) {
     const [left, top] = view.toImage(0, 0), [right, bottom] = view.toImage(view.screenWidth, view.screenHeight);
     const last = (/** @type {number} */ v, /** @type {number} */ n) => Math.min(Math.ceil(n / TILE) - 1, Math.floor(v / TILE));
     /** @type {[number, Path2D][]} */
@@ -129,10 +139,7 @@ export class Mask {
     view.apply(context, ratio);
     context.lineCap = "square";
     for (const [, path] of shown) this.#line(context, view, path, 3.5, "rgb(0 0 0 / 0.75)");
-    for (const [label, path] of shown) {
-      const [r, g, b] = this.colours.get(label) ?? [255, 255, 255], bright = (/** @type {number} */ c) => Math.round(128 + c / 2);
-      this.#line(context, view, path, 1.75, `rgb(${bright(r)} ${bright(g)} ${bright(b)})`);
-    }
+    for (const [label, path] of shown) this.#line(context, view, path, 1.75, colourOf(label));
   }
 
   /**

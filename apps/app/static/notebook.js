@@ -1,7 +1,7 @@
 // The page in the output of a notebook's cell: a frame, whose socket and requests are messages of the widget.
 // apps/app/notebook.py is the other side.
 
-const HIDDEN = "#files, #start-section, section:has(#save) { display: none !important; }";   // need files of the app
+const HIDDEN = "#files, #files-button, #open, #start-button, #saving { display: none !important; }";   // need files of the app
 
 /** @typedef {{ kind: string, text?: string, number?: number, type?: string, error?: string }} Content */
 /** @typedef {(content: Content, buffers?: DataView<ArrayBuffer>[]) => void} Receiver */
@@ -90,7 +90,8 @@ function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 0`;
   frame.srcdoc = files["index.html"].replace(/<link rel="icon".*?>|<script.*?<\/script>/g, "")
-    .replace(/<link rel="stylesheet".*?>/, () => `<style>${files["app.css"]}${HIDDEN}</style>`);
+    .replace(/<link rel="stylesheet" href="static\/([\w.]+)"(.*?)>/g, (_, name, media) => `<style${media}>${files[name]}</style>`)
+    .replace("</head>", () => `<style>${HIDDEN}</style></head>`);
   frame.onload = () => {
     const { contentWindow: page, contentDocument: content } = frame;
     if (!page || !content) return;

@@ -3,7 +3,7 @@
 
 import { $, buttonOf } from "./elements.js";
 import { choose } from "./keys.js";
-import { hint } from "./panel.js";
+import { hint, percent } from "./panel.js";
 
 /** @import { App } from "./main.js" */
 /** @import { KnownObject, Rgb } from "./socket.js" */
@@ -104,12 +104,41 @@ export class Objects {
     const chosen = buttons.find((button) => button.textContent === String(this.app.label));
     choose(buttons, chosen);
     chosen?.scrollIntoView({ block: "nearest" });
+    $("tool-object").style.setProperty("--swatch", `rgb(${this.colourOf(this.app.label).join(" ")})`);
+    $("tool-background").style.setProperty("--swatch", this.backgroundColour);
+  }
+
+  /** Of strokes on the background: blue, as in files with strokes, unless that is the colour of an object. */
+  get backgroundColour() { return this.#labels.includes(2) ? "rgb(250 250 250)" : "rgb(60 110 255)"; }
+
+  /** Whether there is one object, whose surroundings are dimmed; several are tinted. */
+  get areSeveral() { return this.known.length > 1; }
+
+  /**
+   * The colour of an outline: yellow around a single object, as in the command's overlay.
+   * @param {number} label
+   */
+  lineColourOf(label) {
+    if (!this.areSeveral && !this.of(label)?.colour) return "rgb(255 217 0)";
+    return `rgb(${this.colourOf(label).map((one) => Math.round(128 + one / 2)).join(" ")})`;
+  }
+
+  /**
+   * Show how much of the image or slice each object covers.
+   * @param {Map<number, number>} counts
+   * @param {number} all
+   */
+  showAreas(counts, all) {
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ ($("objects").querySelectorAll(".row"))) {
+      const count = counts.get(Number(row.dataset.label)), area = row.querySelector(".area");
+      if (area) area.textContent = count ? percent(count, all) : "";
+    }
   }
 
   /** @param {number} label */
   #row(label) {
     const template = /** @type {HTMLTemplateElement} */ ($("object-row"));
-    const row = /** @type {HTMLElement} */ (template.content.cloneNode(true)).querySelector("li");
+    const row = /** @type {HTMLElement | null} */ (/** @type {DocumentFragment} */ (template.content.cloneNode(true)).querySelector(".row"));
     if (!row) throw new Error("the page has no row of an object");
     const part = (/** @type {string} */ name) => /** @type {HTMLInputElement} */ (row.querySelector(`.${name}`));
     const [pick, name, colour, show, lock, remove] = ["pick", "name", "colour", "show", "lock", "delete"].map(part);

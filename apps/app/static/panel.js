@@ -1,28 +1,32 @@
-// The controls beside the image: list of images, kinds of files and the facts of the cut.
+// What the page says: list of images, kinds of files, the facts of the cut, hints, and the card of an image that is not shown.
 
 import { $, buttonOf } from "./elements.js";
 
 /** @import { Item, State } from "./socket.js" */
 
-/** @type {Record<string, string>} */
-const HINTS = {
-  "mark the object": "Mark the object with the left button",
-  "mark the background": "Now mark the background with the right button",
-  "mark an object": "Now mark the object with the left button",
+/** @type {Record<string, [string, string]>} */
+const HINTS = {   // for a mouse, and for a finger
+  "mark the object": ["Mark the object with the left button", "Draw on the object with a finger"],
+  "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
+  "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
 };
+const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
+const IMAGE_KINDS = ["mask", "cutout", "labels", "labels-tiff"];
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
 /** @param {Item[]} items @param {number} current @param {(item: number) => void} open */
 export function showItems(items, current, open) {
   $("files").classList.toggle("single", items.length < 2);
+  $("files-button").hidden = items.length < 2;
   const rows = items.map(({ name, state }, item) => {
     const row = document.createElement("li"), opener = document.createElement("button");
-    const mark = document.createElement("span"), text = document.createElement("span");
+    const mark = document.createElement("span"), text = document.createElement("span"), [sign, meaning] = MARKS[state];
     mark.className = `mark ${state}`;
-    mark.textContent = { done: "✓", started: "●", new: "" }[state] ?? "";
-    mark.setAttribute("aria-label", { done: "saved", started: "started", new: "" }[state] ?? "");
+    mark.textContent = sign;
+    if (meaning) { mark.setAttribute("role", "img"); mark.setAttribute("aria-label", meaning); }
     text.className = "name";
-    text.textContent = opener.title = name;
+    text.textContent = name;
+    opener.title = meaning ? `${name} (${meaning})` : name;
     opener.append(mark, text);
     opener.setAttribute("aria-current", String(item === current));
     opener.onclick = () => open(item);
@@ -32,21 +36,31 @@ export function showItems(items, current, open) {
   $("list").replaceChildren(...rows);
   rows[current]?.scrollIntoView({ block: "nearest" });
   const done = items.filter(({ state }) => state === "done").length;
-  $("progress").textContent = `${done} of ${items.length} saved`;
+  const bar = /** @type {HTMLProgressElement} */ ($("progress-bar"));
+  [bar.max, bar.value] = [Math.max(1, items.length), done];
+  $("progress").textContent = `${done} of ${items.length} saved ✓, ● started`;
   buttonOf("previous").disabled = current <= 0;
   buttonOf("next").disabled = current >= items.length - 1;
 }
 
 /** @param {[string, string][]} kinds @param {Set<string>} chosen */
 export function showKinds(kinds, chosen) {
-  $("kinds").replaceChildren(...kinds.map(([kind, shown]) => {
+  const choice = (/** @type {[string, string]} */ [kind, shown]) => {
     const label = document.createElement("label"), box = document.createElement("input");
     Object.assign(box, { type: "checkbox", value: kind, checked: chosen.has(kind) });
     box.onchange = () => (box.checked ? chosen.add(kind) : chosen.delete(kind));
     label.className = "check";
     label.append(box, shown);
     return label;
-  }));
+  };
+  const isImage = (/** @type {[string, string]} */ [kind]) => IMAGE_KINDS.includes(kind);
+  const group = (/** @type {string} */ title, /** @type {[string, string][]} */ members) => {
+    const heading = document.createElement("h3");
+    heading.textContent = title;
+    return [heading, ...members.map(choice)];
+  };
+  $("kinds").replaceChildren(
+    ...group("Images", kinds.filter(isImage)), ...group("Annotations", kinds.filter((kind) => !isImage(kind))));
 }
 
 /** @param {State} state */
@@ -54,13 +68,51 @@ export function showState(state) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
   buttonOf("clear").disabled = !state.order.length && !state.box && !state.masks;
-  const { energy } = state, solved = energy !== null;
-  $("energy").textContent = solved ? `${DIGITS.format(energy)} nats` : "–";
-  $("seconds").textContent = state.pending ? "solving…" : solved ? `${(1000 * state.seconds).toFixed(0)} ms` : "–";
+  const { energy } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
   const certificate = $("certificate");
-  certificate.textContent = !solved ? "–" : state.certified ? "exact, verified" : state.exact ? "exact" : "preview";
-  certificate.className = !solved ? "" : state.certified || state.exact ? "good" : "warn";
-  hint(HINTS[state.message] ?? state.message);
+  certificate.textContent = state.pending ? "solving…" : !isSolved ? "" : isExact ? "exact ✓" : "preview";
+  certificate.className = isSolved && !state.pending ? (isExact ? "good" : "warn") : "";
+  $("status").title = isSolved
+    ? `${state.certified ? "Verified: no cut has less energy" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
+  hint((HINTS[state.message] ?? [state.message, state.message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
+}
+
+/** @param {number} pixels @param {number} all */
+export const percent = (pixels, all) => `${(100 * pixels / all).toFixed(pixels && pixels < 0.001 * all ? 2 : 1)} %`;
+
+/**
+ * How much of the image or slice the objects cover.
+ * @param {Map<number, number>} counts   pixels of each label that is shown
+ * @param {number} all
+ */
+export function showAreas(counts, all) {
+  const areas = [...counts].filter(([label, count]) => label && count).map(([, count]) => count);
+  const text = percent(areas.reduce((sum, count) => sum + count, 0), all);
+  $("areas").textContent = areas.length ? (areas.length === 1 ? `Object ${text}` : `${areas.length} objects ${text}`) : "";
+  showStatus();
+}
+
+/** The line has no parts while nothing is drawn. */
+export function showStatus() { $("status").hidden = !["areas", "certificate", "pointer"].some((id) => $(id).textContent); }
+
+/** @param {boolean} isSaving */
+export function showSaving(isSaving) {
+  buttonOf("save").disabled = buttonOf("save-next").disabled = isSaving;
+  $("save").textContent = isSaving ? "Saving…" : "Save";
+  if (isSaving) $("saved").textContent = "";
+}
+
+/**
+ * A card in place of the image; "" for none.
+ * @param {"" | "empty" | "opening" | "unreadable"} kind
+ */
+export function showCard(kind, title = "", text = "") {
+  $("card").hidden = !kind;
+  $("card").className = kind;
+  $("card-title").textContent = title;
+  $("card-text").textContent = text;
+  $("card-open").hidden = kind === "opening";
+  $("sample").hidden = kind !== "empty";
 }
 
 let timer = 0;

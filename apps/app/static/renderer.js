@@ -1,12 +1,15 @@
 // Drawing: the scene (image, labels, strokes) and, above it, what follows the pointer (cursor, stroke, box).
 
 import { $, canvasOf, context2d, inputOf } from "./elements.js";
+import { showStatus } from "./panel.js";
 import { drawStroke } from "./strokes.js";
 
 /** @import { App } from "./main.js" */
 /** @import { Rectangle } from "./tools.js" */
 
-const BACKGROUND_STROKE = "rgb(250 250 250)";
+const FILL = 0.25;      // opacity of strokes inside their outlines, so that what they cover can be seen
+const OUTLINE = 2;      // CSS pixels of the outline
+const CROSS = 14;       // CSS pixels of an arm of the cross-hair
 
 export class Renderer {
   #frame = 0; #topFrame = 0;
@@ -24,7 +27,7 @@ export class Renderer {
   /** Device pixels per CSS pixel. */
   get ratio() { return Math.max(1, Math.min(3, devicePixelRatio || 1)); }
 
-  colourOf = (/** @type {number} */ label) => (label ? `rgb(${this.app.objects.colourOf(label).join(" ")})` : BACKGROUND_STROKE);
+  colourOf = (/** @type {number} */ label) => (label ? `rgb(${this.app.objects.colourOf(label).join(" ")})` : this.app.objects.backgroundColour);
 
   resize() {
     const { clientWidth: width, clientHeight: height } = $("stage");
@@ -47,14 +50,8 @@ export class Renderer {
     if (display === "cutout" && !this.app.alone) this.#drawCutout();
     else this.#drawImage(scene);
     if (this.app.alone) return;
-    if (display === "both") {
-      view.apply(scene, ratio);
-      scene.globalAlpha = Number(inputOf("opacity").value) / 100;
-      scene.imageSmoothingEnabled = view.scale * ratio < 1;
-      scene.drawImage(mask.canvas, 0, 0);
-      scene.globalAlpha = 1;
-    }
-    if (display !== "cutout") mask.drawContours(scene, view, ratio);
+    if (display === "both") this.#drawOverlay();
+    if (display !== "cutout") mask.drawContours(scene, view, ratio, (label) => this.app.objects.lineColourOf(label));
     if (!this.app.strokesShown || display === "cutout") return;
     if (this.strokesStale) {
       this.app.strokes.draw(this.layer, view, ratio, this.colourOf, ...this.app.slice, this.app.objects.hidden);
@@ -62,23 +59,58 @@ export class Renderer {
       this.strokesStale = false;
     }
     scene.setTransform(1, 0, 0, 1, 0, 0);
-    scene.globalAlpha = 0.8;
     scene.drawImage(this.outlined.canvas, 0, 0);
+  }
+
+  // As in the command's figures: one object in its colours before a dimmed background, several tinted.
+  #drawOverlay() {
+    const { scene, cutout: rest, ratio } = this, { view, mask, objects } = this.app;
+    const strength = Number(inputOf("opacity").value) / 100;
+    const isSmooth = view.scale * ratio < 1;
+    if (objects.areSeveral) {
+      view.apply(scene, ratio);
+      scene.globalAlpha = strength;
+      scene.imageSmoothingEnabled = isSmooth;
+      scene.drawImage(mask.canvas, 0, 0);
+    } else if (mask.hasObjects) {
+      view.apply(rest, ratio);
+      rest.globalCompositeOperation = "copy";
+      rest.fillStyle = "#000";
+      rest.fillRect(0, 0, view.width, view.height);
+      rest.globalCompositeOperation = "destination-out";
+      rest.imageSmoothingEnabled = isSmooth;
+      rest.drawImage(mask.canvas, 0, 0);
+      scene.setTransform(1, 0, 0, 1, 0, 0);
+      scene.globalCompositeOperation = "saturation";
+      scene.globalAlpha = 0.5;
+      scene.drawImage(rest.canvas, 0, 0);
+      scene.globalCompositeOperation = "source-over";
+      scene.globalAlpha = strength;
+      scene.drawImage(rest.canvas, 0, 0);
+    }
     scene.globalAlpha = 1;
   }
 
-  // The strokes with a dark line around them, so that they are visible on any image.
+  // The strokes as outlines with a dark line around them, visible on any image, and a light fill.
   #outline() {
-    const { outlined, layer, cutout: dark, ratio } = this;
-    for (const context of [outlined, dark]) context.setTransform(1, 0, 0, 1, 0, 0);
-    dark.globalCompositeOperation = "copy";
-    dark.drawImage(layer.canvas, 0, 0);
-    dark.globalCompositeOperation = "source-in";
-    dark.fillStyle = "#000";
-    dark.fillRect(0, 0, dark.canvas.width, dark.canvas.height);
-    outlined.clearRect(0, 0, outlined.canvas.width, outlined.canvas.height);
-    for (const [dx, dy] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) outlined.drawImage(dark.canvas, dx * ratio, dy * ratio);
+    const { outlined, layer, cutout: scratch, ratio } = this, { width, height } = scratch.canvas, step = OUTLINE * ratio;
+    const around = [[-1, 0], [1, 0], [0, -1], [0, 1]];
+    for (const context of [outlined, scratch]) context.setTransform(1, 0, 0, 1, 0, 0);
+    scratch.globalCompositeOperation = "copy";
+    scratch.drawImage(layer.canvas, 0, 0);
+    scratch.globalCompositeOperation = "source-in";
+    scratch.fillStyle = "#000";
+    scratch.fillRect(0, 0, width, height);
+    outlined.clearRect(0, 0, width, height);
+    for (const [dx, dy] of around) outlined.drawImage(scratch.canvas, dx * ratio, dy * ratio);
     outlined.drawImage(layer.canvas, 0, 0);
+    scratch.globalCompositeOperation = "destination-in";   // what is left is inside the outlines
+    for (const [dx, dy] of around) scratch.drawImage(layer.canvas, dx * step, dy * step);
+    outlined.globalCompositeOperation = "destination-out";
+    outlined.globalAlpha = 1 - FILL;
+    outlined.drawImage(scratch.canvas, 0, 0);
+    outlined.globalCompositeOperation = "source-over";
+    outlined.globalAlpha = 1;
   }
 
   /** @param {CanvasRenderingContext2D} context */
@@ -88,6 +120,13 @@ export class Renderer {
     context.imageSmoothingEnabled = scale < 2;
     context.imageSmoothingQuality = scale < 0.5 ? "medium" : "low";
     if (image.source) context.drawImage(image.source, 0, 0);
+    const gain = this.app.axis < 0 ? Number(inputOf("brighten").value) : 0;
+    if (!gain) return;
+    const operation = context.globalCompositeOperation;
+    context.globalCompositeOperation = "color-dodge";   // divides by what the grey leaves to white
+    context.fillStyle = `rgb(${gain}% ${gain}% ${gain}%)`;
+    context.fillRect(0, 0, view.width, view.height);
+    context.globalCompositeOperation = operation;
   }
 
   #drawCutout() {
@@ -124,13 +163,14 @@ export class Renderer {
     if (tools.stroke) {
       const { filled, points } = tools.stroke, next = filled && tools.pointer ? view.toImage(...tools.pointer) : [];
       const shown = { ...tools.stroke, erase: false, points: [...points, ...next] };
-      top.globalAlpha = 0.8;
+      top.globalAlpha = 0.5;
       drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
       top.globalAlpha = 1;
     }
     const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.shownBox);
     if (box) this.#drawBox(box);
     if (tools.pointer) this.#drawCursor(...tools.pointer);
+    if (tools.cross) this.#drawCross(...view.toScreen(...tools.cross));
     this.#showPointer();
   }
 
@@ -166,9 +206,26 @@ export class Renderer {
     top.fill();
   }
 
+  /** @param {number} x @param {number} y */
+  #drawCross(x, y) {
+    const { top, ratio, app } = this, gap = 4, arm = gap + CROSS + app.radius * app.view.scale;
+    top.setTransform(ratio, 0, 0, ratio, 0, 0);
+    for (const width of [4, 2]) {
+      top.lineWidth = width;
+      top.strokeStyle = width > 2 ? "#000" : "#fff";
+      top.beginPath();
+      for (const [dx, dy] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) {
+        top.moveTo(x + gap * dx, y + gap * dy);
+        top.lineTo(x + arm * dx, y + arm * dy);
+      }
+      top.stroke();
+    }
+  }
+
   #showPointer() {
     const { view, tools } = this.app, place = tools.pointer && view.toImage(...tools.pointer).map(Math.floor);
     const inside = place && place[0] >= 0 && place[1] >= 0 && place[0] < view.width && place[1] < view.height;
-    $("pointer").textContent = inside ? `${place[0]}, ${place[1]}` : "–";
+    $("pointer").textContent = inside ? `${place[0]}, ${place[1]}` : "";
+    showStatus();
   }
 }

@@ -14,7 +14,7 @@
 /** @typedef {Stroke & { item: number, key: number }} KnownStroke */
 /** @typedef {{ x: number, y: number, width: number, height: number, lengths: Uint32Array, values: Uint16Array }} Runs */
 /** @typedef {Runs & { item: number, axis: number, index: number }} MaskUpdate */
-/** @typedef {{ name: string, state: "new" | "started" | "done" }} Item */
+/** @typedef {{ name: string, state: "new" | "started" | "done" | "unreadable" }} Item */
 /** @typedef {[number, number, number]} Rgb */
 /** @typedef {{ label: number, name: string, colour: Rgb | null, locked: boolean }} KnownObject */
 /**
@@ -51,6 +51,7 @@
  * @property {{ items: Item[] }} items
  * @property {{ item: number, state: Item["state"] }} item
  * @property {Description} document
+ * @property {{ item: number, text: string }} unreadable
  * @property {State} state
  * @property {MaskUpdate} mask
  * @property {KnownStroke} stroke

@@ -27,6 +27,8 @@ export class Tools {
   /** @type {Rectangle | null} */
   box = null;
   space = false;               // whether the key is held
+  /** @type {Point | null} */
+  cross = null;                // the cross-hair that arrow keys move, in the image
 
   /** @param {HTMLCanvasElement} canvas @param {View} view @param {App} host */
   constructor(canvas, view, host) {
@@ -37,7 +39,7 @@ export class Tools {
     canvas.addEventListener("pointermove", (event) => this.#move(event));
     canvas.addEventListener("pointerup", (event) => this.#up(event));
     canvas.addEventListener("pointercancel", (event) => { this.cancel(); this.#forget(event); });
-    canvas.addEventListener("pointerleave", () => { this.pointer = null; host.drawTop(); });
+    canvas.addEventListener("pointerleave", () => { if (!this.cross) this.pointer = null; host.drawTop(); });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
@@ -55,6 +57,7 @@ export class Tools {
     this.canvas.focus({ preventScroll: true });
     if (!this.host.ready) return;
     const place = this.#place(event);
+    this.cross = null;
     this.#pointers.set(event.pointerId, place);
     try { this.canvas.setPointerCapture(event.pointerId); } catch { /* the pointer was lifted meanwhile */ }
     if (event.pointerType === "touch" && this.#pointers.size === 2) {
@@ -65,23 +68,9 @@ export class Tools {
     } else if (event.button === 1 || this.space) {
       this.#action = "pan";
     } else {
-      const erase = event.buttons & PEN_ERASER || this.host.tool === "erase";
+      const erase = Boolean(event.buttons & PEN_ERASER) || this.host.tool === "erase";
       const background = !erase && (event.button === 2 || event.altKey || this.host.tool === "background");
-      if (!background && !erase && this.host.objects.refuses(this.host.label)) {
-        this.#action = null;   // the press has no further effect
-      } else if (this.host.tool === "box" && !background && !erase) {
-        this.#action = "box";
-        this.box = [...this.view.toImage(...place), ...this.view.toImage(...place)];
-      } else if (this.host.tool === "area" && !erase) {
-        this.#action = "area";
-        if (this.stroke && this.#isFirstCorner(place)) this.finishArea();
-        else if (this.stroke) this.#extend(this.stroke, place, true);
-        else this.#startStroke(place, background, false, false, true);
-        this.#corners = (this.stroke?.points.length ?? 0) / 2;
-      } else {
-        this.#action = "stroke";
-        this.#startStroke(place, background, Boolean(erase), event.shiftKey, false);
-      }
+      this.#press(this.view.toImage(...place), background, erase, event.shiftKey);
     }
     event.preventDefault();
     this.#showCursor();
@@ -89,24 +78,47 @@ export class Tools {
   }
 
   /**
-   * @param {Point} place
+   * @param {Point} at           in the image
    * @param {boolean} background
    * @param {boolean} erase
-   * @param {boolean} joined   whether a line leads from the last stroke
+   * @param {boolean} joined     whether a line leads from the last stroke
+   */
+  #press(at, background, erase, joined) {
+    if (!background && !erase && this.host.objects.refuses(this.host.label)) {
+      this.#action = null;   // the press has no further effect
+    } else if (this.host.tool === "box" && !background && !erase) {
+      this.#action = "box";
+      this.box = [...at, ...at];
+    } else if (this.host.tool === "area" && !erase) {
+      this.#action = "area";
+      if (this.stroke && this.#isFirstCorner(at)) this.finishArea();
+      else if (this.stroke) this.#extend(this.stroke, at, true);
+      else this.#startStroke(at, background, false, false, true);
+      this.#corners = (this.stroke?.points.length ?? 0) / 2;
+    } else {
+      this.#action = "stroke";
+      this.#startStroke(at, background, erase, joined, false);
+    }
+  }
+
+  /**
+   * @param {Point} at
+   * @param {boolean} background
+   * @param {boolean} erase
+   * @param {boolean} joined
    * @param {boolean} filled
    */
-  #startStroke(place, background, erase, joined, filled) {
+  #startStroke(at, background, erase, joined, filled) {
     const { radius, label, slice } = this.host;
     const points = joined && this.#lastEnd ? [...this.#lastEnd] : [];
     this.stroke = { points, radius: filled ? 0.5 : radius, label: background ? 0 : label, erase, filled, axis: slice[0], index: slice[1] };
-    this.#extend(this.stroke, place, true);
-    this.host.strokeChanged(this.stroke);
+    this.#extend(this.stroke, at, true);
+    this.host.pen.changed(this.stroke);
   }
 
-  /** @param {DrawnStroke} stroke @param {Point} place @param {boolean} always */
-  #extend({ points }, place, always = false) {
-    const [x, y] = this.view.toImage(...place), n = points.length;
-    const step = MIN_STEP / this.view.scale;
+  /** @param {DrawnStroke} stroke @param {Point} at @param {boolean} always */
+  #extend({ points }, [x, y], always = false) {
+    const n = points.length, step = MIN_STEP / this.view.scale;
     if (n >= 2 * MAX_POINTS) return;
     if (always || Math.hypot(x - points[n - 2], y - points[n - 1]) >= step) points.push(Math.fround(x), Math.fround(y));
   }
@@ -114,12 +126,14 @@ export class Tools {
 /** @param {PointerEvent} event */
   #move(event) {
     const place = this.#place(event), before = this.#pointers.get(event.pointerId);
+    if (this.cross && !before && this.#action) return;   // the keyboard is drawing
+    this.cross = null;
     this.pointer = event.pointerType === "touch" ? null : place;
     if (before) {
       if (this.stroke) {
         const events = event.getCoalescedEvents?.() ?? [];
-        for (const one of events.length ? events : [event]) this.#extend(this.stroke, this.#place(one));
-        this.host.strokeChanged(this.stroke);
+        for (const one of events.length ? events : [event]) this.#extend(this.stroke, this.view.toImage(...this.#place(one)));
+        this.host.pen.changed(this.stroke);
       } else if (this.box) {
         [this.box[2], this.box[3]] = this.view.toImage(...place);
       } else if (this.#action === "pan") {
@@ -152,16 +166,66 @@ export class Tools {
     if (this.stroke && this.#action === "area") {
       if (this.stroke.points.length / 2 > this.#corners + 2) this.finishArea();   // it was drawn, not clicked
     } else if (this.stroke && this.#action === "stroke") {
-      this.#extend(this.stroke, place);
-      this.#lastEnd = this.stroke.points.slice(-2);
-      this.stroke = null;
-      this.host.strokeDone();
+      this.#extend(this.stroke, this.view.toImage(...place));
+      this.#finishStroke();
     } else if (this.box) {
-      const [x0, y0, x1, y1] = this.box;
-      this.box = null;
-      this.host.boxDone([Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1)]);
+      this.#finishBox(this.box);
     }
     this.#forget(event);
+    this.host.drawTop();
+  }
+
+  #finishStroke() {
+    this.#lastEnd = this.stroke?.points.slice(-2) ?? null;
+    this.stroke = null;
+    this.host.pen.done();
+  }
+
+  /** @param {Rectangle} box */
+  #finishBox([x0, y0, x1, y1]) {
+    this.box = null;
+    this.host.boxDone([Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1)]);
+  }
+
+  // ---- the keyboard
+
+  /**
+   * Move the cross-hair, which starts in the middle of what is shown; what is being drawn follows.
+   * @param {number} dx
+   * @param {number} dy
+   * @param {boolean} fine   by a pixel of the image, else by about the brush
+   */
+  moveCross(dx, dy, fine) {
+    const { host, view } = this;
+    if (!host.ready || (this.#action && !this.cross)) return;
+    this.canvas.focus({ preventScroll: true });
+    const [x, y] = this.cross ?? view.toImage(...(this.pointer ?? [view.screenWidth / 2, view.screenHeight / 2])).map(Math.floor);
+    const step = fine ? 1 : Math.max(1, Math.round(8 / view.scale)), limit = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(0.5, Math.min(size - 0.5, value));
+    this.cross = this.cross ? [limit(x + step * dx, view.width), limit(y + step * dy, view.height)] : [limit(x + 0.5, view.width), limit(y + 0.5, view.height)];
+    if (view.reveal(...this.cross)) host.viewChanged();
+    this.pointer = view.toScreen(...this.cross);
+    if (this.stroke && !this.stroke.filled) {
+      this.#extend(this.stroke, this.cross, true);
+      host.pen.changed(this.stroke);
+    } else if (this.box) {
+      [this.box[2], this.box[3]] = this.cross;
+    }
+    host.drawTop();
+  }
+
+  /** Start to draw at the cross-hair, or set the next corner of an area, or the second one of a box. */
+  pressCross() {
+    if (!this.cross || !this.host.ready || this.#pointers.size) return;
+    if (this.box) this.#finishBox(this.box);
+    else this.#press(this.cross, this.host.tool === "background", this.host.tool === "erase", false);
+    this.host.drawTop();
+  }
+
+  /** End the stroke at the cross-hair; areas and boxes remain open. */
+  releaseCross() {
+    if (!this.cross || this.#pointers.size) return;
+    if (this.stroke && this.#action === "stroke") this.#finishStroke();
+    if (!this.box) this.#action = null;
     this.host.drawTop();
   }
 
@@ -173,9 +237,9 @@ export class Tools {
     this.#showCursor();
   }
 
-  /** @param {Point} place */
-  #isFirstCorner(place) {
-    const points = this.stroke?.points ?? [], [x, y] = this.view.toImage(...place);
+  /** @param {Point} at */
+  #isFirstCorner([x, y]) {
+    const points = this.stroke?.points ?? [];
     return points.length >= 6 && Math.hypot(x - points[0], y - points[1]) * this.view.scale < CLOSE;
   }
 
@@ -187,7 +251,7 @@ export class Tools {
       this.cancel();
     } else {
       this.stroke = null;
-      this.host.strokeDone();
+      this.host.pen.done();
     }
     this.host.drawTop();
     return true;
@@ -198,7 +262,7 @@ export class Tools {
     const drawn = this.stroke;
     this.stroke = this.box = null;
     if (this.#action !== "pinch") this.#action = null;
-    if (drawn) this.host.strokeCancelled();
+    if (drawn) this.host.pen.cancelled();
     this.host.drawTop();
   }
 

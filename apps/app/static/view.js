@@ -62,6 +62,24 @@ export class View {
     return [(x - this.x) / this.scale, (y - this.y) / (this.scale * this.aspect)];
   }
 
+  /** @param {number} x @param {number} y @returns {[number, number]} */
+  toScreen(x, y) {
+    return [this.x + this.scale * x, this.y + this.scale * this.aspect * y];
+  }
+
+  /**
+   * Move a place of the image into sight; false if it is.
+   * @param {number} x
+   * @param {number} y
+   */
+  reveal(x, y) {
+    const [sx, sy] = this.toScreen(x, y), margin = 30;
+    const beyond = (/** @type {number} */ value, /** @type {number} */ size) => Math.min(0, size - margin - value) + Math.max(0, margin - value);
+    const [dx, dy] = [beyond(sx, this.screenWidth), beyond(sy, this.screenHeight)];
+    if (!this.fitted && (dx || dy)) this.pan(dx, dy);
+    return !this.fitted && Boolean(dx || dy);
+  }
+
   /**
    * Let a context, of `ratio` device pixels per CSS pixel, draw in image coordinates.
    * @param {CanvasRenderingContext2D} context

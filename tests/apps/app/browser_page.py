@@ -38,7 +38,7 @@ PLACES = [(60 + 100 * (k % 4), 60 + 100 * (k // 4)) for k in range(COUNT)]
 class Browser:
     """A browser with the page of a server."""
 
-    def __init__(self, folder: Path, *arguments):
+    def __init__(self, folder: Path, *arguments, ready: bool = True):
         self._folder = folder
         self._start(*arguments)
         options = selenium.ChromeOptions()
@@ -48,7 +48,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = selenium.Chrome(options=options, service=selenium.ChromeService(DRIVER))
         self.driver.get(self.address)
-        self.ready()
+        if ready:
+            self.ready()
 
     def _start(self, *arguments):
         command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser", "--device", "cpu"]

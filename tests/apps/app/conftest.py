@@ -159,13 +159,16 @@ def photographs(tmp_path):
 
 @pytest.fixture
 def browse(tmp_path):
-    """function(*arguments) -> a browser with the page of a server that was started with these arguments."""
+    """function(*arguments) -> a browser with the page of a server that was started with these arguments.
+
+    It has opened the first image, unless ready=False is passed.
+    """
     from tests.apps.app.browser_page import Browser
 
     opened = []
 
-    def start(*arguments):
-        opened.append(Browser(tmp_path, *arguments))
+    def start(*arguments, **settings):
+        opened.append(Browser(tmp_path, *arguments, **settings))
         return opened[-1]
 
     yield start

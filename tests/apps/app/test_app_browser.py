@@ -179,7 +179,7 @@ def test_a_box_in_slices_of_a_volume(tmp_path, browse):
     assert iou(page.labels() > 0, inside[:, 30]) > 0.95
     page.keys("a")
     page.until("app.axis === 2")
-    page.js("app.setSlice(2)")
+    page.js("app.slices.set(2)")
     assert page.js("app.shownBox") is None
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
@@ -199,9 +199,8 @@ def test_a_mask_in_a_file(photographs, browse):
 
 def test_an_uploaded_file_and_a_lost_connection(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
-    code = """(async () => { const answer = await fetch('image/0');
-        await app.upload(new File([await answer.blob()], 'dropped.png')); })()"""
-    page.js(code)
+    (photographs / "in" / "astronaut.png").rename(photographs / "dropped.png")
+    page.driver.find_element("id", "image-file").send_keys(str(photographs / "dropped.png"))
     page.ready(1)
     assert page.js("app.items.map((one) => one.name)") == ["astronaut.png", "dropped.png"]
     page.stroke([(220, 60), (230, 130)])
@@ -308,7 +307,12 @@ const send = (type, x, y, button) => top.dispatchEvent(new PointerEvent(type, {
     const start = performance.now();
     await new Promise((resolve) => {
       // The server confirms a stroke after it has sent the mask.
-      app.connection.addEventListener("confirmed", () => requestAnimationFrame(() => resolve()), { once: true });
+      const { handlers } = app.connection, { confirmed } = handlers;
+      handlers.confirmed = (message) => {
+        confirmed(message);
+        handlers.confirmed = confirmed;
+        requestAnimationFrame(() => resolve());
+      };
       send("pointerup", x + 20 * scale, y + 15 * scale, button);
     });
     times.push(performance.now() - start);

@@ -384,7 +384,7 @@ def test_an_image_that_cannot_be_read_is_reported(served, connect, files):
     client = served(Source("broken", files / "broken.png"), Source("photo", files / "photo.png"))
     page = connect(client)
     page.say("open", item=0)
-    assert "cannot read" in page.until(lambda m: m["type"] == "error")["text"]
+    assert "cannot read" in page.until(lambda m: m["type"] == "unreadable" and m["item"] == 0)["text"]
     page.say("open", item=7)
     assert "no image 7" in page.until(lambda m: m["type"] == "error")["text"]
     page.open(1)
