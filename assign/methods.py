@@ -122,7 +122,7 @@ def compressed(costs: Dense | Sparse) -> tuple:
 
 def _scaling(solve) -> Method:
     """One of the sequential cost-scaling methods."""
-    found = Implementation(solve, ("alpha", "price_updates", "arc_fixing"))
+    found = Implementation(solve, ("alpha", "price_updates", "arc_fixing", "update_every", "max_updates"))
     return Method(dense_cpu=found, sparse_cpu=found, scales_costs=True)
 
 

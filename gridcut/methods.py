@@ -114,7 +114,7 @@ METHODS = {
     "tiles": Method(cuda=_tiles, cuda_parameters=("steps_per_pixel", "discharge_ratio")),
     "ibfs": Method(cpu=_ibfs, warm=_ibfs_warm),
     "out_of_core": Method(cpu=_out_of_core, cpu_parameters=("memory", "folder", "labels")),
-    "push_relabel": Method(cpu=_push_relabel, cpu_parameters=("order", "global_every")),
+    "push_relabel": Method(cpu=_push_relabel, cpu_parameters=("order", "global_every", "gap", "exact_start")),
     "lock_free": Method(
         cpu=_lock_free,
         cuda=_lock_free_cuda,

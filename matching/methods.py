@@ -176,7 +176,7 @@ METHODS = {
     "pothen_fan": Method(cpu=pothen_fan_cpu, parameters=("fairness", "lookahead")),
     "hopcroft_karp": Method(cpu=hopcroft_karp_cpu),
     "hkdw": Method(cpu=hkdw_cpu),
-    "push_relabel": Method(cpu=push_relabel_cpu, parameters=("frequency", "gap")),
+    "push_relabel": Method(cpu=push_relabel_cpu, parameters=("frequency", "gap", "order")),
     "ms_bfs": Method(
         cpu=ms_bfs_cpu, parameters=("direction_optimising", "alpha", "side", "threads", "wide", "by_step")
     ),

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.reused_memory import keep_freed_memory
-from apps.flow import LINKERS
+from apps.flow import LINKERS, WINDOW_METHODS
 from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
 from gridcut.device import DeviceName, run_threads, thread_count
@@ -78,13 +78,14 @@ def flow(
         Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
     matches : Matches, optional
         Sparse matches to start from; computed if absent.
-    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
+    linker : {"assignment", "greedy", "mutual", "nearest", "windows", "windows_lock_free"}, default "assignment"
         How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
-        small assignment problem per window (`apps.motion.windows`).
+        small assignment problem per window (`apps.motion.windows`), as one batch, and "windows_lock_free" by the
+        lock-free method of `assign.solve`, one after the other.
     fast : bool, default False
-        Compute a less accurate flow in about a seventh of the time (`apps.flow.fast_flow`); not with "windows".
+        Compute a less accurate flow in about a seventh of the time (`apps.flow.fast_flow`); not with windows.
     device : {"auto", "cpu", "cuda"}, default "auto"
-        Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
+        Where the fusion cut, and with windows the assignments, are solved.  "auto" uses a GPU if one is available.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def flow(
     ------
     InputError
         If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
-        combined with the linker "windows".
+        combined with a linker of windows.
     """
     frames = map(Frame, check_frames(first, second))
     return flow_of_frames(*frames, matches=matches, linker=linker, fast=fast, device=device)
@@ -150,12 +151,12 @@ def flow_of_frames(
 
 
 def _sparse_matches(first: Frame, second: Frame, linker: str, device) -> Matches:
-    """Match two frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
-    if linker == "windows":
+    """Match two frames with a linker of `apps.motion.linking`, or window by window."""
+    if linker in WINDOW_METHODS:
         from apps.motion.agreement import agrees_with_neighbours
         from apps.motion.windows import match_windows
 
-        found = match_windows(first.bytes, second.bytes, device=device).matches
+        found = match_windows(first.bytes, second.bytes, device=device, method=WINDOW_METHODS[linker]).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
     from apps.motion.sparse import match_stages
 
@@ -210,7 +211,7 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
 
 def check_fast(fast: bool, linker: str, name: str = "fast") -> None:
     """Raise InputError for `fast` with a linker that it does not have; `name` is the option in the message."""
-    if fast and linker == "windows":
+    if fast and linker in WINDOW_METHODS:
         raise InputError(f"{name} links a grid of seeds and has no windows; pass another linker, or omit {name}")
 
 

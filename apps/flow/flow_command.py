@@ -69,7 +69,7 @@ def _add_options(options) -> None:
         "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
     )
     options.add_argument(
-        "--fast", action="store_true", help="less accurate, in about a seventh of the time; not with --linker windows"
+        "--fast", action="store_true", help="less accurate, in about a seventh of the time; not with windows"
     )
     options.add_argument(
         "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"

@@ -44,8 +44,8 @@ class WindowMatches(Result):
     ----------
     matches : Matches
         Costs and margins are integers.
-    batches : tuple of assign.BatchAssignment
-        One per shift; its `check()` certifies every window.
+    batches : tuple of assign.BatchAssignment, or of tuples of assign.Assignment
+        One per shift; `check()` of a batch, or of each assignment, certifies its windows.
     sizes : tuple of ndarray of int, (B, 2)
         Numbers of points of the first and of the second frame in each window of a batch.
     """
@@ -64,6 +64,7 @@ def match_windows(
     unmatched_cost: int = UNMATCHED_COST,
     points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
+    method: str = "auto",
 ) -> WindowMatches:
     """Match points of two frames within windows.
 
@@ -81,6 +82,9 @@ def match_windows(
         Points of both frames; SIFT points by default.
     device : {"auto", "cpu", "cuda"}
         Where the batches are solved.
+    method : str
+        "auto" solves all windows of a shift as one batch (`assign.solve_batch`).  A method of `assign.solve` solves
+        them one after the other, for example "lock_free", algorithm 5.4 of [1].
 
     Returns
     -------
@@ -111,8 +115,8 @@ def match_windows(
             continue
         costs = [_costs(one, two, expected, r, c) for r, c in zip(rows, cols, strict=True)]
         # With the unmatched cost subtracted, staying unmatched costs 0 for both rows and columns.
-        batch = assign.solve_batch([c - unmatched_cost for c in costs], max_cost=0, device=device)
-        row, col, margin = _chosen(costs, batch, unmatched_cost)
+        batch, solved = _solve([c - unmatched_cost for c in costs], device, method)
+        row, col, margin = _chosen(costs, solved, unmatched_cost)
         row, col = np.concatenate(rows)[row], np.concatenate(cols)[col]
         unmatched[0][row], unmatched[1][col] = False, False
         parts.append((row, col, margin))
@@ -152,16 +156,30 @@ def _windows(positions, unmatched, side: float, shift: float):
     return [groups[0][k] for k in shared], [groups[1][k] for k in shared]
 
 
-def _chosen(costs, batch, unmatched_cost: int):
+def _solve(costs, device: DeviceName, method: str):
+    """Solve all windows; the results, and the columns, row prices and column prices of each window."""
+    if method != "auto":
+        found = tuple(assign.solve(cost, max_cost=0, device=device, method=method) for cost in costs)
+        columns = [np.full(len(cost), -1, np.int64) for cost in costs]
+        for col_of_row, one in zip(columns, found, strict=True):
+            col_of_row[one.row] = one.col
+        return found, [(col, one.row_price, one.col_price) for col, one in zip(columns, found, strict=True)]
+    batch = assign.solve_batch(costs, max_cost=0, device=device)
+    shapes = [cost.shape for cost in costs]
+    return batch, [
+        (batch.col_of_row[b, :rows], batch.row_price[b, :rows], batch.col_price[b, :cols])
+        for b, (rows, cols) in enumerate(shapes)
+    ]
+
+
+def _chosen(costs, solved, unmatched_cost: int):
     """Return the matched pairs of all windows, numbered consecutively over the windows, and their margins."""
     shapes = np.array([c.shape for c in costs])
     first_row, first_col = (np.r_[0, np.cumsum(shapes[:, side])] for side in (0, 1))
     columns = [np.arange(size) for size in shapes[:, 1]]
     col = np.concatenate([np.tile(first_col[b] + columns[b], shapes[b, 0]) for b in range(len(costs))])
     indptr = np.r_[0, np.cumsum(np.repeat(shapes[:, 1], shapes[:, 0]))]
-    u = np.concatenate([batch.row_price[b, : shapes[b, 0]] for b in range(len(costs))])
-    v = np.concatenate([batch.col_price[b, : shapes[b, 1]] for b in range(len(costs))])
-    matched_col = np.concatenate([batch.col_of_row[b, : shapes[b, 0]] for b in range(len(costs))])
+    matched_col, u, v = (np.concatenate(part) for part in zip(*solved, strict=True))
     row = np.flatnonzero(matched_col >= 0)
     chosen = indptr[row] + matched_col[row]
     gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - unmatched_cost

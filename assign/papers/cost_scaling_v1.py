@@ -29,10 +29,10 @@ from assign.papers.scaling.scale import solve_sequentially
 RULES = UNMODIFIED
 
 
-def refine(network, eps, stats, price_updates=True):
+def refine(network, eps, stats, price_updates=True, **rule):
     """Make the flow eps-optimal again."""
     saturate(network, 0)
-    until_flow(network, RULES, eps, stats, price_updates)
+    until_flow(network, RULES, eps, stats, price_updates, **rule)
 
 
 solve = partial(solve_sequentially, refine, RULES)

@@ -31,11 +31,11 @@ from assign.papers.scaling.scale import solve_sequentially
 RULES = HALVES
 
 
-def refine(network, eps, stats, price_updates=True):
+def refine(network, eps, stats, price_updates=True, **rule):
     """Compute an eps-optimal flow."""
     _, _, low, _ = RULES.at(eps)
     empty(network, low)
-    until_flow(network, RULES, eps, stats, price_updates)
+    until_flow(network, RULES, eps, stats, price_updates, **rule)
 
 
 solve = partial(solve_sequentially, refine, RULES)

@@ -7,9 +7,9 @@ import numpy as np
 import matching
 from benchmarks.papers import deveci_gpu
 from benchmarks.papers.gpu_rounds import push_in_rounds
-from benchmarks.papers.push_orders import ORDERS, pushes_and_edges
 from benchmarks.papers.sections import Section, bars, classes, count, data_of, new_figure, number
 from benchmarks.table import geometric_mean
+from matching.papers.push_relabel import ORDERS
 
 TITLE = "Deveci, Kaya, Uçar, Çatalyürek, ICPP 2013, repeated"
 # Table I: cardinality of the initial and of the maximum matching, of graphs whose families can be generated.
@@ -103,23 +103,24 @@ def strategies(quick: bool):
     for name, (graph, size) in prepared(quick).items():
         for strategy, (factor, adaptive) in STRATEGIES.items():
             row_match, col_match = cheap_matching(graph)
-            pushing, relabelings, levels, pushes, conflicts, edges = push_in_rounds(
+            pushing, relabelings, levels, pushes, conflicts, edges, few, fixed = push_in_rounds(
                 *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive, True
             )
             if (row_match >= 0).sum() != size:
                 raise AssertionError(f"{name}, {strategy}: not maximum")
             data[strategy][name] = pushing + levels
             row = [name, strategy, count(pushing), count(relabelings), count(levels), count(pushing + levels)]
-            rows.append([*row, count(pushes), count(conflicts), count(edges)])
+            rows.append([*row, count(pushes), count(conflicts), count(edges), count(few), count(fixed)])
     for strategy, of in data.items():
         some = [launches for launches in of.values() if launches]
-        rows.append(["geometric mean", strategy, *["-"] * 3, number(geometric_mean(some), 0), *["-"] * 3])
+        rows.append(["geometric mean", strategy, *["-"] * 3, number(geometric_mean(some), 0), *["-"] * 5])
     columns = ["graph", "strategy", "push kernels", "global relabelings", "their levels", "launches"]
-    columns += ["pushes", "conflicts", "edges"]
+    columns += ["pushes", "conflicts", "edges", "kernels with few columns", "columns fixed"]
     note = (
         "Algorithms 3 to 6 (G-PR-First) after the cheap matching, with all reads of a kernel before its writes. "
         "Launches: push kernels and levels of global relabelings. Conflicts: pushes to a row that another column took "
-        "in the same kernel."
+        "in the same kernel. Few columns: at most 32 active ones. Fixed: columns without a row that still name one at "
+        "the end."
     )
     yield Section("Fig. 1, rounds", note, columns, rows, data)
 
@@ -130,13 +131,16 @@ def orders(quick: bool):
     for name, (graph, size) in prepared(quick).items():
         row, pushes_of = [name], []
         for order in ORDERS:
-            row_match, col_match = cheap_matching(graph)
-            pushes, edges = pushes_and_edges(graph, row_match, col_match, order, 0.5)
-            if (col_match >= 0).sum() != size:
+            found = matching.maximum(
+                graph, method="push_relabel", init="cheap", device="cpu", order=order, gap=False, frequency=0.5
+            )
+            found.check()
+            if found.cardinality != size:
                 raise AssertionError(f"{name}, {order}: not maximum")
-            pushes_of.append(count(pushes))
-            edges_of[order].append(max(1, edges))
-            row.append(count(edges))
+            # A push to a free row ends a path; one to a matched row lengthens a path by two edges.
+            pushes_of.append(count((found.stats["path_length"] + found.stats["augmentations"]) // 2))
+            edges_of[order].append(max(1, found.stats["edges"]))
+            row.append(count(found.stats["edges"]))
         rows.append([*row, *pushes_of])
     means = [number(geometric_mean(of) / geometric_mean(edges_of["fifo"])) for of in edges_of.values()]
     rows.append(["mean / fifo", *means, *["-"] * len(means)])

@@ -13,6 +13,7 @@ from gridcut.device import kernel
 
 START = 2  # L_0 of the papers
 MAX_ROUNDS = 1 << 16
+FEW = 32  # active columns: fewer than one warp has threads
 
 
 @kernel
@@ -68,8 +69,11 @@ def alternate(row_match, col_match, predecessor, bfs, root, by_record):
 
 
 @kernel
-def augment_in_rounds(col_ptr, col_adj, row_match, col_match, shortest, with_roots):
-    """APsB (shortest) or APFB in place; the number of levels of each round, and the edges traversed."""
+def augment_in_rounds(col_ptr, col_adj, row_match, col_match, shortest, with_roots, by_record):
+    """APsB (shortest) or APFB in place; the number of levels of each round, and the edges traversed.
+
+    by_record   augment from one recorded row per root only, which the papers do in APsB with roots
+    """
     bfs, root = np.empty(col_match.size, np.int32), np.empty(col_match.size, np.int32)
     predecessor = np.empty(row_match.size, np.int32)
     levels = np.zeros(MAX_ROUNDS, np.int32)
@@ -91,7 +95,7 @@ def augment_in_rounds(col_ptr, col_adj, row_match, col_match, shortest, with_roo
         rounds += 1
         if not any_path:
             break
-        alternate(row_match, col_match, predecessor, bfs, root, shortest and with_roots)
+        alternate(row_match, col_match, predecessor, bfs, root, by_record)
     return levels[:rounds], edges
 
 
@@ -127,7 +131,9 @@ def relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label):
 
 @kernel
 def push_in_rounds(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, factor, adaptive, exact_start):
-    """G-PR-First in place; push kernels, levels of global relabelings, pushes, conflicts and edges.
+    """G-PR-First in place; push kernels, global relabelings, their levels, pushes, conflicts and edges.
+
+    The last two results are the kernels with at most FEW active columns, and the columns that FixMatching frees.
 
     factor       k of (adaptive, k), times the largest level, or of (fix, k), kernels between two global relabelings
     exact_start  start with a global relabeling; False, for (fix, k) only: after k kernels
@@ -136,7 +142,7 @@ def push_in_rounds(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, fac
     row_label, col_label = np.zeros(n, np.int32), np.ones(m, np.int32)
     chosen, active = np.empty(m, np.int32), np.empty(m, np.int32)
     least_of = np.empty(m, np.int32)
-    rounds, levels, relabelings, pushes, conflicts, edges = 0, 0, 0, 0, 0, 0
+    rounds, levels, relabelings, pushes, conflicts, edges, few, fixed = 0, 0, 0, 0, 0, 0, 0, 0
     due = 0 if exact_start else int(factor)
     while True:
         if rounds == due:
@@ -177,7 +183,9 @@ def push_in_rounds(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, fac
         for i in range(count):
             conflicts += col_match[active[i]] >= 0 and row_match[col_match[active[i]]] != active[i]
         rounds += 1
+        few += count <= FEW
     for c in range(m):
         if col_match[c] >= 0 and row_match[col_match[c]] != c:
             col_match[c] = -1
-    return rounds, relabelings, levels, pushes, conflicts, edges
+            fixed += 1
+    return rounds, relabelings, levels, pushes, conflicts, edges, few, fixed

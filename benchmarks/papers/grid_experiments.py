@@ -1,6 +1,6 @@
-"""Push-relabel with its heuristics on and off, and the CPU-GPU hybrid in lockstep: Łupińska, algorithms 4.1 to 4.8.
+"""The CPU-GPU hybrid in lockstep: Łupińska, algorithms 4.6 to 4.8.
 
-These solvers run in `gridcut.max_flow` as methods of this benchmark, so their cuts are certified like any other.
+It runs in `gridcut.max_flow` as a method of this benchmark, so its cuts are certified like any other.
 """
 
 from unittest.mock import patch
@@ -10,46 +10,13 @@ import numpy as np
 import gridcut
 from benchmarks.instances import Problem
 from gridcut.core.global_relabel import global_relabel, sink_side_of
-from gridcut.core.push_relabel_fifo import count_active, count_members, discharge_fifo
-from gridcut.core.push_relabel_highest import discharge_highest
+from gridcut.core.push_relabel_fifo import count_active
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.methods import METHODS, Method
 
 NEVER = 2**62
 RESIDUALS_PER_LINE = 32  # 128 bytes of int32: a line of the L1 cache of a GPU
-
-
-def generic(excess, residual, step, *, order, exact_start, global_every, gap):
-    """Push-relabel in either order; the mask of the sink side, and counts.
-
-    exact_start   heights start as distances to the sink; False: as low as possible, as in algorithm 4.1
-    global_every  relabels between two global relabelings, as a multiple of the number of cells; 0: none
-    gap           pixels above a gap become disconnected at once
-    """
-    size = excess.size
-    ceiling = size + 1
-    height, queue = (np.empty(size, np.int32) for _ in range(2))
-    members = np.empty(ceiling + 1, np.int32)
-    budget = max(1, int(global_every * size)) if global_every else NEVER
-    discharge = discharge_fifo if order == "fifo" else discharge_highest
-    stats = {"pushes": 0, "relabels": 0, "global_relabels": 0}
-    if exact_start:
-        global_relabel(excess, residual, step, height, queue, ceiling)
-        stats["global_relabels"] += 1
-    else:
-        height[:] = 1
-    while count_active(excess, height, ceiling):
-        count_members(height, members)
-        if not gap:
-            members[:] = 2**30  # no level ever seems empty
-        pushes, relabels = discharge(excess, residual, step, height, members, queue, ceiling, budget)
-        stats["pushes"] += int(pushes)
-        stats["relabels"] += int(relabels)
-        if global_every:
-            global_relabel(excess, residual, step, height, queue, ceiling)
-            stats["global_relabels"] += 1
-    return sink_side(excess, residual, step, height, queue, ceiling), stats
 
 
 def sink_side(excess, residual, step, height, queue, ceiling):

@@ -3,19 +3,32 @@
 The paper has no table; its claims are sentences.  Grids are the middle of the images of benchmarks/instances.py.
 """
 
+import time
 from functools import partial
-from unittest.mock import patch
 
 import numpy as np
+import skimage.data
+from PIL import Image
 
 import assign
 import gridcut
-from assign.methods import METHODS
+from apps.flow.flow_files import read_flow
+from apps.motion.windows import match_windows
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
-from benchmarks.papers import lupinska_gpu, price_updates
-from benchmarks.papers.grid_experiments import NEVER, counts_of, crop, generic, lockstep
-from benchmarks.papers.sections import Section, bars, count, data_of, least_processor_time, new_figure, number
+from benchmarks.papers import lupinska_gpu
+from benchmarks.papers.grid_experiments import NEVER, counts_of, crop, lockstep
+from benchmarks.papers.sections import (
+    Section,
+    bars,
+    count,
+    data_of,
+    least_processor_time,
+    new_figure,
+    number,
+    repeated,
+)
+from benchmarks.table import ROOT
 from benchmarks.timing import rounds
 
 TITLE = "Łupińska 2011, repeated"
@@ -28,14 +41,14 @@ CYCLES = (10, 50, 100, 500, 1000, 2000, 4000, 7000, 10_000, 20_000, 50_000)
 ALPHAS = (2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64, 100)
 ALGORITHMS = {"5.0": "cost_scaling_v1", "5.1": "cost_scaling_v2", "5.2": "cost_scaling"}
 UPDATE_RULES = {
-    "never": (1.0, 0),
-    "once, after V": (1.0, 1),
-    "once, after V / 4": (0.25, 1),
-    "every 4 V": (4.0, price_updates.UNLIMITED),
-    "every V": (1.0, price_updates.UNLIMITED),
-    "every V / 4": (0.25, price_updates.UNLIMITED),
+    "never": {"price_updates": False},
+    "once, after V": {"max_updates": 1},
+    "once, after V / 4": {"update_every": 0.25, "max_updates": 1},
+    "every 4 V": {"update_every": 4.0},
+    "every V": {},
+    "every V / 4": {"update_every": 0.25},
 }
-OFF = {"order": "fifo", "exact_start": False, "global_every": 0, "gap": False}
+OFF = {"exact_start": False, "global_every": np.inf, "gap": False}
 VARIANTS = {
     "generic (4.2)": {},
     "gap": {"gap": True},
@@ -43,6 +56,8 @@ VARIANTS = {
     "global": {"exact_start": True, "global_every": 1.0},
     "global and gap": {"exact_start": True, "global_every": 1.0, "gap": True},
 }
+CPU_METHODS = ("ibfs", "push_relabel", "lock_free", "async_global")
+RUNS = 10  # of programs with two threads
 PROBLEMS = 20  # of one family and size
 SMALLEST = 30  # the paper's size
 COSTS = "u100"  # integers up to 100, as in the paper
@@ -73,7 +88,7 @@ def heuristics(quick: bool):
     for name, problem, value in grids(side):
         for order in ("fifo", "highest"):
             for variant, given in VARIANTS.items():
-                stats = counts_of(problem, value, generic, **{**OFF, "order": order, **given})
+                stats = counts_of(problem, value, **{**OFF, "order": order, **given})
                 data.setdefault(variant, {})[f"{name}, {order}"] = stats["pushes"] + stats["relabels"]
                 least = data["generic (4.2)"][f"{name}, {order}"]
                 gain = number(least / (stats["pushes"] + stats["relabels"]), 1)
@@ -81,7 +96,8 @@ def heuristics(quick: bool):
                 rows.append([*row, count(stats["global_relabels"]), gain])
     note = (
         f"{side}×{side} pixels. Heights start as low as possible (algorithm 4.1) or as distances (exact start). "
-        "Global: every n relabels. Gain: operations of the generic algorithm over operations."
+        "Global: every n relabels; the last search, which finds the cut, is counted. Gain: operations of the generic "
+        "algorithm over operations."
     )
     columns = ["grid", "order", "variant", "pushes", "relabels", "global relabelings", "gain"]
     yield Section("Heuristics (§4.2)", note, columns, rows, data)
@@ -175,25 +191,32 @@ def asynchronous(quick: bool):
             "synchronous": {"method": "lock_free"},
             "asynchronous": {"method": "async_global"},
         }
-        totals = {}
-        for kind, of in runs.items():
-            some = [counts_of(problem, value, threads=2, **of) for _ in range(1 if quick or kind == "none" else 5)]
-            totals[kind] = float(np.median([stats["pushes"] + stats["relabels"] for stats in some]))
-        gains = [number(totals[kind] / max(1, totals["asynchronous"]), 1) for kind in ("none", "synchronous")]
-        rows.append([name, *map(count, totals.values()), *gains])
+        totals = {kind: [] for kind in runs}
+        for repeat in range(1 if quick else RUNS):
+            for kind, of in runs.items():
+                if kind != "none" or not repeat:
+                    stats = counts_of(problem, value, threads=2, **of)
+                    totals[kind].append(stats["pushes"] + stats["relabels"])
+        least = np.array(totals["asynchronous"])
+        gains = [spanned(totals["none"][0] / least), spanned(np.array(totals["synchronous"]) / least)]
+        rows.append([name, *(count(np.median(of)) for of in totals.values()), *gains])
     columns = ["grid", *(f"{kind}: operations" for kind in runs), "none / asynchronous", "synchronous / asynchronous"]
     note = (
-        f"{side}×{side} pixels, two threads, medians of 5 (without global relabeling: one run). Pushes and relabels of "
-        "`lock_free` without and with a global relabeling every n relabels, and of `async_global`. Heights start as "
-        "distances in all."
+        f"{side}×{side} pixels, two threads, medians and ranges of {RUNS} runs (without global relabeling: one run). "
+        "Pushes and relabels of `lock_free` without and with a global relabeling every n relabels, and of "
+        "`async_global`. Heights start as distances in all."
     )
     yield Section("Global relabeling of the lock-free algorithm (§4.5)", note, columns, rows)
+
+
+def spanned(values) -> str:
+    """The least and the largest value."""
+    return f"{number(min(values))} to {number(max(values))}"
 
 
 def threads(quick: bool):
     """Sections 4.4 and 4.5: the lock-free algorithm and asynchronous global relabeling, two threads."""
     side = 24 if quick else 192
-    repeats = 1 if quick else 5
     rows = []
     for name, problem, value in grids(side):
         runs = {
@@ -201,20 +224,93 @@ def threads(quick: bool):
             "lock_free": {"threads": 2},
             "async_global": {"threads": 2},
         }
-        solve = {method: partial(counts_of, problem, value, method=method, **of) for method, of in runs.items()}
-        for run in solve.values():
-            run()  # compiles
-        seconds, stats = rounds(solve, repeats, float("inf"))
-        for method, of in stats.items():
-            row = [name, method, str(of.get("threads", 1)), count(of["pushes"]), count(of["relabels"])]
-            row += [count(of["global_relabels"] + of.get("waves", 0))]
-            rows.append([*row, number(seconds[method] / seconds["lock_free"])])
+        seconds, stats = {method: [] for method in runs}, {method: [] for method in runs}
+        for repeat in range(1 + (1 if quick else RUNS)):  # the first one compiles
+            for method, of in runs.items():
+                begin = time.perf_counter()
+                found = counts_of(problem, value, method=method, **of)
+                if repeat:
+                    seconds[method].append(time.perf_counter() - begin)
+                    stats[method].append(found)
+        sequential = stats["push_relabel"][0]["pushes"] + stats["push_relabel"][0]["relabels"]
+        for method, some in stats.items():
+            row = [name, method, str(runs[method].get("threads", 1))]
+            row += [count(np.median([of[key] for of in some])) for key in ("pushes", "relabels")]
+            row += [count(np.median([of["global_relabels"] + of.get("waves", 0) for of in some]))]
+            row += [spanned([(of["pushes"] + of["relabels"]) / sequential for of in some])]
+            rows.append([*row, spanned(np.array(seconds[method]) / seconds["lock_free"])])
     note = (
-        f"{side}×{side} pixels, medians of {repeats}, interleaved, with certification. With two threads counts "
-        "vary from run to run. `async_global` relabels on one of its threads, so one pushes."
+        f"{side}×{side} pixels, medians and ranges of {RUNS} runs, interleaved, with certification. With two threads "
+        "counts vary from run to run. `async_global` relabels on one of its threads, so one pushes."
     )
-    columns = ["grid", "method", "threads", "pushes", "relabels", "global relabelings", "time / lock_free"]
+    columns = ["grid", "method", "threads", "pushes", "relabels", "global relabelings", "operations / push_relabel"]
+    columns += ["time / lock_free"]
     yield Section("Lock-free and asynchronous global relabeling (§4.4, §4.5)", note, columns, rows)
+
+
+def energies(quick: bool):
+    """Abstract and section 1: energies with pairwise (F2) and triple terms (F3), by every method of the CPU."""
+    side = 24 if quick else 128
+    rows = []
+    for name in ("astronaut", "camera"):
+        picture = getattr(skimage.data, name)()
+        grey = picture if picture.ndim == 2 else picture.mean(-1)
+        grey = grey[tuple(slice((n - side) // 2, (n + side) // 2) for n in grey.shape)]
+        for kind in ("F2", "F3"):
+            energy = contrast_energy(grey, triples=kind == "F3")
+            found = {method: gridcut.binary_minimum(energy, method=method, device="cpu") for method in CPU_METHODS}
+            for of in found.values():
+                of.check()
+            values, labels = {of.value for of in found.values()}, {of.labels.tobytes() for of in found.values()}
+            if len(values) != 1 or len(labels) != 1:
+                raise AssertionError(f"{name}, {kind}: methods differ")
+            one = found["push_relabel"]
+            operations = {method: of.cut.stats.get("pushes", 0) for method, of in found.items()}
+            rows.append([name, kind, count(one.value), count(one.labels.sum()), count(operations["push_relabel"])])
+    note = (
+        f"{side}×{side} pixels. Unary: grey value against 255 minus it; pairwise: contrast-sensitive Potts; triples: a "
+        f"cost if three pixels in a line differ. {', '.join(CPU_METHODS)} return the same labels, certified."
+    )
+    columns = ["picture", "class", "least energy", "pixels of label 1", "push_relabel: pushes"]
+    yield Section("Energies of classes F2 and F3 (abstract, §1)", note, columns, rows)
+
+
+def contrast_energy(grey, triples: bool) -> gridcut.BinaryEnergy:
+    """The binary energy of the guide's page on this paper: grey values, contrasts, and lines of three pixels."""
+    grey = grey.astype(np.int64)
+    pairwise, lines = {}, {}
+    for axis, offset in ((1, (0, 1)), (0, (1, 0))):
+        weight = np.rint(60 * np.exp(-((np.roll(grey, -1, axis) - grey) ** 2) / 800)).astype(np.int64)
+        zero = np.zeros_like(weight)
+        pairwise[offset] = np.array([[zero, weight], [weight, zero]])
+        differ = np.full((2, 2, 2), 20)
+        differ[0, 0, 0] = differ[1, 1, 1] = 0
+        lines[offset, tuple(2 * i for i in offset)] = differ
+    return gridcut.BinaryEnergy(np.array([grey, 255 - grey]), pairwise, lines if triples else {})
+
+
+def windows(quick: bool):
+    """Sections 1 and 6: optical flow by assignments of points in windows of at most 30."""
+    first, second = (np.asarray(Image.open(ROOT / f"data/frame{i}.png").convert("RGB")) for i in (1, 2))
+    truth, _ = read_flow(ROOT / "data/frame1-flow.png")
+    rows = []
+    for method in ("auto", "cost_scaling", "lock_free"):
+        given = {} if method == "auto" else {"method": method}
+        match_windows(first, second, **given)  # compiles
+        seconds, found = rounds({method: partial(match_windows, first, second, **given)}, 1 if quick else RUNS, 2.0)
+        found = found[method]
+        sizes = np.concatenate(found.sizes)
+        x, y = np.rint(found.matches.first).astype(int).T
+        expected = truth[y, x]
+        near = np.linalg.norm(found.matches.motion - expected, axis=1) <= 3
+        row = [method, count(len(sizes)), count(sizes.max()), count(len(near)), number(100 * near.mean(), 1)]
+        rows.append([*row, number(1e3 * seconds[method] / len(sizes))])
+    note = (
+        "data/frame1.png and frame2.png, windows of 48 pixels, one assignment problem per window; all as one batch "
+        "(auto), or one after the other. ms per window: a whole call, with the search for points, costs and margins."
+    )
+    columns = ["method", "windows", "most points", "matches", "within 3 pixels, %", "ms per window"]
+    yield Section("Optical flow by assignments in windows (§1, §6)", note, columns, rows)
 
 
 def problems(n: int, number_of: int, family: str = COSTS):
@@ -277,9 +373,9 @@ def scaling_heuristics(quick: bool):
                 rows.append([*row, number(of["price_updates"], 1), count(of["arcs_fixed"])])
                 runs = {fixing: partial(solve_all, costs, method, {"arc_fixing": fixing}) for fixing in (False, True)}
                 seconds, _ = least_processor_time(runs, 1 if quick else 9)
-                rows[-1].append(number(seconds[True] / seconds[False]))
+                rows[-1] += [number(seconds[True] / seconds[False]), repeated(seconds)]
     columns = ["n", "costs", "algorithm", "neither", "price updates", "arc fixing", "both"]
-    columns += ["price updates, both", "arcs fixed, both", "time, both / price updates"]
+    columns += ["price updates, both", "arcs fixed, both", "time, both / price updates", "price updates again"]
     note = (
         "Pushes and relabels per problem with each heuristic on and off; ALPHA = 10. Fixed arcs are not scanned, "
         "which changes no count of this table: the last column is a ratio of processor times, minima of 9, interleaved."
@@ -295,9 +391,8 @@ def update_rules(quick: bool):
         for family in (COSTS, "geometric 1e3"):
             costs = problems(n, number_of, family)
             row = [str(n), family]
-            for every, most in UPDATE_RULES.values():
-                with patch.dict(METHODS, {"experiment": price_updates.method(every, most)}):
-                    of = operations(costs, "experiment")
+            for rule in UPDATE_RULES.values():
+                of = operations(costs, "cost_scaling", **rule)
                 row += [f"{count(of['operations'])} ({of['price_updates']:.1f})"]
             rows.append(row)
     columns = ["n", "costs", *UPDATE_RULES]
@@ -361,6 +456,8 @@ EXPERIMENTS = (
     scaling_heuristics,
     update_rules,
     work_of_threads,
+    energies,
+    windows,
 )
 
 

@@ -25,6 +25,8 @@ from gridcut.core.push_relabel_rules import is_admissible, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.device.arguments import check_positive
 
+NEVER_EMPTY = 2**30  # members of a height, more than pixels can leave it
+
 
 @kernel
 def count_members(height, members):
@@ -114,11 +116,17 @@ def count_active(excess, height, ceiling):
     return active
 
 
-def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0, most=math.inf, callback=None):
+def solve(
+    excess, residual, step, *, discharge=discharge_fifo, global_every=1.0, gap=True, exact_start=True, most=math.inf,
+    callback=None,
+):  # fmt: skip
     """Solve in place; the mask of the sink side, and stats.
 
     discharge     as `discharge_fifo`: its order of the active pixels
-    global_every  relabels between two global relabelings, as a multiple of the number of cells
+    global_every  relabels between two global relabelings, as a multiple of the number of cells; infinity: none but the
+                  last, which finds the sink side
+    gap           pixels above a gap become disconnected at once
+    exact_start   heights start as distances to the sink; False: as low as possible
     most          relabels, about, after which to stop with a preflow that may not be a maximum one; the mask has no
                   meaning then
     """
@@ -131,14 +139,20 @@ def solve(excess, residual, step, *, discharge=discharge_fifo, global_every=1.0,
     members = np.empty(ceiling + 1, number)
     budget = max(1, int(min(global_every * size, 2**62)))
     stats = {"pushes": 0, "relabels": 0, "global_relabels": 0}
+    height[:] = 1
+    exact = exact_start
     while True:
-        global_relabel(excess, residual, step, height, queue, ceiling)
-        stats["global_relabels"] += 1
-        if callback is not None:
-            callback(dict(stats))
-        if not count_active(excess, height, ceiling) or stats["relabels"] > most:
-            break
+        if exact:
+            global_relabel(excess, residual, step, height, queue, ceiling)
+            stats["global_relabels"] += 1
+            if callback is not None:
+                callback(dict(stats))
+            if not count_active(excess, height, ceiling) or stats["relabels"] > most:
+                break
+        exact = True
         count_members(height, members)
+        if not gap:
+            members[:] = NEVER_EMPTY
         pushes, relabels = discharge(excess, residual, step, height, members, queue, ceiling, budget)
         stats["pushes"] += pushes
         stats["relabels"] += relabels

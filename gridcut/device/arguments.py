@@ -32,6 +32,13 @@ def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *,
     return count
 
 
+def check_switch(name: str, value) -> bool:
+    """Return True or False of any library as a bool; strings, which would count as True, raise TypeError."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r:.60} ({type(value).__name__})")
+    return bool(value)
+
+
 def check_real(name: str, value) -> float:
     """Return a real number of any library as a float; bool and strings raise TypeError, NaN raises ValueError."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):

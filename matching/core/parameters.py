@@ -6,9 +6,7 @@ A check returns a plain bool, int, float or str, so that kernels are compiled on
 import math
 from numbers import Integral
 
-import numpy as np
-
-from gridcut.device.arguments import check_count, check_positive, check_real
+from gridcut.device.arguments import check_count, check_positive, check_real, check_switch
 from gridcut.device.number_limits import INT32_MAX
 
 MAX_SEED = 2**64 - 1
@@ -27,13 +25,6 @@ def fraction(name: str, value) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, exclusive; got {value!r}")
     return value
-
-
-def switch(name: str, value) -> bool:
-    """A bool; strings, which would count as True, raise TypeError."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r:.60} ({type(value).__name__})")
-    return bool(value)
 
 
 def one_of(name: str, value, known: tuple):
@@ -58,21 +49,22 @@ def check_threads(threads) -> int | None:
 # By the name of the parameter.  "relabel" is a pair, which its methods check themselves.
 CHECKS = {
     "alpha": positive,
-    "by_step": switch,
-    "direction_optimising": switch,
-    "fairness": switch,
+    "by_step": check_switch,
+    "direction_optimising": check_switch,
+    "fairness": check_switch,
     "frequency": positive,
-    "gap": switch,
-    "grafting": switch,
+    "gap": check_switch,
+    "grafting": check_switch,
     "grid": lambda name, value: one_of(name, value, ("ct", "mt")),
-    "lookahead": switch,
+    "lookahead": check_switch,
     "block_levels": lambda name, value: check_count(name, value, 0, INT32_MAX),
+    "order": lambda name, value: one_of(name, value, ("fifo", "lifo", "highest", "lowest")),
     "p": fraction,
     "rounds": lambda name, value: check_count(name, value, 0, INT32_MAX),
     "search": lambda name, value: one_of(name, value, ("gpubfs", "gpubfs_wr")),
     "select": lambda name, value: one_of(name, value, ("first", "heaviest", "random", None)),
     "shrink_from": lambda name, value: check_count(name, value, 1, INT32_MAX),
-    "shuffled": switch,
+    "shuffled": check_switch,
     "side": lambda name, value: one_of(name, value, ("rows", "columns")),
     "wide": check_count,
 }

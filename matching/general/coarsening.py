@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
-from gridcut.device.arguments import check_count, check_real, plain_array
+from gridcut.device.arguments import check_count, check_real, check_switch, plain_array
 from gridcut.device.arrays import to_host
-from matching.core.parameters import check_seed, switch
+from matching.core.parameters import check_seed
 from matching.general.coarse_certificate import Level
 from matching.general.coarse_graph import CoarseGraph, Hierarchy, check_vertex_weight
 from matching.general.contraction import cluster, contract, expansion_kernel, heaviest_merges, list_merges
@@ -190,7 +190,7 @@ def hierarchy(
     vertices = check_count("vertices", vertices)
     levels = None if levels is None else check_count("levels", levels, 0)
     dominance, seed = check_real("dominance", dominance), check_seed(seed)
-    join, graphs = switch("join", join), switch("graphs", graphs)
+    join, graphs = check_switch("join", join), check_switch("graphs", graphs)
     if not 0 <= dominance <= 1:
         raise ValueError(f"dominance must be 0 to 1, got {dominance!r}")
     given = Level(fine, vertex_weight) if graphs else None

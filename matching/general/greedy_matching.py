@@ -137,7 +137,8 @@ def greedy(
         Of the method: ``shuffled=False`` for "random" and "weighted" (visit vertices in index order), ``p``, ``select``
         and ``rounds`` for "parallel".  ``select`` is the rule by which a vertex proposes: to its "first" unmatched
         neighbour of the other colour, by index; to the first from a "random" entry of its list on; or along its
-        "heaviest" edge, the default for graphs with weights.  "first" is the default for the others.
+        "heaviest" edge, the default for graphs with weights.  "first" is the default for the others.  "random" accepts
+        ``select="random"`` too.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def locally_dominant_cuda(graph, partner) -> dict:
 
 
 GREEDY_METHODS = {
-    "random": Method(cpu=random_cpu, parameters=("seed", "shuffled")),
+    "random": Method(cpu=random_cpu, parameters=("seed", "shuffled", "select")),
     "weighted": Method(cpu=weighted_cpu, parameters=("seed", "shuffled")),
     "sorted": Method(cpu=sorted_cpu),
     "parallel": Method(

@@ -49,6 +49,18 @@ def mixed(state):
 
 
 @kernel
+def random_factor(seed, i):
+    """The r of round i for a seed, both uint64: random and odd."""
+    return np.uint32(mixed(seed + (i + ONE) * GOLDEN) >> S32 | ONE)
+
+
+@kernel
+def random_entry(v, r, degree):
+    """Entry of its list, 0 to degree - 1, from which v searches with the factor r, 32 bits."""
+    return (mixed((np.uint64(v) << S32 | np.uint64(r)) * GOLDEN) >> S32) * np.uint64(degree) >> S32
+
+
+@kernel
 def permute(order, state):
     """Fill `order` with a random permutation (inside-out Fisher-Yates shuffle); returns the state after it."""
     for i in range(np.uint64(order.size)):

@@ -39,7 +39,7 @@ from gridcut.device import kernel, thread_count
 from gridcut.device.prefetch import prefetch
 from matching.general import random
 from matching.general.colour import colour_sums
-from matching.general.order import CHUNK, GOLDEN, NO_VERTEX, ONE, S32, mixed
+from matching.general.order import CHUNK, NO_VERTEX, ONE, random_entry, random_factor
 from matching.general.parts import packed, parts_of, run_on_parts
 from matching.general.random import PREFETCH_DISTANCE
 
@@ -65,12 +65,6 @@ def colour_kernel(active, state, r, threshold, first, last):
 def is_eligible(state, choice, v, w, proposing):
     """Whether v may choose w: blue vertices any red one, red vertices those that chose them."""
     return state[w] == RED if proposing else np.uint64(choice[w]) == v
-
-
-@kernel
-def random_entry(v, r, degree):
-    """Entry of its list, 0 to degree - 1, from which v searches in the round with factor r."""
-    return (mixed((np.uint64(v) << S32 | np.uint64(r)) * GOLDEN) >> S32) * np.uint64(degree) >> S32
 
 
 @kernel
@@ -196,11 +190,5 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
         stats["rounds"] += 1
         stats["matched"].append(sum(matched for _, matched in done))
     if len(active):
-        stats["edges"] += random.match_kernel(ptr, adj, active, partner, (partner >= 0).view(np.uint8))
+        stats["edges"] += random.match_kernel(ptr, adj, active, partner, (partner >= 0).view(np.uint8), random.FIRST)
     return stats
-
-
-@kernel
-def random_factor(seed, i):
-    """The r of round i for a seed, both uint64: random and odd."""
-    return np.uint32(mixed(seed + (i + ONE) * GOLDEN) >> S32 | ONE)

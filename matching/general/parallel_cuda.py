@@ -104,7 +104,8 @@ from matching.general.common_cuda import (
     match_on_gpu,
     on_host,
 )
-from matching.general.parallel import HEAVIEST, random_factor
+from matching.general.order import random_factor
+from matching.general.parallel import HEAVIEST
 from matching.general.propose_cuda import select_all
 from matching.general.recolour_cuda import ARRIVALS, STATE_SIZE, n_blue_of, n_red_of, settle_and_recolour
 

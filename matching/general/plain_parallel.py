@@ -23,7 +23,7 @@ O(n + m) expected time per round.
 import numpy as np
 
 from matching.general.colour import colour_sum
-from matching.general.parallel import random_entry, random_factor
+from matching.general.order import random_entry, random_factor
 
 
 def match(ptr, adj, weight=None, *, seed=0, p=0.53406, select="first", rounds=256):

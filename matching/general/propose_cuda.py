@@ -15,8 +15,8 @@ from numba import int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
 from matching.general.common_cuda import WARP_DEGREE, device_code, heaviest_of
-from matching.general.order import NO_VERTEX
-from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, RANDOM, RED, random_entry
+from matching.general.order import NO_VERTEX, random_entry
+from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, RANDOM, RED
 
 entry_of = device_code(random_entry)
 

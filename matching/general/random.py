@@ -1,7 +1,7 @@
 """Greedy random matching: algorithm 1 of Fagginger Auer and Bisseling.
 
 Returns a maximal matching. Vertices are visited in random order; each unmatched vertex is matched to its first
-unmatched neighbour.
+unmatched neighbour, or to the first from a random entry of its list on.
 
 Arrays (n vertices)                              paper [1]
   partner[v]   partner, or -1                      pi(v), there min(v, partner of v)
@@ -21,16 +21,35 @@ O(n + m) time, 5 bytes per vertex.
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.device.prefetch import prefetch
-from matching.general.order import ONE, unmatched_kernel, vertex_order
+from matching.general.order import ONE, random_entry, random_factor, unmatched_kernel, vertex_order
 
 PREFETCH_DISTANCE = np.uint64(24)  # vertices between the prefetch of a list and its use
+FIRST = np.uint32(0)  # instead of a factor for `random_entry`: search a list from its start
+
+
+@inner_kernel
+def match_first(adj, partner, taken, v, start, end):
+    """Match v to the first unmatched neighbour of a part of its list; returns the number of entries scanned."""
+    k = start
+    while k < end:
+        w = np.uint64(adj[k])
+        k += ONE
+        if not taken[w]:
+            partner[v] = w
+            partner[w] = v
+            taken[v] = 1
+            taken[w] = 1
+            break
+    return k - start
 
 
 @kernel
-def match_kernel(ptr, adj, chunk, partner, taken):
+def match_kernel(ptr, adj, chunk, partner, taken, r):
     """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries scanned.
+
+    r   FIRST, or a factor for `random_entry`, from which on a list is searched
 
     Indices are unsigned: numba then omits its test for negative indices, which takes half of the time.
     """
@@ -46,36 +65,34 @@ def match_kernel(ptr, adj, chunk, partner, taken):
             continue
         start = np.uint64(ptr[v])
         end = np.uint64(ptr[v + ONE])
-        k = start
-        while k < end:
-            w = np.uint64(adj[k])
-            k += ONE
-            if not taken[w]:
-                partner[v] = w
-                partner[w] = v
-                taken[v] = 1
-                taken[w] = 1
-                break
-        edges += k - start
+        middle = start + random_entry(v, r, end - start) if r else start
+        edges += match_first(adj, partner, taken, v, middle, end)
+        if r and not taken[v]:
+            edges += match_first(adj, partner, taken, v, start, middle)
     return edges
 
 
 @kernel
-def match_all_kernel(ptr, adj, order, partner, taken):
+def match_all_kernel(ptr, adj, order, partner, taken, r):
     """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries scanned."""
     positions, blocks, flips, chunk = order
     edges = 0
     for j in range(blocks.size):
         for begin in range(0, positions.size, chunk.size):
             count = unmatched_kernel(positions, blocks[j], flips[j], begin, chunk, taken)
-            edges += match_kernel(ptr, adj, chunk[:count], partner, taken)
+            edges += match_kernel(ptr, adj, chunk[:count], partner, taken, r)
     return edges
 
 
-def solve(graph, partner, *, seed=0, shuffled=True):
-    """Match unmatched vertices to their first unmatched neighbour; returns counts of the work done.
+def solve(graph, partner, *, seed=0, shuffled=True, select="first"):
+    """Match unmatched vertices to an unmatched neighbour; returns counts of the work done.
 
     shuffled   visit vertices in random order; False: in index order
+    select     "first" neighbour, by index, or "random": the first from a random entry of the list on
     """
+    if select not in ("first", "random"):
+        raise ValueError(f"method 'random' accepts select='first' or 'random', got {select!r}")
     order = vertex_order(graph.n, seed, shuffled)
-    return {"edges": match_all_kernel(graph.ptr, graph.adj, order, partner, np.zeros(graph.n, np.uint8))}
+    r = random_factor(np.uint64(seed), np.uint64(0)) if select == "random" else FIRST
+    taken = np.zeros(graph.n, np.uint8)
+    return {"edges": match_all_kernel(graph.ptr, graph.adj, order, partner, taken, r)}

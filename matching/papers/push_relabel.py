@@ -1,16 +1,17 @@
 """Push-relabel for cardinality matching: free columns push to rows, guided by lower bounds on distances.
 
 Returns a maximum matching.  An active column takes the neighbouring row with the minimum label and displaces the column
-that is matched with it, which becomes active.  A breadth-first search from all free rows makes labels exact distances:
-at the start, and after every `frequency` * (n + m) pushes.  Rows without a path to a free row are not processed.  In
-the end, columns that were matched at the start and have lost their row permanently get one again, instead of other
-columns [4].
+that is matched with it, which becomes active.  Columns are processed in the order they became active, by default.  A
+breadth-first search from all free rows makes labels exact distances: at the start, and after every `frequency` * (n +
+m) pushes.  Rows without a path to a free row are not processed.  In the end, columns that were matched at the start and
+have lost their row permanently get one again, instead of other columns [4].
 
 Arrays (n rows, m columns; unreachable = n + m, the label of vertices without a path to a free row)
   row_label[r]   lower bound on the length of an alternating path from row r to a free row; even, 0 for free rows
   col_label[c]   the same for columns; odd, at most 1 above the minimum label of its rows
   at_label[d]    number of matched rows with label 2 d; if it becomes 0, larger labels are set to unreachable (gap)
-  ring           active columns, first in first out
+  ring           active columns, first in first out, or last in first out
+  first_of[d], next_of[c]   a list of the active columns with label 2 d + 1, for highest or lowest label first
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
     ICPP 2013, Algorithms 1 and 2.
@@ -37,6 +38,8 @@ from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_s
 from matching.core.graph import BipartiteGraph
 
 MAX_VERTICES = 2**31 - 4  # labels are int32
+FIFO, LIFO, HIGHEST, LOWEST = range(4)
+ORDERS = {"fifo": FIFO, "lifo": LIFO, "highest": HIGHEST, "lowest": LOWEST}
 
 
 @kernel
@@ -75,6 +78,23 @@ def relabel_all(
 
 
 @kernel
+def sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of):
+    """List the columns that are unmatched and can reach a free row by label; returns their number.
+
+    All of them are active, and no other column is.
+    """
+    first_of[:] = -1
+    count = 0
+    for c in range(col_match.size):
+        if col_match[c] < 0 and col_label[c] < unreachable and col_ptr[c + 1] > col_ptr[c]:
+            d = col_label[c] >> 1
+            next_of[c] = first_of[d]
+            first_of[d] = c
+            count += 1
+    return count
+
+
+@kernel
 def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
     """The row with the minimum label of column c, and the scanned edges; stops at `lowest`, a lower bound."""
     first, end = col_ptr[c], col_ptr[c + 1]
@@ -102,8 +122,11 @@ def push_all(
     at_label,
     ring,
     queue,
+    next_of,
+    first_of,
     interval,
     gap,
+    order,
     counts,
 ):
     """Algorithm 1, until no column is active."""
@@ -117,16 +140,32 @@ def push_all(
     if active == 0:
         return
     relabel_all(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts)
-    pushes, edges, since_sweep = 0, 0, 0
+    pushes, edges, since_sweep, at = 0, 0, 0, 0
+    if order >= HIGHEST:
+        active = sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of)
+        at = first_of.size - 1 if order == HIGHEST else 0
     while active:
         if pushes >= interval:
             pushes = 0
             relabel_all(
                 col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts
             )
-        c = np.int64(ring[head])
-        head = head + 1 if head + 1 < size else 0
+            if order >= HIGHEST:
+                active = sort_active(col_ptr, col_match, col_label, unreachable, next_of, first_of)
+                if active == 0:
+                    break
+                at = first_of.size - 1 if order == HIGHEST else 0
         active -= 1
+        if order == FIFO:
+            c = np.int64(ring[head])
+            head = head + 1 if head + 1 < size else 0
+        elif order == LIFO:
+            c = np.int64(ring[active])
+        else:
+            while first_of[at] < 0:
+                at += -1 if order == HIGHEST else 1
+            c = np.int64(first_of[at])
+            first_of[at] = next_of[c]
         if col_label[c] >= unreachable:
             continue
         label = np.int64(col_label[c])
@@ -150,8 +189,14 @@ def push_all(
             continue
         counts[PATH_LENGTH] += 2
         col_match[displaced] = -1
-        last = head + active
-        ring[last if last < size else last - size] = displaced
+        if order < HIGHEST:
+            last = head + active
+            ring[last if last < size else last - size] = displaced
+        else:
+            d = np.int64(col_label[displaced]) >> 1
+            next_of[displaced] = first_of[d]
+            first_of[d] = displaced
+            at = max(at, d) if order == HIGHEST else min(at, d)
         active += 1
         at_label[least >> 1] -= 1
         if gap and at_label[least >> 1] == 0 and since_sweep >= row_match.size:
@@ -184,11 +229,14 @@ def restore_columns(before, row_match, col_match):
             col_match[last] = -1
 
 
-def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5, gap: bool = True) -> dict:
+def solve(
+    graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5, gap: bool = True, order: str = "fifo"
+) -> dict:
     """Make a matching maximum in place; returns stats, with the number of global relabelings as "phases".
 
     frequency   number of pushes per vertex between global relabelings
     gap         set larger labels to unreachable when no row has a label
+    order       of the active columns: "fifo", "lifo", "highest" or "lowest" label first
     """
     if not frequency > 0:
         raise ValueError(f"frequency must be a positive number of pushes per vertex, got {frequency!r}")
@@ -204,6 +252,11 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
     row_label, col_label = np.empty(rows, np.int32), np.empty(cols, np.int32)
     at_label = np.empty((rows + cols) // 2 + 2, np.int32)
     ring, queue = np.empty(cols, np.int32), np.empty(rows, np.int32)
+    by_label = order in ("highest", "lowest")
+    next_of, first_of = (
+        np.empty(cols if by_label else 0, np.int32),
+        np.empty(at_label.size if by_label else 0, np.int32),
+    )
     before = col_match.copy()
     interval = int(min(max(frequency * (rows + cols), 1), 2**62))
     push_all(
@@ -218,8 +271,11 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
         at_label,
         ring,
         queue,
+        next_of,
+        first_of,
         interval,
         bool(gap),
+        ORDERS[order],
         counts,
     )
     restore_columns(before, row_match, col_match)

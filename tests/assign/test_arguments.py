@@ -268,6 +268,8 @@ def test_four_rows_in_a_tuple(tools):
         ({"method": "lock_free", "cycle": 10**30}, ValueError, "cycle must be at most 4611686018427387904"),
         ({"method": "lock_free", "cycle": 1.5}, TypeError, "cycle must be an integer, got 1.5 .float"),
         ({"method": "cost_scaling", "alpha": "x"}, TypeError, "alpha must be an integer, got 'x' .str"),
+        ({"method": "cost_scaling", "update_every": 0}, ValueError, "update_every must be positive, got 0"),
+        ({"method": "cost_scaling_v2", "max_updates": -1}, ValueError, "max_updates must be 0 or more"),
         ({"method": "cost_scaling_v1", "alpha": 1}, ValueError, "alpha must be 2 or more"),
         ({"method": "shortest_paths", "list_length": "x"}, TypeError, "list_length must be an integer, got 'x' .str"),
         ({"method": "shortest_paths", "list_length": 0}, ValueError, "list_length must be 1 or more"),

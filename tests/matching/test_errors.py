@@ -112,6 +112,13 @@ def test_seeds(name):
 
 
 WRONG = [
+    (
+        "maximum",
+        {"method": "push_relabel", "order": "first"},
+        ValueError,
+        "order must be 'fifo', 'lifo', 'highest' or 'lowest'",
+    ),
+    ("greedy", {"method": "random", "select": "heaviest"}, ValueError, "select='first' or 'random', got 'heaviest'"),
     ("maximum", {"method": "push_relabel", "frequency": "1"}, TypeError, "frequency must be a number"),
     ("maximum", {"method": "push_relabel", "frequency": np.nan}, ValueError, "frequency must be a number, got nan"),
     ("maximum", {"method": "push_relabel", "frequency": -1}, ValueError, "frequency must be positive"),

@@ -189,12 +189,12 @@ def parallel_of_the_paper(graph, seed, rule, p=0.53406):
         if rule == "heaviest":
             return max(among, key=lambda w: (dense[v, w], -w))
         if rule == "random" and pi[v] == "blue":
-            middle = int(parallel.random_entry(v, np.uint32(r), len(neighbours[v])))
+            middle = int(order.random_entry(v, np.uint32(r), len(neighbours[v])))
             return next(w for w in neighbours[v][middle:] + neighbours[v][:middle] if w in among)
         return min(among)
 
     while any(colour in ("blue", "red") for colour in pi):
-        r = int(parallel.random_factor(np.uint64(seed), np.uint64(done_rounds)))
+        r = int(order.random_factor(np.uint64(seed), np.uint64(done_rounds)))
         for v in range(n):
             if pi[v] in ("blue", "red"):
                 pi[v] = "blue" if colour_sum_of_the_paper(v + 1, r) < p * 2**32 else "red"

@@ -102,7 +102,18 @@ def test_push_relabel_restores_columns():
     assert found.col_match[0] >= 0
 
 
-@pytest.mark.parametrize("parameters", [{"gap": False}, {"frequency": 0.01}, {"frequency": 1e9}], ids=str)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"gap": False},
+        {"frequency": 0.01},
+        {"frequency": 1e9},
+        {"order": "lifo"},
+        {"order": "highest"},
+        {"order": "lowest"},
+    ],
+    ids=str,
+)
 def test_push_relabel_restores_columns_with_any_parameters(tools, parameters):
     rng = np.random.default_rng(11)
     for _ in range(300):

@@ -26,9 +26,8 @@ from benchmarks import (
 )
 from benchmarks.__main__ import NAMES, main
 from benchmarks.graph_baselines import GraphBaseline
-from benchmarks.papers import azad, deveci_gpu, deveci_icpp, lupinska_gpu
+from benchmarks.papers import azad, deveci_gpu, lupinska_gpu
 from benchmarks.papers.fagginger_auer import share_of_first_round
-from benchmarks.papers.push_orders import ORDERS, pushes_and_edges
 from benchmarks.papers.sections import text_of
 from benchmarks.papers.tree_grafting import Rules, grow_and_augment
 from gridcut import graph_max_flow
@@ -147,15 +146,6 @@ def test_the_open_rules_of_tree_grafting(from_end):
     _, phases, _ = grow_and_augment(*graph.by_row, *graph.by_col, rows, cols, Rules(from_end=from_end))
     assert rows.tolist() == ([-1, 0] if from_end else [0, -1])
     assert phases[:, 0].tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_orders_of_push_relabel_find_maximum_matchings(order):
-    for graph, size in deveci_icpp.prepared(quick=True).values():
-        rows, cols = deveci_icpp.cheap_matching(graph)
-        pushes, edges = pushes_and_edges(graph, rows, cols, order, 0.5)
-        assert (cols >= 0).sum() == size
-        assert edges >= pushes
 
 
 @pytest.mark.sim

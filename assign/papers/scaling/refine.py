@@ -122,13 +122,15 @@ def push(network, a, queue, front, waiting):
     return waiting
 
 
-def until_flow(network, rules, eps: int, stats: dict, price_updates: bool) -> None:
-    """Lines "while f is not a flow": discharge, and update prices every V relabels."""
+def until_flow(network, rules, eps, stats: dict, price_updates: bool, update_every=1.0, max_updates=INFINITY) -> None:
+    """Lines "while f is not a flow": discharge, and update prices every `update_every` * V relabels."""
     bounds = rules.at(eps)
     nodes = len(network.p)
     queue = np.empty(nodes, np.int32)
-    budget = nodes if price_updates else INFINITY
+    left = max_updates if price_updates else 0
     while True:
+        budget = max(1, int(update_every * nodes)) if left else INFINITY
+        left -= 1
         active, pushes, relabels = discharge(network, queue, *bounds, budget)
         stats["pushes"] += pushes
         stats["relabels"] += relabels

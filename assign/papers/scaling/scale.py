@@ -22,9 +22,10 @@ from assign.papers.scaling.arc_fixing import fix_arcs
 from assign.papers.scaling.load import MAX_COST, Task, load, unload
 from assign.papers.scaling.network import INFINITY
 from gridcut.device import kernel
-from gridcut.device.arguments import check_count
+from gridcut.device.arguments import check_count, check_positive
 
 NO_COLUMN = -1
+MAX_UPDATE_EVERY = 2.0**30  # times the number of nodes: more relabels than any Refine performs
 
 
 @kernel
@@ -113,20 +114,24 @@ def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, co
 
 def solve_sequentially(
     refine, rules, indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True,
-    arc_fixing=True,
+    arc_fixing=True, update_every=1.0, max_updates=None,
 ):  # fmt: skip
     """Solve a problem in CSR form on one thread; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    refine         refine(network, eps, stats, price_updates) of the method
+    refine         refine(network, eps, stats, price_updates, **rule) of the method, its rule as below
     rules          its definitions of admissible and of eps-optimal
     alpha          divisor of eps before each Refine
-    price_updates  algorithm 5.3 every V relabels
+    price_updates  algorithm 5.3, again and again
     arc_fixing     remove edges whose flow will not change
+    update_every   relabels between two price updates, as a multiple of the number of nodes
+    max_updates    maximum number of price updates per Refine; None: unlimited
     """
+    most = INFINITY if max_updates is None else check_count("max_updates", max_updates, 0)
+    every = min(check_positive("update_every", update_every), MAX_UPDATE_EVERY)
     return solve_rows(
         (indptr, indices, cost),
         m,
-        partial(refine, price_updates=price_updates),
+        partial(refine, price_updates=price_updates, update_every=every, max_updates=most),
         rules,
         limit=limit,
         start=start,
