@@ -5,7 +5,7 @@
 validates sparse matrices, and `threads` runs worker threads.  Importing this package imports numba, but not numba.cuda.
 """
 
-from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store
+from gridcut.device.atomics import atomic_add, atomic_and, atomic_cas, atomic_load, atomic_or, atomic_store
 from gridcut.device.bits import lowest_bit
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve
 from gridcut.device.compile import inlined_kernel, inner_kernel, kernel, parallel_kernel
@@ -16,8 +16,10 @@ __all__ = [
     "CertificateError",
     "DeviceName",
     "atomic_add",
+    "atomic_and",
     "atomic_cas",
     "atomic_load",
+    "atomic_or",
     "atomic_store",
     "cuda_is_available",
     "inlined_kernel",

@@ -1,9 +1,11 @@
 """Atomic operations on array elements for CPU kernels; numba has none.
 
     atomic_add(array, i, value) -> the old value      atomic_load(array, i)
-    atomic_cas(array, i, old, new) -> the old value   atomic_store(array, i, value)
+    atomic_or(array, i, bits) -> the old value        atomic_store(array, i, value)
+    atomic_and(array, i, bits) -> the old value
+    atomic_cas(array, i, old, new) -> the old value
 
-Arrays are one-dimensional and hold integers.  Additions and compare-and-swaps are sequentially consistent; loads
+Arrays are one-dimensional and hold integers.  Operations that return the old value are sequentially consistent; loads
 acquire and stores release.  Under NUMBA_DISABLE_JIT=1 the same functions run as plain Python, made atomic by one lock.
 """
 
@@ -22,6 +24,22 @@ def atomic_add(array, i, value):
     with _python_lock:
         old = array[i]
         array[i] = old + value
+    return old
+
+
+def atomic_or(array, i, bits):
+    """array[i] |= bits atomically; returns the old value."""
+    with _python_lock:
+        old = array[i]
+        array[i] = old | bits
+    return old
+
+
+def atomic_and(array, i, bits):
+    """array[i] &= bits atomically; returns the old value."""
+    with _python_lock:
+        old = array[i]
+        array[i] = old & bits
     return old
 
 
@@ -44,13 +62,21 @@ def atomic_store(array, i, value):
     array[i] = value
 
 
-@intrinsic
-def _add(typingctx, array, i, value):
-    def build(context, builder, sig, args):
-        pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
-        return builder.atomic_rmw("add", pointer, args[2], "seq_cst")
+def _changes_by(operation):
+    """An intrinsic that changes an element by an operation of LLVM, and returns the old value."""
 
-    return array.dtype(array, i, array.dtype), build
+    @intrinsic
+    def change(typingctx, array, i, value):
+        def build(context, builder, sig, args):
+            pointer = item_pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+            return builder.atomic_rmw(operation, pointer, args[2], "seq_cst")
+
+        return array.dtype(array, i, array.dtype), build
+
+    return change
+
+
+_add, _or, _and = (_changes_by(operation) for operation in ("add", "or", "and"))
 
 
 @intrinsic
@@ -84,6 +110,8 @@ def _store(typingctx, array, i, value):
 
 
 overload(atomic_add)(lambda array, i, value: lambda array, i, value: _add(array, i, value))
+overload(atomic_or)(lambda array, i, bits: lambda array, i, bits: _or(array, i, bits))
+overload(atomic_and)(lambda array, i, bits: lambda array, i, bits: _and(array, i, bits))
 overload(atomic_cas)(lambda array, i, old, new: lambda array, i, old, new: _cas(array, i, old, new))
 overload(atomic_load)(lambda array, i: lambda array, i: _load(array, i))
 overload(atomic_store)(lambda array, i, value: lambda array, i, value: _store(array, i, value))

@@ -18,6 +18,7 @@ from collections.abc import Callable, MutableSequence
 from typing import Any
 
 import numba
+import numpy as np
 
 from gridcut.device.numba_internals import thread_count_without_lock
 
@@ -30,7 +31,13 @@ def thread_count() -> int:
     return thread_count_without_lock() or numba.get_num_threads()
 
 
-def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence | None = None) -> list:
+def run_threads(
+    worker: Callable[[int], Any],
+    count: int,
+    abort: MutableSequence | np.ndarray | None = None,
+    *,
+    in_caller: bool = True,
+) -> list:
     """Run worker(0) to worker(count - 1) concurrently.
 
     Parameters
@@ -38,9 +45,11 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
     worker : callable
         Called with an index; should release the GIL.
     count : int
-        Number of workers.  The last one runs in the calling thread, so a single worker starts no thread.
+        Number of workers.  A single one runs in the calling thread.
     abort : mutable sequence, optional
         The abort cell, for workers that wait for one another; its first entry is set to 1 after an error.
+    in_caller : bool, default: True
+        Whether the last worker runs in the calling thread, which sees interrupts only between two calls of kernels.
 
     Returns
     -------
@@ -60,10 +69,11 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
         return []
     if count == 1:
         return [worker(0)]
+    started = count - in_caller
     results = [None] * count
     errors, handled = [], sys.exc_info()[1]
     claims, ended = {}, [False] * count
-    signals = [threading.Lock() for _ in range(count - 1)]
+    signals = [threading.Lock() for _ in range(started)]
 
     def stop_others():
         if abort is not None:
@@ -92,22 +102,23 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
 
     def end_early():
         stop_others()
-        for i in range(count - 1):
+        for i in range(started):
             claims.setdefault(i, CANCELLED)
         wait()
 
     threads = [
-        threading.Thread(target=run_in_thread, args=(i,), name=f"cutmatch-{i}", daemon=True) for i in range(count - 1)
+        threading.Thread(target=run_in_thread, args=(i,), name=f"cutmatch-{i}", daemon=True) for i in range(started)
     ]
     for signal in signals:
         signal.acquire()
     try:
         for thread in threads:
             thread.start()
-        try:
-            results[-1] = worker(count - 1)
-        except BaseException as error:
-            fail(error)
+        if in_caller:
+            try:
+                results[-1] = worker(count - 1)
+            except BaseException as error:
+                fail(error)
         wait()
     except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
         # Python's own locks may fail when they are interrupted, and raise another error.

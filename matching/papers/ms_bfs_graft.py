@@ -6,12 +6,13 @@ trees are *grafted* onto the trees without a path, which are kept, and the next 
 grafted columns instead of from the roots.  Levels go top-down from the frontier or, if it is wide, bottom-up from the
 columns in no tree.
 
-Arrays and deviations from [1]: matching/forest/bitmap_search.py, and for several threads forest_threads.py.
+Arrays and deviations from [1]: matching/forest/bitmap_search.py, and for several threads team_search.py, by the
+same rules.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
 
-O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row, or 16
+O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row, or 28
 and 16 with several threads.
 """
 
@@ -23,7 +24,7 @@ import numpy as np
 from gridcut.device import thread_count
 from matching.core.counts import EDGES_GRAFT, EDGES_UP, GRAFTS, LEVELS, LEVELS_UP, as_stats, new_counts
 from matching.forest.bitmap_search import NO_LISTS, UNLIMITED, Rules, search
-from matching.papers.forest_threads import Problem, search_by_threads
+from matching.forest.team_search import WIDE, search_by_step, search_by_team
 
 
 def solve(
@@ -36,7 +37,7 @@ def solve(
     alpha=5,
     side="rows",
     threads=1,
-    wide=8192,
+    wide=WIDE,
     by_step=False,
 ):
     """Make a matching maximum in place; returns stats.
@@ -46,9 +47,9 @@ def solve(
     alpha                 a level goes bottom-up if its frontier has 1/alpha of the unvisited vertices, and trees are
                           kept if they have 1/alpha of the vertices of the destroyed trees
     side                  the side whose unmatched vertices are the roots: "rows" or "columns"
-    threads               number of workers; None: numba's number of threads
+    threads               number of threads; None: numba's
     wide                  number of vertices of a frontier, or of paths, from which several threads share them
-    by_step               measure the seconds of each step with one thread too, by the program for several threads
+    by_step               measure the seconds of each step, on one thread, by the program for several
     """
     if threads is None:
         threads = thread_count()
@@ -64,16 +65,17 @@ def solve(
     start = perf_counter()
     if side == "columns":
         graph, row_match, col_match = graph.transposed, col_match, row_match
-    # With less than `wide` rows, no frontier is wide enough for several threads.
-    by_threads = by_step or (threads > 1 and graph.rows >= wide)
-    lists = (*graph.by_row, *(graph.by_col if by_threads or grafting or direction_optimising else NO_LISTS))
+    lists = (*graph.by_row, *(graph.by_col if grafting or direction_optimising else NO_LISTS))
     counts = new_counts()
     seconds = {"prepare": perf_counter() - start}
-    if by_threads:
-        seconds |= search_by_threads(Problem(*lists, row_match, col_match), rules, int(threads), int(wide), counts)
+    start = perf_counter()
+    if by_step:
+        seconds |= search_by_step(lists, row_match, col_match, counts, rules)
+    elif threads > 1 and graph.rows >= wide:  # otherwise, one thread would search all levels
+        search_by_team(lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules, int(threads), int(wide))
     else:
-        start = perf_counter()
         search(*lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules)
+    if not by_step:
         seconds["phases"] = perf_counter() - start
     return stats_of(counts, seconds, int(threads))
 

@@ -10,7 +10,8 @@ Arrays (n rows, m columns)
   queue      rows reached in this phase, by level
   stack      rows of the current path of one worker
 
-Deviation from [1]: one thread searches levels with few rows.
+Deviation from [1]: one thread searches levels with few rows.  The threads meet after each of the others
+(gridcut/device/team.py).
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
@@ -22,62 +23,82 @@ per row and thread.
 
 import numpy as np
 
-from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
+from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, inner_kernel, kernel
+from gridcut.device.team import CELL, is_last, new_cells, release, run_team, wait
 from matching.core.counts import EDGES
 from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
-from matching.papers.forest_threads import CHUNK_ENTRIES, NEXT, PRIVATE_ENTRIES, QUEUE_END, flush
 
-PARALLEL_MIN_ROWS = 8192  # number of rows of a level from which several threads share it
+PARALLEL_MIN_ROWS = 512  # number of rows of a level from which several threads share it
+CHUNK, PRIVATE = 64, 1024  # rows that a thread claims at a time; entries of its private queue
+NEXT, END, SCANNED, FOUND, HEAD, TAIL, DEPTH, DONE = range(0, 8 * CELL, CELL)  # the state of a search by levels
 
 
 @kernel
-def start_levels(row_ptr, free, number, level, queue):
+def start_levels(free, number, level, queue):
     """Level 0: the free rows."""
     for k in range(number):
         level[free[k]] = 0
         queue[k] = free[k]
 
 
-@kernel
-def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
-    """One worker's chunks of queue[shared[NEXT]:tail]; returns scanned edges and whether a free column was reached."""
-    private = np.empty(PRIVATE_ENTRIES, np.int32)
-    waiting = 0
-    edges = 0
-    found = False
-    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
+@inner_kernel
+def level_part(row_ptr, row_adj, col_match, level, queue, s, private):
+    """This thread's chunks of the level queue[s[HEAD]:s[TAIL]]."""
+    tail, depth = s[TAIL], s[DEPTH] + 1
+    waiting, edges = 0, 0
+    first = atomic_add(s, NEXT, CHUNK)
     while first < tail:
-        for k in range(first, min(first + CHUNK_ENTRIES, tail)):
+        for k in range(first, min(first + CHUNK, tail)):
             r = queue[k]
             edges += row_ptr[r + 1] - row_ptr[r]
             for a in range(row_ptr[r], row_ptr[r + 1]):
                 mate = col_match[row_adj[a]]
                 if mate < 0:
-                    found = True
+                    atomic_store(s, FOUND, 1)
                 elif atomic_load(level, mate) < 0 and atomic_cas(level, mate, -1, depth) == -1:
+                    if waiting == PRIVATE:
+                        waiting = append(private, waiting, queue, s)
                     private[waiting] = mate
                     waiting += 1
-                    if waiting == PRIVATE_ENTRIES:
-                        flush(private, waiting, queue, shared, QUEUE_END)
-                        waiting = 0
-        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
-    flush(private, waiting, queue, shared, QUEUE_END)
-    return edges, found
+        first = atomic_add(s, NEXT, CHUNK)
+    append(private, waiting, queue, s)
+    atomic_add(s, SCANNED, edges)
+
+
+@inner_kernel
+def append(private, number, queue, s):
+    """Append private entries to the queue; returns 0, the number that is left."""
+    at = atomic_add(s, END, number)
+    for j in range(number):
+        queue[at + j] = private[j]
+    return 0
+
+
+@inner_kernel
+def end_level(s):
+    """The rows found by a level are the next one, unless a free column was reached."""
+    s[HEAD], s[TAIL] = s[TAIL], s[END]
+    s[NEXT] = s[HEAD]
+    s[DEPTH] += 1
+    s[DONE] = s[FOUND] == 1 or s[HEAD] == s[TAIL]
 
 
 @kernel
-def narrow_levels(row_ptr, row_adj, col_match, level, queue, head, tail, depth, wide, shared):
-    """Search levels on one worker while they have fewer than `wide` rows; returns (head, tail, depth, edges, found)."""
-    edges = 0
-    found = False
-    while head < tail and tail - head < wide and not found:
-        shared[NEXT] = head
-        depth += 1
-        looked, found = level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared)
-        edges += looked
-        head = tail
-        tail = shared[QUEUE_END]
-    return head, tail, depth, edges, found
+def find_levels(cells, threads, row_ptr, row_adj, col_match, level, queue, s, wide):
+    """One thread of the team that searches level by level; the last one to arrive searches narrow levels alone."""
+    private = np.empty(PRIVATE, np.int32)
+    generation = 0
+    while s[DONE] == 0:
+        level_part(row_ptr, row_adj, col_match, level, queue, s, private)
+        generation += 1
+        if threads == 1 or is_last(cells, threads, generation):
+            end_level(s)
+            while s[DONE] == 0 and s[TAIL] - s[HEAD] < wide:
+                level_part(row_ptr, row_adj, col_match, level, queue, s, private)
+                end_level(s)
+            release(cells, generation)
+        elif not wait(cells, generation):
+            return
 
 
 @kernel
@@ -131,33 +152,19 @@ def solve(graph, row_match, col_match, *, threads=1, wide=PARALLEL_MIN_ROWS) -> 
     level = np.empty(graph.rows, np.int32)
     at = np.zeros(graph.rows, np.int64)
     queue = np.empty(graph.rows, np.int32)
-    ends = np.zeros(80, np.int64)
 
-    def find_levels(free, number, counts):
+    def search_levels(free, number, counts):
         level[:] = -1
-        start_levels(ptr, free, number, level, queue)
-        head, tail, depth, found = 0, number, 0, False
-        ends[QUEUE_END] = number
-        while head < tail and not found:
-            if threads == 1 or tail - head < wide:
-                least = graph.rows + 1 if threads == 1 else wide
-                head, tail, depth, edges, found = narrow_levels(
-                    ptr, adj, col_match, level, queue, head, tail, depth, least, ends
-                )
-            else:
-                ends[NEXT] = head
-                depth += 1
-                done = run_threads(
-                    lambda i, last=tail, below=depth: level_part(ptr, adj, col_match, level, queue, last, below, ends),
-                    threads,
-                )
-                edges, found = sum(looked for looked, _ in done), any(seen for _, seen in done)
-                head, tail = tail, int(ends[QUEUE_END])
-            counts[EDGES] += edges
-        level[queue[head:tail]] = -1  # below the free columns reached: no shortest path contains them
-        return found
+        start_levels(free, number, level, queue)
+        s, cells = np.zeros(8 * CELL, np.int64), new_cells()
+        s[TAIL] = s[END] = number
+        team = threads if number >= wide else 1  # the first level is the widest one, mostly
+        run_team(lambda i: find_levels(cells, team, ptr, adj, col_match, level, queue, s, wide), team, cells)
+        counts[EDGES] += s[SCANNED]
+        level[queue[s[HEAD] : s[TAIL]]] = -1  # below the free columns reached: no shortest path contains them
+        return bool(s[FOUND])
 
     def search(free, number, visited, phase, shared):
         return search_part(ptr, adj, row_match, col_match, level, at, free, number, visited, phase, shared)
 
-    return run_phases(graph, row_match, threads, search, find_levels)
+    return run_phases(graph, row_match, threads, search, search_levels)

@@ -13,7 +13,7 @@ A given matching is kept and extended by the cheap one.  With PARALLEL_MIN_EDGES
 stage; they share the cheap matching only if the columns of a row are far from the row.
 
 The best method differs from graph to graph [1], hence several under one name.  References for the parts: cheap.py,
-karp_sipser.py, bitmap_search.py, bitmap_search_parallel.py and frontier_growth.py.
+karp_sipser.py, bitmap_search.py, team_search.py and frontier_growth.py.
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011.
@@ -29,9 +29,9 @@ from gridcut.device import kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
+from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
 
 ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
@@ -114,9 +114,9 @@ def solve_large(graph, row_match, col_match, counts, threads):
     counts[PATH_LENGTH] += taken
     times.append(time.perf_counter())
     if first == "karp_sipser":
-        search_core(graph, row_match, col_match, counts)
+        search_core(graph, row_match, col_match, counts, threads)
     else:
-        search_all(graph, row_match, col_match, counts, 1 if scattered else threads)
+        search_all(graph, row_match, col_match, counts, threads)
     times.append(time.perf_counter())
     return (first, "search"), {first: times[1] - times[0], "search": times[2] - times[1]}
 
@@ -132,8 +132,8 @@ def match_cheap(rows, row_match, col_match, threads):
 def is_scattered(row_ptr, row_adj, cols) -> bool:
     """Whether the columns of a row are far from the row in the numbering.
 
-    The cheap matching of such a graph waits for memory, which threads do concurrently.  In a search with two threads
-    half of the columns found belong to the other thread; sending them costs more than sharing the search saves.
+    The cheap matching of such a graph waits for memory, which threads do concurrently.  In others, each thread starts
+    in the middle of the local order, and the pairs of two threads are shifted against each other.
     """
     rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
     rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
@@ -143,24 +143,27 @@ def is_scattered(row_ptr, row_adj, cols) -> bool:
 
 def search_all(graph, row_match, col_match, counts, threads):
     """All augmenting paths; with the lists of the columns only if the search exceeds its budget of edges."""
-    budget = MAX_SWEEPS * graph.edges
-    if threads == 1:
-        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, UNLIMITED, DEFAULT_RULES)
-    else:
-        done = search_parallel(*graph.by_row, row_match, col_match, counts, budget, threads)
-    if not done:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
+    matches, no_bound = (row_match, col_match), UNLIMITED
+    if not run_search((*graph.by_row, *NO_LISTS), *matches, counts, MAX_SWEEPS * graph.edges, no_bound, threads):
+        run_search((*graph.by_row, *graph.by_col), *matches, counts, UNLIMITED, no_bound, threads)
 
 
-def search_core(graph, row_match, col_match, counts):
+def search_core(graph, row_match, col_match, counts, threads):
     """The paths that the Karp-Sipser matching leaves, from the side of the core with fewer free vertices."""
     rows, cols = (int(np.count_nonzero(match == -1)) for match in (row_match, col_match))
     if 0 < rows <= cols:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, rows, DEFAULT_RULES)
+        run_search((*graph.by_row, *graph.by_col), row_match, col_match, counts, UNLIMITED, rows, threads)
     elif cols > 0:
-        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, UNLIMITED, cols, DEFAULT_RULES)
+        run_search((*graph.by_col, *graph.by_row), col_match, row_match, counts, UNLIMITED, cols, threads)
     for match in (row_match, col_match):
         np.maximum(match, -1, out=match)
+
+
+def run_search(lists, row_match, col_match, counts, budget, missing, threads) -> bool:
+    """`search` of bitmap_search.py by one thread, or by a team."""
+    if threads == 1:
+        return search(*lists, row_match, col_match, counts, budget, missing, DEFAULT_RULES)
+    return search_by_team(lists, row_match, col_match, counts, budget, missing, DEFAULT_RULES, threads)
 
 
 def prefer_karp_sipser(graph, row_match, col_match) -> bool:

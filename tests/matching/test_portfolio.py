@@ -9,10 +9,10 @@ from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
 from matching.core.graph_input import bipartite_graph
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
+from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
 
 
@@ -175,28 +175,28 @@ def graphs_for_threads(tools, rng):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wide", [1, 64])
-def test_search_parallel(tools, threads, wide):
+def test_search_by_team(tools, threads, wide):
     rng = np.random.default_rng(12)
     for matrix in graphs_for_threads(tools, rng):
-        if wide == 1 and matrix.nnz < 50_000 and threads > 1:
-            continue  # a path has thousands of levels of one row
         size = matching.maximum(matrix, method="push_relabel", threads=1).cardinality
         graph = bipartite_graph(matrix)
         for _ in range(3):
             row_match, col_match = empty_matching(graph)
             take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
             before, counts = np.count_nonzero(row_match >= 0), new_counts()
-            assert search_parallel(*graph.by_row, row_match, col_match, counts, UNLIMITED, threads, wide)
+            search = (*graph.by_row, *NO_LISTS), row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES
+            assert search_by_team(*search, threads, wide)
             certify(graph, row_match, col_match)
             assert np.count_nonzero(row_match >= 0) == before + counts[AUGMENTATIONS] == size
 
 
-def test_parallel_search_resumes_after_its_budget(tools):
+def test_search_by_team_resumes_after_its_budget(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(13)))
     match = empty_matching(graph)
-    assert not search_parallel(*graph.by_row, *match, new_counts(), graph.edges, 2)
+    lists = (*graph.by_row, *NO_LISTS)
+    assert not search_by_team(lists, *match, new_counts(), graph.edges, UNLIMITED, DEFAULT_RULES, 2)
     certify_pairs(graph, *match)
-    assert search_parallel(*graph.by_row, *match, new_counts(), UNLIMITED, 2)
+    assert search_by_team(lists, *match, new_counts(), UNLIMITED, UNLIMITED, DEFAULT_RULES, 2)
     certify(graph, *match)
 
 
@@ -234,7 +234,7 @@ def test_vertices_outside_the_core(tools, threads):
         certify_pairs(graph, np.maximum(row_match, -1), np.maximum(col_match, -1))
         missing = matching.maximum(matrix, method="push_relabel").cardinality - np.count_nonzero(row_match >= 0)
         assert missing <= min(np.count_nonzero(row_match == -1), np.count_nonzero(col_match == -1))
-        portfolio.search_core(graph, row_match, col_match, new_counts())
+        portfolio.search_core(graph, row_match, col_match, new_counts(), threads)
         certify(graph, row_match, col_match)
 
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from gridcut.device.team import new_cells
 from matching.core.certificate import certify
 from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.papers import disjoint, forest_threads, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
-from matching.papers.forest_threads import FOUND_END, Problem, Workers, make_forest
+from matching.forest import team_search
+from matching.forest import team_steps as steps
+from matching.papers import disjoint, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
 
 FORESTS = {
     "plain": (ms_bfs, {}),
@@ -134,7 +136,7 @@ def test_larger_graphs(tools, form):
 
 @pytest.mark.parametrize("form", ["graft", *SEARCHES])
 def test_one_long_path_from_a_given_matching(tools, form):
-    n = 1000 if "wide" in FORMS[form][1] else 50_000  # a level on several threads takes 0.1 ms
+    n = 1000 if "wide" in FORMS[form][1] else 50_000  # each of its levels is a meeting of all threads
     graph, row_match, col_match = shifted_path(tools, 200_000 if form == "graft" else n)
     stats = solve(form, graph, row_match, col_match)
     assert np.all(row_match >= 0)
@@ -253,77 +255,76 @@ def test_grafting_scans_fewer_edges_if_many_rows_stay_unmatched():
     assert edges[True] < edges[False]
 
 
-def start_forest(graph, row_match, col_match):
-    """The forest of several threads, and the free rows that are its roots."""
-    problem = Problem(graph.row_ptr, graph.row_adj, graph.col_ptr, graph.col_adj, row_match, col_match)
-    forest = make_forest(problem)
-    free = np.flatnonzero((row_match < 0) & (np.diff(graph.row_ptr) > 0)).astype(np.int32)
-    forest_threads.start_from(forest, free)
-    return Workers(problem, forest, 1, 1), free
+def states(graph, row_match, col_match, alpha, keep, wide=1):
+    """The arrays of the search by a team, before each of its steps."""
+    lists, limits = (*graph.by_row, *graph.by_col), (alpha, keep, True, wide, 2**40, 2**40)
+    g, t, limits = team_search.arrays(lists, row_match, col_match, team_search.Limits(*limits))
+    while t.s[steps.STEP] != team_search.DONE:
+        yield t, int(t.s[steps.STEP])
+        team_search.work(new_cells(), 1, g, t, limits, new_counts(), 1)
 
 
-def grow_and_augment(workers, free, unvisited, alpha, counts, change=None):
-    """One phase without its last step; returns the free rows that are left."""
-    forest = workers.forest
-    forest_threads.grow(workers, unvisited, alpha, counts)
-    if change:
-        change()
-    forest_threads.augment(workers, int(forest.shared[FOUND_END]))
-    return free[workers.problem.mate_x[free] < 0]
+def is_in(bitmap, c):
+    return int(bitmap[c >> 6]) >> (c & 63) & 1
+
+
+def entries(t):
+    """(vertex, tree, whether it is still a column) of all entries of the queue."""
+    s, flip = t.s, t.s[steps.FLIP]
+    first_column = s[steps.HEAD] if s[steps.FORM] == steps.COLUMNS else s[steps.EDGE]
+    for i in range(s[steps.EDGE] if s[steps.FORM] != steps.ROOTS else 0):
+        yield int(t.queue[flip, i]), int(t.tree[flip, i]), i >= first_column
 
 
 @pytest.mark.parametrize(("alpha", "keep"), [(5.0, 5.0), (1e9, 1e9), (0.5, 0.5), (5.0, 0.0)])
-def test_lists_and_counts_after_every_phase(tools, alpha, keep):
-    """The candidates and the number of columns in trees after every phase, compared with a recount."""
+def test_trees_before_every_level(tools, alpha, keep):
+    """The bitmap, the queue, the parents and the owners describe the same trees."""
     for matrix in graphs(tools, 60):
         graph = bipartite_graph(matrix)
         row_match, col_match = empty_matching(graph)
-        workers, free = start_forest(graph, row_match, col_match)
-        forest, counts = workers.forest, new_counts()
-        has_rows = np.diff(graph.col_ptr) > 0
-        in_trees = 0
-        while len(free):
-            free = grow_and_augment(workers, free, np.count_nonzero(has_rows) - in_trees, alpha, counts)
-            if not forest.shared[FOUND_END]:
-                break
-            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
-            assert in_trees == np.count_nonzero(forest.root_y >= 0)
-            assert np.all(np.isin(forest.root_y[forest.root_y >= 0], free))
-            number, active = forest_threads.list_candidates(workers, False)
-            assert sorted(forest.candidates[:number]) == np.flatnonzero((forest.root_y < 0) & has_rows).tolist()
-            assert active == np.count_nonzero((forest.root_y >= 0) & (forest.leaf[forest.root_y] < 0))
+        for t, step in states(graph, row_match, col_match, alpha, keep):
+            if step not in (team_search.DOWN, team_search.UP, team_search.AUGMENT):
+                continue
+            root = t.root[t.s[steps.ROOT_FLIP]]
+            columns = {int(t.leaf[k]): int(k) for k in t.found[: t.s[steps.FOUND]]}
+            for vertex, k, is_column in entries(t):
+                columns[vertex if is_column else int(row_match[vertex])] = k
+                assert is_column or t.owner[vertex] == k
+            assert columns.keys() == {c for c in range(graph.cols) if is_in(t.seen, c)}
+            for c, k in columns.items():
+                r = t.parent[c]
+                while row_match[r] >= 0:
+                    r = t.parent[row_match[r]]
+                assert r == root[k]
         certify(graph, row_match, col_match)
 
 
 @pytest.mark.parametrize("keep", [0.5, 5.0, 1e9])
 def test_spare_columns_are_adopted_later(tools, keep):
-    """The state after several threads have found leaves of one tree at the same instant, made by hand.
+    """The state after several threads have found paths of one tree at the same instant, made by hand.
 
-    Free columns that a renewable tree would see are claimed for it; none may be lost to the next phases.
+    Free columns that a tree with a path would see are claimed for it; none may be lost to the next phases.
     """
-    spare = []
+    spare = 0
     for matrix in graphs(tools, 90):
         graph = bipartite_graph(matrix)
         row_match, col_match = empty_matching(graph)
-        workers, free = start_forest(graph, row_match, col_match)
-        forest, counts = workers.forest, new_counts()
-
-        def claim(graph=graph, forest=forest, row_match=row_match, col_match=col_match):
-            for x in np.flatnonzero(forest.root_x >= 0):
-                r = forest.root_x[x]
-                for y in graph.row_adj[graph.row_ptr[x] : graph.row_ptr[x + 1]]:
-                    if row_match[r] < 0 <= forest.leaf[r] and forest.root_y[y] < 0 and col_match[y] < 0:
-                        forest.root_y[y], forest.parent[y] = r, x
-                        spare.append(y)
-
-        while len(free):
-            free = grow_and_augment(workers, free, graph.cols, 0.0, counts, claim)
-            if not forest.shared[FOUND_END]:
-                break
-            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
-            assert in_trees == np.count_nonzero(forest.root_y >= 0)
+        for t, step in states(graph, row_match, col_match, 0.0, keep):
+            if step != team_search.AUGMENT:
+                continue
+            rows = [(vertex, k) for vertex, k, _ in entries(t)]
+            rows += [(int(t.root[t.s[steps.ROOT_FLIP], k]), int(k)) for k in t.found[: t.s[steps.FOUND]]]
+            for r, k in rows:
+                for c in graph.row_adj[graph.row_ptr[r] : graph.row_ptr[r + 1]].tolist():
+                    if t.leaf[k] >= 0 > col_match[c] and not is_in(t.seen, c):
+                        t.seen[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+                        t.parent[c] = r
+                        end = t.s[steps.EDGE]
+                        t.queue[t.s[steps.FLIP], end], t.tree[t.s[steps.FLIP], end] = -1 - c, k
+                        t.s[steps.HEAD] = t.s[steps.EDGE] = t.s[steps.TAIL] = end + 1
+                        spare += 1
         certify(graph, row_match, col_match)
-    assert len(spare) > 50
+    assert spare > 50
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_cardinality_does_not_depend_on_threads(tools, monkeypatch, local):
         step = getattr(portfolio, name)
         monkeypatch.setattr(portfolio, name, lambda *given: used.append((name, given[position])) or step(*given))
 
-    watch("search_parallel", -1)
+    watch("search_by_team", -1)
     watch("match_cheap", -1)
     graph = tools.road(130, rng) if local else tools.permuted(tools.road(130, rng), rng)
     sizes = set()
@@ -194,7 +194,8 @@ def test_cardinality_does_not_depend_on_threads(tools, monkeypatch, local):
         found.check()
         sizes.add(found.cardinality)
     assert sizes == {tools.best_cardinality(graph)}
-    assert {count for name, count in used if name == ("search_parallel" if local else "match_cheap")} >= {2, 3}
+    assert {count for name, count in used if name == "search_by_team"} == {2, 3}
+    assert {count for name, count in used if name == "match_cheap"} == ({1} if local else {1, 2, 3})
 
 
 def test_pickled_and_reused():
