@@ -9,8 +9,9 @@
 The points of each frame are linked to the active tracks by an exact one-to-one assignment, which minimises the sum of
 squared distances; leaving a track unlinked costs the square of the search range.  Crowds of any size are solved
 exactly.  Corners of photographs are predicted from the images (--predict image); particles are expected at their last
-position.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track, frame, x, y, ...,
-link_margin.  The margin of a link is a lower bound on the cost increase of its frame without the link.
+position.  --global links all frames together, without prediction: with --memory, fewer links are wrong if points are
+missed or noise is detected.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track,
+frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
 
 Exit status: 0 done, 1 some of several sequences failed or the disk is full, 2 the input cannot be used, 70 a defect
 in cutmatch.
@@ -85,6 +86,13 @@ def _add_options(options) -> None:
     )
     linked.add_argument(
         "--linker", choices=LINKERS, default=LINKERS[0], help="how points are linked (default: %(default)s)"
+    )
+    linked.add_argument(
+        "--global",
+        dest="linker",
+        action="store_const",
+        const="global",
+        help="link all frames together at minimum total cost, as --linker global does",
     )
     linked.add_argument(
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
@@ -211,6 +219,8 @@ def _check(chosen) -> None:
         from apps.track.tracking import check_search_range
 
         check_search_range(chosen.search_range, "--search-range")
+    if chosen.linker == "global" and chosen.predict not in (None, "off"):
+        raise InputError(f"--global compares detections without prediction; omit --predict {chosen.predict}")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
@@ -227,7 +237,7 @@ def _linking_settings(chosen, detections, finder) -> dict:
     from apps.track.tracking import default_search_range
 
     corners = finder is not None and finder.kind == "corners"
-    predict = chosen.predict or ("image" if corners else "off")
+    predict = chosen.predict or ("image" if corners and chosen.linker != "global" else "off")
     search_range, memory = chosen.search_range, chosen.memory
     if search_range is None:
         search_range = IMAGE_SEARCH_RANGE if predict == "image" else default_search_range(detections)

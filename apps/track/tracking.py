@@ -7,7 +7,7 @@ detections is limited to about thirty of them.  One sparse assignment solves all
 a shortest-path search never leaves its group, and splitting the graph first took longer than the whole solve.
 
 An unlinked track is kept for `memory` frames, at its last or its predicted position.  An unlinked detection starts a
-new track.
+new track.  The linker "global" links all frames together instead (global_links.py).
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 """
@@ -25,6 +25,7 @@ from apps.motion.linking import link
 from apps.motion.plots import plot_lines
 from apps.track import LINKERS
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
+from apps.track.global_links import pairs_of_frames, tracks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import Result
 from gridcut.device.tables import DataFrame, data_frame, is_data_frame
@@ -141,8 +142,10 @@ def track(
         displacement shared by most points, which may exceed the search range.
         A callable receives the frame number and the positions (n, d) predicted in the previous frame, and returns the
         predicted positions; it is called for every frame with detections (see `apps.track.follow.Follower`).
-    linker : {"assignment", "greedy", "mutual"}
-        The exact linker, or a baseline; see `apps.motion.linking`.
+    linker : {"assignment", "greedy", "mutual", "global"}
+        "assignment" links frame by frame, exactly, and "greedy" and "mutual" are its baselines; see
+        `apps.motion.linking`.  "global" links all frames together at minimum total cost, without prediction; with
+        `memory`, fewer links are wrong (see `apps.track.global_links`).
     device : {"auto", "cpu", "cuda"}
         Checked for availability; these sparse assignments are solved on the CPU on every device.
     progress : callable, optional
@@ -159,10 +162,12 @@ def track(
     """
     check_search_range(search_range, "search_range")
     if linker not in LINKERS:
-        raise InputError(f"linker must be assignment, greedy or mutual, got {linker!r}")
+        raise InputError(f"linker must be {', '.join(LINKERS)}, got {linker!r}")
     check_number(memory, "memory", integer=True)
     if memory < 0:
         raise InputError(f"memory must be 0 or more frames, got {memory}")
+    if linker == "global" and predict is not False:
+        raise InputError(f"linker 'global' compares detections without prediction; pass predict=False, got {predict!r}")
     if is_data_frame(detections):
         detections = from_data_frame(detections)
     elif not isinstance(detections, Detections):
@@ -170,13 +175,15 @@ def track(
     check_detections(detections)
     order = np.argsort(detections.frame, kind="stable")
     frames, first = np.unique(detections.frame[order], return_index=True)
+    steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
+    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
+    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
+    if linker == "global":
+        return _all_frames(detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress)
     active = ActiveTracks(detections.position.shape[1], predict)
     track_of = np.zeros(len(order), np.int64)
     links, margins = [], []
-    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
-    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
     n_tracks = 0
-    steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     for frame, found in progress(steps) if progress else steps:
         position = detections.position[found]
         active.prune(frame, memory)
@@ -194,6 +201,19 @@ def track(
         active.update(frame, position, found, linked, taken, new)
     all_links = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
     return Tracks(detections, track_of, all_links, np.concatenate(margins) if margins else np.zeros(0), counts)
+
+
+def _all_frames(detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress) -> Tracks:
+    """The tracks of the linker "global"."""
+    row, col, cost = pairs_of_frames(progress(steps) if progress else steps, detections.position, search_range, memory)
+    shape = len(order), len(order)
+    chosen = link(row, col, cost, shape, unmatched_cost, "assignment", device, exact_margin=False)
+    pair = chosen.pair[np.lexsort((row[chosen.pair], detections.frame[col[chosen.pair]]))]
+    margin = np.empty(len(row))
+    margin[chosen.pair] = chosen.margin
+    _count(counts, row, col, cost, len(pair))
+    links = np.column_stack([row[pair], col[pair]])
+    return Tracks(detections, tracks_of(links, order), links, margin[pair], counts)
 
 
 def from_frames(frames) -> Detections:

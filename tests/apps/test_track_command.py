@@ -114,7 +114,9 @@ def test_memory_and_prediction_are_passed_to_the_linker(files):
     lines = (files / "detections.csv").read_text("utf-8").split("\n")
     kept = [line for line in lines if not line.startswith(("2;", "3;"))]
     (files / "gap.csv").write_text("\n".join(kept))
-    for options, tracks in (([], 18), (["--memory", 2], 18), (["--memory", 2, "--predict", "velocity"], 9)):
+    memory = ["--memory", 2]
+    velocity, together = [*memory, "--predict", "velocity"], [*memory, "--global", "--search-range", 12]
+    for options, tracks in (([], 18), (memory, 18), (velocity, 9), (together, 9)):
         assert run(files, "gap.csv", "--quiet", "--search-range", 4, *options, "--json", files / "r.json") == 0
         assert json.loads((files / "r.json").read_text("utf-8"))["tracks"] == tracks
 
@@ -184,6 +186,7 @@ BAD = {
     "size": ("frames", ["--size", "0"], "--size must be 1 to 999 pixels, got 0"),
     "threshold": ("frames", ["--threshold", "-1"], "--threshold must be above 0, got -1"),
     "endless video": ("late.csv", ["--video", "t.gif"], "frame numbers span 900001, more than 100000"),
+    "global": ("detections.csv", ["--global", "--predict", "velocity"], "--global compares .* omit --predict velocity"),
     "predict": ("detections.csv", ["--predict", "image"], "--predict image needs frames"),
     "tail": ("frames", ["--tail", "0"], "--tail must be 1 or more, got 0"),
     "length": ("frames", ["--min-length", "0"], "--min-length must be 1 or more, got 0"),

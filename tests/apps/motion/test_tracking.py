@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
 from apps.track.active_tracks import pairs_in_range, shared_motion
+from apps.track.global_links import GAP_COST
 from apps.track.tracking import Detections, default_search_range, from_frames, keep_long, track
 
 
@@ -250,6 +251,47 @@ def test_pair_at_exactly_the_search_range_is_linked():
     assert len(track([[[0, 0]], [[3, 4.001]]], search_range=5).link) == 0
 
 
+def test_global_links_have_the_minimum_total_cost():
+    """By SciPy's assignment of all ends to all starts, on a matrix twice as wide."""
+    detections, _ = world(4, count=12, frames=8, size=30, seen=0.8)
+    search_range, memory, n = 4.0, 2, len(detections)
+    tracks = track(detections, search_range=search_range, memory=memory, linker="global")
+    assert_consistent(tracks)
+    gap = detections.frame - detections.frame[:, None] - 1
+    square = ((detections.position[:, None] - detections.position) ** 2).sum(axis=2)
+    allowed = (gap >= 0) & (gap <= memory) & (square <= search_range**2)
+    skipped = np.where(gap > 0, GAP_COST * (1 + np.log2(np.maximum(gap, 1))), 0)
+    cost = np.where(allowed, square + skipped * search_range**2, np.inf)
+    alone = np.full((n, n), np.inf)
+    np.fill_diagonal(alone, search_range**2)
+    both = np.hstack([cost, alone])
+    total = cost[tuple(tracks.link.T)].sum() + (n - len(tracks.link)) * search_range**2
+    assert total == pytest.approx(both[linear_sum_assignment(both)].sum())
+    assert (gap[tuple(tracks.link.T)] > 0).any()
+    assert (np.diff(detections.frame[tracks.link[:, 1]]) >= 0).all()
+
+
+def test_global_links_without_memory_are_those_of_each_frame():
+    detections, _ = world(5, count=80, size=60)
+    frame_by_frame, together = (track(detections, search_range=4, linker=linker) for linker in ("assignment", "global"))
+    assert np.array_equal(frame_by_frame.track, together.track)
+    assert set(map(tuple, frame_by_frame.link)) == set(map(tuple, together.link))
+    assert frame_by_frame.counts == together.counts
+
+
+def test_global_links_make_fewer_errors_than_frame_by_frame():
+    detections, identity = world(0, count=150, frames=30, size=120, seen=0.85)
+    noise = np.random.default_rng(1).uniform(0, 120, (450, 2))
+    frame = np.concatenate([detections.frame, np.arange(450) % 30])
+    detections = Detections(frame, np.concatenate([detections.position, noise]))
+    identity = np.concatenate([identity, -1 - np.arange(450)])
+    found = {linker: track(detections, search_range=4, memory=3, linker=linker) for linker in ("assignment", "global")}
+    right = {linker: right_links(tracks, identity) for linker, tracks in found.items()}
+    wrong = {linker: len(tracks.link) - right[linker] for linker, tracks in found.items()}
+    assert right["global"] > right["assignment"]
+    assert wrong["global"] < wrong["assignment"]
+
+
 def test_order_and_gaps_of_frames():
     """Rows in any order, frame numbers from anywhere: a missing frame counts as one without detections."""
     detections = Detections(np.array([107, 100, 101, 108]), np.array([[2.0, 0], [0, 0], [1, 0], [3, 0]]))
@@ -298,7 +340,12 @@ def test_default_search_range():
         (
             [[[0, 0]]],
             {"search_range": 1, "linker": "nearest"},
-            "linker must be assignment, greedy or mutual, got 'nearest'",
+            "linker must be assignment, greedy, mutual, global, got 'nearest'",
+        ),
+        (
+            [[[0, 0]]],
+            {"search_range": 1, "linker": "global", "predict": True},
+            "without prediction; pass predict=False",
         ),
         ([[[0, np.nan]]], {"search_range": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
         ([[0, 0]], {"search_range": 1}, r"arrays \(n, d\)"),
