@@ -13,7 +13,7 @@ import assign.methods
 import gridcut.graph.graph_methods
 import gridcut.methods
 import matching.methods
-from tests.tiers import is_whole_run
+from tests.tiers import FULL_TIER, is_whole_run
 
 HERE = Path(__file__).parent
 TESTS = """
@@ -151,3 +151,7 @@ def test_a_whole_run_includes_every_method(request, folder, methods):
     runs_on = ("cpu", "dense_cpu", "sparse_cpu")
     on_cpu = {name for name, entry in methods.items() if any(getattr(entry, key, None) for key in runs_on)}
     assert on_cpu - used == set()
+
+
+def test_the_files_of_the_full_tier_exist():
+    assert {path.name for path in HERE.rglob("test_*.py")} >= FULL_TIER

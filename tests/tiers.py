@@ -2,7 +2,8 @@
 
 The quick tier keeps of every test function a few combinations of its parameters, so that each value of each parameter
 occurs in one of them; of a parameter that only says how large or how random the data are (VARIED), it takes the middle
-value, and of `dtype` one type of integers and one of floats.  It leaves out the tests marked `slow`.  It is for whole
+value, and of `dtype` one type of integers and one of floats.  It leaves out the tests marked `slow`, and the files of
+FULL_TIER: what faults, signals, damaged files, other processes and the project's own programs do.  It is for whole
 runs only: a command line that names files, -k or -m runs all combinations of what it names.
 """
 
@@ -17,6 +18,13 @@ import pytest
 VARIED = frozenset(
     """seed size shape n m k items side width length lengths degree vertices nodes num_rows num_cols high low big huge
     far factor repeats offsets neighbours connectivity channels masked family layout order writeable locked""".split()
+)
+FULL_TIER = frozenset(
+    f"test_{name}.py"
+    for name in """thread_faults fork many_threads thorough_marker strangers app_ending several_tabs app_process ending
+    full_disk one_byte_changes hostile hostile_tables workers result_records damaged_files benchmark corruption
+    foreign_packages benchmark_papers benchmarks benchmark_matching_cuda out_of_core_resumed out_of_core_errors
+    first_use kernel_cache carried_kernels states untouched session_faults""".split()
 )
 # Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.
 USUAL_TYPES = [np.dtype(name) for name in ("int64", "float64", "int32", "float32")]
@@ -39,7 +47,7 @@ def quick_tier(items: list) -> list:
     """The items of the quick tier, in their order."""
     by_function = {}
     for item in items:
-        if not item.get_closest_marker("slow"):
+        if item.path.name not in FULL_TIER and not item.get_closest_marker("slow"):
             by_function.setdefault((item.parent.nodeid, getattr(item, "originalname", item.name)), []).append(item)
     kept = {item for group in by_function.values() for item in each_choice(group)}
     return [item for item in items if item in kept]
