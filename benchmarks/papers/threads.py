@@ -1,7 +1,7 @@
 """The papers' experiments with several threads: Azad and others, Fig. 3 to 5 and V-B; Fagginger Auer, Fig. 4 and 5.
 
-The graphs are of the same families as those of the other sections, with 2^18 and 2^20 vertices instead of 2^15, since
-threads share only wide levels.  Times are medians on the clock, interleaved.  Every program and number of threads is
+The graphs are of the same families as those of the other sections, with 2^20 vertices instead of 2^15, since threads
+share only wide levels.  Times are medians on the clock, interleaved.  Every program and number of threads is
 certified once before it is timed.
 """
 
@@ -18,8 +18,7 @@ from benchmarks.papers.fagginger_auer import families, greedy, plain, renumbered
 from benchmarks.papers.sections import CLASSES, Section, class_of, classes, new_figure, number
 from benchmarks.table import geometric_mean
 
-SCALE = 18
-GREEDY_SCALE = 20
+SCALE = 20
 PARALLEL = {"MS-BFS-Graft": "ms_bfs_graft", "PF": "p_pf"}
 RUNS = 10  # as in the paper
 PATIENCE = 2.0  # seconds of all runs of one program with one number of threads
@@ -101,7 +100,7 @@ def tree_grafting(quick: bool, threads: list[int]):
 def greedy_matching(quick: bool, threads: list[int]):
     """Fagginger Auer and Bisseling: algorithm 3 with several threads, against the serial algorithms 1 and 2."""
     scaling, against, gains, most = [], [], {}, threads[-1]
-    for name, graph in families(quick, GREEDY_SCALE).items():
+    for name, graph in families(quick, SCALE).items():
         graph = renumbered(graph, 0)
         unweighted, heavy = plain(graph), weighed(graph)
         calls: dict[object, Callable] = {
@@ -121,7 +120,7 @@ def greedy_matching(quick: bool, threads: list[int]):
         row = [name, number(middle["random"] / middle["parallel", most])]
         row += [number(middle[serial] / middle["heaviest", most]) for serial in ("weighted", "sorted")]
         against.append(row)
-    note = f"Algorithm 3, graphs of 2^{8 if quick else GREEDY_SCALE} vertices, permuted; times over that of one thread."
+    note = f"Algorithm 3, graphs of 2^{8 if quick else SCALE} vertices, permuted; times over that of one thread."
     columns = ["graph", f"{threads[0]} thread, ms", *(f"speed-up, {t}" for t in threads)]
     yield Section("Fig. 4", note, columns, scaling, {"threads": threads, "gains": gains})
     note = (
