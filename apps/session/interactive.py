@@ -7,7 +7,6 @@ A session is a list of records (see apps.session.stroke_records).  What is shown
 and a stored session give the earlier result again.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,22 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.images import InputError, check_same_size, to_rgb
-from apps.common.uncopied import Uncopied
-from apps.session.fork_locks import lock_kept_at_forks
-from apps.session.image_answers import ImageAnswers
+from apps.common.images import check_same_size, to_rgb
 from apps.session.label_maps import label_map_of
-from apps.session.latest_work import LatestWork
-from apps.session.object_records import (
-    Delete,
-    Describe,
-    Unlock,
-    check_label,
-    locks_of,
-    make_description,
-    objects_of,
-    paste,
-)
+from apps.session.object_edits import ObjectEdits
 from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
 from apps.session.stroke_records import (
@@ -38,13 +24,11 @@ from apps.session.stroke_records import (
     Record,
     RecordHistory,
     as_json,
-    effective,
     make_box,
     make_marks,
     make_mask_hint,
     make_stroke,
 )
-from apps.session.volume_answers import VolumeAnswers
 from apps.volumes.voxel_geometry import Volume
 from gridcut.device import DeviceName
 
@@ -56,7 +40,7 @@ MARK_BACKGROUND = "mark the background"
 MARK_OBJECT = "mark an object"
 
 
-class Session(Uncopied):
+class Session(ObjectEdits):
     """An interactive segmentation of an image or a volume.
 
     Parameters
@@ -102,8 +86,6 @@ class Session(Uncopied):
     400
     """
 
-    instead = "use save and Session.load, or restore(session.records) of another Session with the image"
-
     def __init__(
         self,
         image: ArrayLike | Volume,
@@ -114,21 +96,7 @@ class Session(Uncopied):
         callback: Callable[[], None] | None = None,
     ):
         check_options(keep, device, callback)
-        self._input = read_input(image, spacing)
-        self._lock = lock_kept_at_forks()
-        self._keep = keep
-        self._callbacks = [] if callback is None else [callback]
-        self._answers: ImageAnswers | VolumeAnswers
-        values = self._input.values
-        if self._input.is_volume:
-            self._answers = VolumeAnswers(values, self._input.spacing, keep, device, self._lock)
-        else:
-            self._answers = ImageAnswers(lambda: to_rgb(values), keep, device, self._lock)
-        self._history = RecordHistory()  # replaced as a whole, so that no exception leaves it between two states
-        self._requested: RecordHistory | None = self._history  # what the worker was asked to refine last
-        self._version, self._seconds = 0, 0.0
-        self._certified_version = -1
-        self._worker = LatestWork(self._refine)
+        super().__init__(read_input(image, spacing), keep, device, callback)
 
     # Records
 
@@ -210,12 +178,7 @@ class Session(Uncopied):
         """Add a hint with a value per pixel, as `start_from` does, of any kind in `apps.segment.hints.MASKS`."""
         if kind == "start" and len(self.shape) == 2 and (labels := label_map_of(values, "mask")) is not None:
             check_same_size(labels, self.shape, "mask")
-            locked = objects_of(self._history.records).locked.values()
-            held = paste(np.zeros(self.shape, np.uint8), locked) > 0
-            locks = locks_of(np.where(held, np.uint8(0), labels), is_start=True)
-            for lock in locks:
-                self._check_open(lock.label)
-            self._add(*locks)
+            self._lock_all(labels)
             return
         self._add(make_mask_hint(kind, values, self._answers.shape))
 
@@ -242,53 +205,7 @@ class Session(Uncopied):
         """Remove all marks; `undo` restores them."""
         self._add(Clear())
 
-    def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
-        """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
-
-        They are kept in `objects`, in files of the session and in exported annotations, also when marks are removed.
-        """
-        self._add(make_description(label, name, colour))
-
-    def lock(self, label: int) -> None:
-        """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
-
-        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.  Marks
-        on them have no effect, and strokes with its label are rejected.  `clear` and `set_marks` keep it.
-        """
-        self._check_open(check_label(label))
-        self.wait()
-        with self._lock:
-            labels = np.where(self.labels == label, self.labels, np.int16(0))
-            if labels.ndim != 2 or not labels.any():
-                held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
-                raise InputError(f"object {label} {held} can be locked")
-            self._add(*locks_of(labels, label in objects_of(self._history.records).opened))
-
-    def unlock(self, label: int) -> None:
-        """Let a locked object take part again, with its marks; one of a label map starts from its pixels."""
-        if check_label(label) not in objects_of(self._history.records).locked:
-            raise InputError(f"object {label} is not locked")
-        self._add(Unlock(label))
-
-    def delete(self, label: int) -> None:
-        """Remove the marks and the name of an object; for the first one, also the box and the start mask."""
-        self._check_open(check_label(label))
-        self._add(Delete(label))
-
-    def undo(self) -> bool:
-        """Remove the last record; False if there is none."""
-        return self._step(RecordHistory.with_undone)
-
-    def redo(self) -> bool:
-        """Repeat the record that was undone last; False if there is none."""
-        return self._step(RecordHistory.with_repeated)
-
     # Results
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the image, (H, W), or of the volume, (D, H, W)."""
-        return self._answers.shape
 
     @property
     def pixels(self) -> np.ndarray:
@@ -299,13 +216,6 @@ class Session(Uncopied):
     def spacing(self) -> tuple[float, ...]:
         """Size of a voxel along z, y and x; 1, 1, 1 for an image."""
         return tuple(map(float, self._input.spacing))
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Labels shown, int16, the image's shape: 0 background, 1 and above the objects.  Do not modify the array."""
-        with self._lock:
-            self._settle()
-            return self._answers.labels()
 
     @property
     def mask(self) -> np.ndarray:
@@ -320,29 +230,9 @@ class Session(Uncopied):
             return self._answers.preview
 
     @property
-    def records(self) -> Sequence[Record]:
-        """The records in effect, immutable; those that an edit did not change are the same objects as before."""
-        return effective(self._history.records)
-
-    @property
     def strokes(self) -> list[dict]:
         """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
         return [as_json(record) for record in self.records]
-
-    @property
-    def objects(self) -> dict[int, dict]:
-        """The objects that are marked, described or locked, by label.
-
-        name     perhaps empty
-        colour   R, G, B, or None for that of the label
-        locked   whether it is
-        """
-        with self._lock:
-            described, locked, _ = objects_of(self._history.records)
-            labels = sorted({*self._answers.present(), *described} - {0})
-        plain = Describe(0, "", None)
-        shown = ((label, described.get(label, plain)) for label in labels)
-        return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
 
     @property
     def state(self) -> dict:
@@ -374,19 +264,6 @@ class Session(Uncopied):
                 "redo": bool(self._history.undone),
             }
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is pending; False if `timeout` seconds passed before.
-
-        Raises the error of the worker, if there was one.
-        """
-        with self._lock:
-            self._settle()
-        try:
-            return self._worker.wait(timeout)
-        except Exception:
-            self._requested = None  # so that it is tried again
-            raise
-
     def result(self) -> SessionResult:
         """Wait, and return the labels with a certificate.
 
@@ -405,14 +282,6 @@ class Session(Uncopied):
             return SessionResult(
                 self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
             )
-
-    def listen(self, callback: Callable[[], None]) -> None:
-        """Call a function, too, after every change of the labels in the background; see the constructor."""
-        self._callbacks.append(callback)
-
-    def close(self) -> None:
-        """Stop the work in the background, and wait for its end."""
-        self._worker.stop()
 
     def __enter__(self) -> "Session":
         return self
@@ -511,63 +380,6 @@ class Session(Uncopied):
         from apps.app.notebook import SessionWidget
 
         return SessionWidget(self, height)
-
-    # Work
-
-    def _check_open(self, label: int) -> None:
-        """Raise InputError for a locked object."""
-        if label in objects_of(self._history.records).locked:
-            raise InputError(f"object {label} is locked; unlock it first")
-
-    def _add(self, *records: Record, final: bool = True) -> None:
-        """Add records that are parts of one edit, and answer."""
-        with self._lock:
-            self._change_to(self._history.with_added(*records, is_final=final))
-
-    def _step(self, move: Callable[[RecordHistory], RecordHistory | None]) -> bool:
-        """Undo or repeat a record, and answer; False if there is none."""
-        with self._lock:
-            history = move(self._history)
-            if history is None:
-                return False
-            self._change_to(history)
-        return True
-
-    def _change_to(self, history: RecordHistory) -> None:
-        """Answer a history, which then is the session's own; after an exception, the earlier one still is."""
-        self._answer(history.records)
-        self._history = history
-        self._request()
-
-    def _settle(self) -> None:
-        """Answer again, if an exception has left other answers than those of the records."""
-        if self._answers.answered is not self._history.records:
-            self._requested = None
-            self._answer(self._history.records)
-        self._request()
-
-    def _answer(self, records: Sequence[Record]) -> None:
-        start = time.perf_counter()
-        self._version += 1
-        self._answers.change_to(records)
-        self._seconds = time.perf_counter() - start
-
-    def _request(self) -> None:
-        """Let the worker refine the history, unless it was asked for that already."""
-        if self._history.is_final and self._requested is not self._history:
-            self._worker.request()
-            self._requested = self._history
-
-    def _refine(self, check: Callable[..., None]) -> None:
-        with self._lock:
-            records = self._history.records
-        self._answers.refine(records, check, self._publish)
-
-    def _publish(self) -> None:
-        with self._lock:
-            self._version += 1
-        for callback in list(self._callbacks):
-            callback()
 
 
 def _message(values: tuple[int, ...]) -> str:

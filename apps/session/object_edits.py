@@ -1,0 +1,87 @@
+"""Edits of whole objects in a session: names, locks, removal, and label maps to start from.
+
+The records are those of apps.session.object_records.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from apps.common.images import InputError
+from apps.session.answered_records import AnsweredRecords
+from apps.session.object_records import (
+    Delete,
+    Describe,
+    Unlock,
+    check_label,
+    locks_of,
+    make_description,
+    objects_of,
+    paste,
+)
+
+
+class ObjectEdits(AnsweredRecords):
+    """Answered records with edits of objects."""
+
+    @property
+    def objects(self) -> dict[int, dict]:
+        """The objects that are marked, described or locked, by label.
+
+        name     perhaps empty
+        colour   R, G, B, or None for that of the label
+        locked   whether it is
+        """
+        with self._lock:
+            described, locked, _ = objects_of(self._history.records)
+            labels = sorted({*self._answers.present(), *described} - {0})
+        plain = Describe(0, "", None)
+        shown = ((label, described.get(label, plain)) for label in labels)
+        return {label: {"name": one.name, "colour": one.colour, "locked": label in locked} for label, one in shown}
+
+    def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
+        """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
+
+        They are kept in `objects`, in files of the session and in exported annotations, also when marks are removed.
+        """
+        self._add(make_description(label, name, colour))
+
+    def lock(self, label: int) -> None:
+        """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
+
+        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.  Marks
+        on them have no effect, and strokes with its label are rejected.  `clear` and `set_marks` keep it.
+        """
+        self._check_open(check_label(label))
+        self.wait()
+        with self._lock:
+            labels = np.where(self.labels == label, self.labels, np.int16(0))
+            if labels.ndim != 2 or not labels.any():
+                held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
+                raise InputError(f"object {label} {held} can be locked")
+            self._add(*locks_of(labels, label in objects_of(self._history.records).opened))
+
+    def unlock(self, label: int) -> None:
+        """Let a locked object take part again, with its marks; one of a label map starts from its pixels."""
+        if check_label(label) not in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is not locked")
+        self._add(Unlock(label))
+
+    def delete(self, label: int) -> None:
+        """Remove the marks and the name of an object; for the first one, also the box and the start mask."""
+        self._check_open(check_label(label))
+        self._add(Delete(label))
+
+    def _check_open(self, label: int) -> None:
+        """Raise InputError for a locked object."""
+        if label in objects_of(self._history.records).locked:
+            raise InputError(f"object {label} is locked; unlock it first")
+
+    def _lock_all(self, labels: np.ndarray) -> None:
+        """Lock the objects of a label map (H, W), as a start, but for pixels of objects that are locked already."""
+        locked = objects_of(self._history.records).locked.values()
+        held = paste(np.zeros(self.shape, np.uint8), locked) > 0
+        locks = locks_of(np.where(held, np.uint8(0), labels), is_start=True)
+        for lock in locks:
+            self._check_open(lock.label)
+        self._add(*locks)
