@@ -187,6 +187,17 @@ def energies_figure():
     return side_by_side(grey(noisy), grey(levels[found.labels]))
 
 
+def published_figure():
+    """The first Python block of the guide's page on Łupińska's paper, and its two labellings."""
+    import re
+
+    page = (ROOT / "docs/guide/flow-and-matching.md").read_text("utf-8")
+    names: dict = {}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1].replace("data/", f"{DATA}/"), names)
+    labels = [names["gridcut"].binary_minimum(names[energy]).labels for energy in ("f2", "f3")]
+    return side_by_side(*(overlay(to_rgb(photo("chelsea.jpg")), mask) for mask in labels))
+
+
 def assignments_figure():
     import cv2
 
@@ -226,7 +237,6 @@ def graphs_figure():
 
 def refine_figure():
     from apps import refine
-    from apps.common.figures import overlay
 
     image, low = photo("chelsea.jpg"), np.asarray(Image.open(DATA / "chelsea-soft.png"))
     size = image.shape[1::-1]
@@ -249,6 +259,7 @@ FIGURES = {
     "guide-stereo.jpg": stereo_figure,
     "guide-gridcut.png": gridcut_figure,
     "guide-energies.png": energies_figure,
+    "guide-flow-and-matching.jpg": published_figure,
     "guide-assignments.png": assignments_figure,
     "guide-graphs.png": graphs_figure,
 }

@@ -1,0 +1,211 @@
+"""The values of the rows of docs/benchmarks/papers.md on flows and assignments, computed from benchmarks/results.
+
+{what the paper says, or its beginning: the values in the cell "here"}
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def sections(stem: str) -> dict:
+    """{title: (columns, rows of cells)} of a table of results."""
+    found = {}
+    for part in (ROOT / f"benchmarks/results/{stem}.md").read_text("utf-8").split("\n## ")[1:]:
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.split("\n") if line[:1] == "|"]
+        if rows:
+            found[part.split("\n")[0]] = rows[0], rows[2:]
+    return found
+
+
+class Column:
+    """`Column(stem, title)[name, of, keys]`: the column `name` of the rows that begin with `keys`, by `of`."""
+
+    def __init__(self, stem: str, title: str):
+        self.names, self.rows = next(of for name, of in sections(stem).items() if name.startswith(title))
+
+    def of(self, name: str, *start: str) -> float:
+        (row,) = (row for row in self.rows if tuple(row[: len(start)]) == start)
+        return float(row[self.names.index(name)].replace(" ", "").split("(")[0].split("±")[0])
+
+    def over(self, name: str, groups, *end: str) -> np.ndarray:
+        return np.array([self.of(name, *([group] if isinstance(group, str) else group), *end) for group in groups])
+
+    def ranges(self, name: str, groups, *end: str) -> list[float]:
+        """The least and the largest value of cells "a to b"."""
+        rows = [row for row in self.rows if row[0] in groups and tuple(row[1 : 1 + len(end)]) == end]
+        return span([float(value) for row in rows for value in row[self.names.index(name)].split(" to ")])
+
+
+def span(*arrays) -> list[float]:
+    """The least and the largest value."""
+    values = np.concatenate([np.ravel(array) for array in arrays])
+    return [values.min(), values.max()]
+
+
+def mean(values) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def at_least(values, bound) -> int:
+    return int((np.asarray(values) >= bound).sum())
+
+
+def lupinska() -> dict:
+    heuristics = Column("papers-lupinska", "Heuristics")
+    grids = ["astronaut", "ising camera", "grey camera, 100"]
+    gain = {
+        (order, variant): heuristics.over("gain", grids, order, variant)
+        for order in ("fifo", "highest")
+        for variant in ("gap", "global", "global and gap")
+    }
+    cycle = Column("papers-lupinska", "CYCLE")
+    work = {c: cycle.over("pushes", grids, c) + cycle.over("relabels", grids, c) for c in ("10", "7 000")}
+    launches = cycle.over("launches", grids, "10")
+    gpu = Column("papers-lupinska-cuda", "CYCLE")
+    on_gpu = ["astronaut", "ising camera", "grey camera x4"]
+    ms = {c: gpu.over("ms", on_gpu, "hybrid", f"cycle = {c}") for c in (2000, 7000)}
+    gaps = Column("papers-lupinska", "Gap relabeling")
+    layout = Column("papers-lupinska", "Layout").over(
+        "pair / pixel", [(g, k) for g in grids for k in ("16 kB", "48 kB")]
+    )
+    alpha = Column("papers-lupinska", "ALPHA")
+    of_alpha = {
+        a: np.array([alpha.of(f"{x}: operations", n, a) for n in ("30", "200") for x in ("5.0", "5.1", "5.2")])
+        for a in ("2", "10", "100")
+    }
+    free = Column("papers-lupinska-cuda", "ALPHA")
+    lock_free = {a: free.over("ms", ["30", "100", "200"], f"{{'alpha': {a}}}") for a in (4, 10, 100)}
+    repeats = [
+        free.of("ms", "200", "{'alpha': 10}"),
+        free.of("ms", "200", "{'price_updates': True, 'arc_fixing': True}"),
+        free.of("ms", "200", "{'block': 512}"),
+    ]
+    scaling = Column("papers-lupinska", "Algorithms 5.0")
+    problems = [(n, c) for n in ("30", "100", "300", "800") for c in ("u100", "geometric 1e3")]
+    saved = np.array(
+        [scaling.of("neither", *p, x) / scaling.of("both", *p, x) for p in problems for x in ("5.0", "5.1", "5.2")]
+    )
+    dearer = [scaling.of("both", *p, "5.2") / min(scaling.of("both", *p, x) for x in ("5.0", "5.1")) for p in problems]
+    rules = Column("papers-lupinska", "How often")
+    some = [(n, c) for n in ("30", "100", "300") for c in ("u100", "geometric 1e3")]
+    every = rules.over("every V", some)
+    work_of = Column("papers-lupinska", "The lock-free")
+    ratio = work_of.over("ratio", ["10", "30", "100", "200", "300"])
+    shapes = [(32, 8), (32, 4), (32, 16), (16, 16), (64, 4), (8, 32)]
+    block = np.array([gpu.over("ms", on_gpu, "cudacuts", f"block = {shape}") for shape in shapes])
+    again = np.array([gpu.over("ms", on_gpu, "cudacuts", "pushes = 1"), block[0]])
+    pushed = [gpu.over("ms", on_gpu, "cudacuts", f"pushes = {m}") / again[0] for m in (2, 4, 8)]
+    fifo, highest = (heuristics.over("gain", grids, order, "global") for order in ("fifo", "highest"))
+    extra = {o: gain[o, "global and gap"] / gain[o, "global"] for o in ("fifo", "highest")}
+    two = Column("papers-lupinska", "Lock-free and")
+    ranges = Column("papers-lupinska", "Global relabeling of")
+    last = scaling.names[-2:]
+    timed = {
+        n: [
+            scaling.over(name, [(n, c, x) for c in ("u100", "geometric 1e3") for x in ("5.0", "5.1", "5.2")])
+            for name in last
+        ]
+        for n in ("30", "100", "300", "800")
+    }
+    fixed = [
+        scaling.of("arcs fixed, both", *p, x) / int(p[0]) ** 2 for p in problems[4:] for x in ("5.0", "5.1", "5.2")
+    ]
+    flow = Column("papers-lupinska", "Optical flow")
+    refines = [
+        alpha.of(f"{x}: refines", n, a) for n in ("30", "200") for a in ("2", "100") for x in ("5.0", "5.1", "5.2")
+    ]
+    return {
+        "optical flow by": [
+            96,
+            flow.of("windows", "lock_free"),
+            flow.of("most points", "lock_free"),
+            flow.of("within 3 pixels, %", "lock_free"),
+            flow.of("matches", "lock_free"),
+            3,
+            5.4,
+        ],
+        "the lock-free algorithm terminates": two.ranges("operations / push_relabel", grids, "lock_free"),
+        "asynchronous global relabeling improves": [
+            *ranges.ranges("none / asynchronous", grids),
+            *ranges.ranges("synchronous / asynchronous", grids),
+            *two.ranges("time / lock_free", grids, "async_global"),
+        ],
+        "the number of Refines": [*span(refines), 1, 100],
+        "arc fixing decreases": [
+            *span(100 * np.array(fixed)),
+            300,
+            800,
+            30,
+            100,
+            *span(timed["300"][0], timed["800"][0]),
+            *span(timed["30"][0], timed["100"][0]),
+            *span(*(of[1] for of in timed.values())),
+        ],
+        "n = 30, costs": [work_of.of("lock-free, ms", "30"), 5.2, work_of.of("5.2, ms", "30"), 7.9],
+        "on large complete": [
+            *span(work_of.over("lock-free: time / default", ["10", "30", "100", "200", "300"])),
+            10,
+            300,
+            320,
+            200,
+            2.1,
+        ],
+        "global relabeling improves": [*span(fifo), *span(highest)],
+        "the effect of gap": [*span(gain["fifo", "gap"]), *span(fifo), *span(gain["highest", "gap"]), *span(highest)],
+        "gap relabeling improves": [
+            *span(gain["fifo", "gap"], gain["highest", "gap"]),
+            *span(extra["highest"]),
+            *span(extra["fifo"]),
+        ],
+        "several push phases": [2, 4, 8, *(x for of in pushed for x in span(of)), 64],
+        "blocks of 32×8": [
+            32,
+            8,
+            *span(100 * (block.max(0) / block.min(0) - 1)),
+            *span(100 * (again.max(0) / again.min(0) - 1)),
+        ],
+        "CYCLE = 7000": [
+            7000,
+            10,
+            2000,
+            *span(work["7 000"] / work["10"]),
+            *span(launches),
+            *(ms[7000] / ms[2000])[1:],
+        ],
+        "gap relabeling after": [
+            10,
+            100,
+            1000,
+            7000,
+            *span(gaps.over("without / gap", grids, "10")),
+            *span(gaps.over("without / gap", grids, "100")),
+        ],
+        "storing an arc": span(layout),
+        "their differences": [5.0, 5.1, 5.2, *span(dearer)],
+        "price updates decrease": span(saved),
+        "global price updates once": [
+            4,
+            *span(rules.over("once, after V", some) / every),
+            *span(rules.over("every V / 4", some) / every),
+        ],
+        "ALPHA = 10": [
+            2,
+            10,
+            100,
+            4,
+            *span(of_alpha["2"] / of_alpha["10"]),
+            *span(of_alpha["100"] / of_alpha["10"]),
+            *span(lock_free[4] / lock_free[10]),
+            *(lock_free[100] / lock_free[10])[:2],
+            30,
+            200,
+            100 * (max(repeats) / min(repeats) - 1),
+        ],
+        "blocks of 32×16": [32, 1024, 30, 100, 512, 200, *repeats],
+        "the amount of work": [*span(ratio), 10, 300, 30, 100, 200, *ratio[1:]],
+    }
