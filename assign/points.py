@@ -18,6 +18,11 @@ from gridcut.device.arguments import check_callback
 # Extents of the points for which squared distances, and sums of them, are normal floats.
 MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
+# Numbers of pairs up to which the CPU solves the matrix of distances.  Squared distances of sets that do not overlap
+# are nearly of rank one: near pairs then say little about an optimum, and 20 to 50 rounds add pairs.
+MATRIX_COSTS = {"euclidean": 1 << 20, "sqeuclidean": 1 << 22, "cityblock": 1 << 20}
+ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
+
 
 def solve_points(
     x: ArrayLike,
@@ -68,7 +73,8 @@ def solve_points(
     -----
     Memory is O((n + m) d) plus a few nearest points per point.  The CPU solves a sparse problem of near pairs, and
     adds pairs whose prices violate optimality until there are none; all pairs are checked, most of them one block of
-    points at a time.  The GPU recomputes distances wherever it needs them.
+    points at a time.  Of up to a thousand points per set (two thousand for squared distances), it solves the matrix,
+    at most 32 MiB.  The GPU recomputes distances wherever it needs them.
 
     References
     ----------
@@ -112,6 +118,14 @@ def solve_points(
     if not min(n, m):
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
+    elif ran_on == "cpu" and n * m <= MATRIX_COSTS[metric] and (start is None or n * m <= ANY_START_COSTS):
+        from scipy.spatial.distance import cdist
+
+        from assign.solving import solve
+
+        found = solve(cdist(x, y, metric), max_cost=limit, device="cpu", callback=callback)
+        method, stats = found.method, found.stats
+        col_of_row, u, v = found.col_of_row, found.row_price, found.col_price
     elif ran_on == "cpu":
         from assign.sparse import nearest
 

@@ -23,7 +23,7 @@ CODE = """
         rng = np.random.default_rng(seed)
         dense = assign.solve(rng.integers(0, 99, (80, 90)), device="cpu")
         dense.check()
-        points = assign.solve_points(*rng.random((2, 300, 2)))
+        points = assign.solve_points(*rng.random((2, 1100, 2)))
         points.check()
         many = assign.solve_batch(rng.integers(0, 99, (200, 20, 20)), device="cpu", threads=2)
         many.check()

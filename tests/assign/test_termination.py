@@ -13,6 +13,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 
 import assign
+from assign import points
 from assign.core.certificate import tolerance
 from assign.sparse import sparse
 
@@ -20,6 +21,12 @@ SEED = 20261124
 SHORT, THOROUGH = 12, 400  # instances per family
 MAX_ROUNDS = 2 * sparse.MAX_ROUNDS  # of bids per sparse problem: two phases at their limit, or many short ones
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
+
+
+@pytest.fixture(autouse=True)
+def no_matrix(monkeypatch):
+    """Points are solved by rounds of near pairs, however few they are."""
+    monkeypatch.setattr(points, "MATRIX_COSTS", dict.fromkeys(METRICS, 0))
 
 
 class Rounds:
