@@ -107,7 +107,7 @@ def min_cost_flow(
     InfeasibleFlowError
         A ValueError: if no flow satisfies the supplies and bounds; its ``nodes`` and ``check`` show why.
     UnboundedFlowError
-        A ValueError: if a cycle of unlimited arcs has a negative cost; ``arcs`` are its arcs.
+        A ValueError: if flows exist, and a cycle of unlimited arcs has a negative cost; ``arcs`` are its arcs.
 
     See Also
     --------
@@ -137,11 +137,13 @@ def min_cost_flow(
     name, solve = choose_flow_method(method)
     checked = time.perf_counter()
     error = unbounded(network)
-    if error is not None:
-        raise error
+    if error is not None:  # costs are then no matter, but the lack of any flow is
+        network = network._replace(cost=np.zeros_like(network.cost))
     flow, price, left, stats = solve(network)
     if left.any():
         raise infeasible(given, flow, left)
+    if error is not None:
+        raise error
     flow += given.lower
     stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
     return MinCostFlow(flow, exact_total(network.cost, flow), price, name, stats, arguments)

@@ -30,7 +30,10 @@ MIN_EDGES = 500  # for which conversion and solution are faster than networkx
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
-NEEDS = {"hopcroft_karp_matching": "matching", "maximal_matching": "matching", "minimum_weight_full_matching": "assign"}
+NEEDS = {
+    **{"hopcroft_karp_matching": "matching", "maximal_matching": "matching", "minimum_weight_full_matching": "assign"},
+    **dict.fromkeys(("min_cost_flow", "min_cost_flow_cost", "network_simplex", "max_flow_min_cost"), "assign"),
+}
 PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 
 
@@ -215,6 +218,68 @@ def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=N
         node: dict(zip(names[begin:end], amounts[begin:end], strict=True))
         for node, begin, end in zip(flowG.nodes, starts[:-1], starts[1:], strict=True)
     }
+
+
+def min_cost_flow_cost(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> Any:
+    """`networkx.min_cost_flow_cost`."""
+    return network_simplex(G, demand, capacity, weight)[0]
+
+
+def min_cost_flow(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> dict:
+    """`networkx.min_cost_flow`."""
+    return network_simplex(G, demand, capacity, weight)[1]
+
+
+def network_simplex(G: ConvertedGraph, demand="demand", capacity="capacity", weight="weight") -> tuple:
+    """`networkx.network_simplex`."""
+    data = G.graph.nodes
+    return _cheapest(G, [-data[node].get(demand, 0) for node in G.nodes], capacity, weight)
+
+
+def max_flow_min_cost(G: ConvertedGraph, s: Any, t: Any, capacity="capacity", weight="weight") -> dict:
+    """`networkx.max_flow_min_cost`."""
+    value = _cut(G, s, t, capacity, None, {})[0].value
+    supply: list = [0] * len(G.nodes)
+    supply[G.index[s]], supply[G.index[t]] = value, -value
+    return _cheapest(G, supply, capacity, weight)[1]
+
+
+def _cheapest(G: ConvertedGraph, supply: list, capacity: Any, weight: Any) -> tuple:
+    """The cost and the flow, as networkx returns them, of a flow of minimum cost; networkx's exceptions."""
+    import networkx
+
+    assign = _own("assign")
+    from gridcut.device.networkx_graph import AdjacencyLists, numbers_of
+
+    if not G.nodes:
+        raise networkx.NetworkXError("graph has no nodes")
+    lists = AdjacencyLists(G.graph, parallel=True) if G.is_multigraph() else G.lists
+    read = [numbers_of(values) for values in (supply, lists.attribute(weight, 0), lists.attribute(capacity, INF))]
+    arrays = [numbers for numbers in read if numbers is not None and numbers[0].dtype == np.int64]
+    if len(arrays) < len(read) or any(infinite.any() for _, infinite in arrays[:2]):
+        raise NotImplementedError("demands, weights and capacities must be integers; others are left to networkx")
+    (supplies, _), (cost, _), (limits, infinite) = arrays
+    if supplies.sum():
+        raise networkx.NetworkXUnfeasible("total node demand is not zero")
+    if (limits < 0).any():
+        raise networkx.NetworkXUnfeasible("an edge has negative capacity")
+    limits = np.where(infinite, 2**62, limits)
+    tail = np.repeat(np.arange(len(G.nodes)), np.diff(lists.indptr))
+    try:
+        found = assign.min_cost_flow(tail, lists.indices, limits, cost, supplies)
+    except assign.InfeasibleFlowError as error:
+        raise networkx.NetworkXUnfeasible("no flow satisfies all node demands") from error
+    except assign.UnboundedFlowError as error:
+        raise networkx.NetworkXUnbounded("negative cycle with infinite capacity found") from error
+    except ValueError as error:
+        raise NotImplementedError(f"left to networkx: {error}") from error
+    amounts = iter(found.flow.tolist())
+    ends = _adjacency_of(G.graph)
+    if G.is_multigraph():
+        flow = {x: {y: {key: next(amounts) for key in keys} for y, keys in ends[x].items()} for x in G.nodes}
+    else:
+        flow = {x: {y: next(amounts) for y in ends[x]} for x in G.nodes}
+    return found.cost, flow
 
 
 def _partners(G: ConvertedGraph, rows, cols) -> dict:

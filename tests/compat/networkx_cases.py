@@ -19,6 +19,7 @@ from tests.compat.borrowed_tests import borrowed
 BIPARTITE = borrowed("networkx.algorithms.bipartite.tests.test_matching")
 GENERAL = borrowed("networkx.algorithms.tests.test_matching")
 FLOW = borrowed("networkx.algorithms.flow.tests.test_maxflow")
+COST_FLOW = borrowed("networkx.algorithms.flow.tests.test_mincost")
 
 
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
@@ -111,6 +112,32 @@ class TestTheirFlows(FLOW.get("TestMaxflowMinCutCommon", object)):
             assert set(preferred) == (set() if callable(capacity) else set(FLOWS))
 
         monkeypatch.setitem(space, "compare_flows_and_cuts", compare)
+
+
+@pytest.mark.usefixtures("preferred")
+class TestTheirFlowsOfMinimumCost(COST_FLOW.get("TestMinCostFlow", object)):
+    """networkx's tests of flows of minimum cost."""
+
+    test_digraph1 = None  # one of several optimal flows
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
+def test_flows_of_minimum_cost(kind, ran):
+    rng = np.random.default_rng(5)
+    graph = nx.gnm_random_graph(30, 150, seed=2, directed=True)
+    graph = kind([*graph.edges, *list(graph.edges)[:40]])
+    for _, _, data in graph.edges(data=True):
+        data |= {"capacity": int(rng.integers(1, 9)), "weight": int(rng.integers(-2, 20))}
+    graph.add_node(0, demand=-3)
+    graph.add_node(9, demand=3)
+    cost, flow = nx.network_simplex(graph, backend="cutmatch")
+    assert cost == by_networkx(nx.network_simplex, graph)[0] == nx.min_cost_flow_cost(graph, backend="cutmatch")
+    assert nx.min_cost_flow(graph, backend="cutmatch") == flow
+    if kind is nx.DiGraph:
+        assert nx.cost_of_flow(graph, flow) == cost
+        most = nx.max_flow_min_cost(graph, 0, 9, backend="cutmatch")
+        assert nx.cost_of_flow(graph, most) == nx.cost_of_flow(graph, by_networkx(nx.max_flow_min_cost, graph, 0, 9))
+    assert {"network_simplex", "min_cost_flow_cost", "min_cost_flow"} <= set(ran)
 
 
 @pytest.mark.usefixtures("preferred")

@@ -6,7 +6,7 @@ import scipy.optimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from assign.compat.ortools import SimpleLinearSumAssignment
+from assign.compat.ortools import SimpleLinearSumAssignment, SimpleMinCostFlow
 from gridcut.compat.ortools import SimpleMaxFlow
 
 
@@ -105,3 +105,42 @@ def test_results_of_ortools(seed):
     assert int(both[0].solve()) == int(both[1].solve())
     assert both[0].optimal_cost() == both[1].optimal_cost()
     assert both[0].num_nodes() == both[1].num_nodes()
+
+
+def cost_network(solver, seed):
+    """A network in a solver of OR-tools' interface; supplies may exceed what can be shipped."""
+    rng = np.random.default_rng(seed)
+    arcs = rng.integers(0, 8, (2, 30))
+    solver.add_arcs_with_capacity_and_unit_cost(*arcs, rng.integers(0, 6, 30), rng.integers(-3, 9, 30))
+    supply = rng.integers(-6, 7, 8)
+    supply[0] -= supply.sum()
+    solver.set_nodes_supplies(np.arange(8), supply)
+    return solver
+
+
+def test_flows_of_minimum_cost():
+    ours = SimpleMinCostFlow()
+    assert (ours.solve(), ours.optimal_cost(), ours.num_nodes()) == (ours.OPTIMAL, 0, 0)
+    assert ours.AddArcWithCapacityAndUnitCost(0, 1, 1, 3) == 0
+    assert ours.add_arcs_with_capacity_and_unit_cost([0, 1], [1, 2], [2, 9], [4, -1]).tolist() == [1, 2]
+    ours.set_node_supply(0, 5)
+    assert (ours.solve(), ours.num_nodes()) == (ours.UNBALANCED, 3)
+    ours.set_nodes_supplies([2], [-5])
+    assert ours.solve() == ours.INFEASIBLE
+    assert (ours.solve_max_flow_with_min_cost(), ours.maximum_flow(), ours.optimal_cost()) == (ours.OPTIMAL, 3, 8)
+    ours.set_arc_capacities([0, 1], [3, 4])
+    ours.set_arc_capacity(0, 4)
+    assert (ours.solve(), ours.flows([0, 1, 2]).tolist(), ours.maximum_flow()) == (ours.OPTIMAL, [4, 1, 5], 5)
+    assert (ours.tail(2), ours.head(2), ours.capacity(0), ours.unit_cost(2), ours.supply(1)) == (1, 2, 4, -1, 0)
+    assert ours.flow(1) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_flows_of_minimum_cost_are_those_of_ortools(seed):
+    module = "ortools.graph.python.min_cost_flow"
+    theirs = pytest.importorskip(module, reason="ortools is not installed").SimpleMinCostFlow()
+    ours, theirs = cost_network(SimpleMinCostFlow(), seed), cost_network(theirs, seed)
+    assert int(ours.solve()) == int(theirs.solve())
+    for network in (ours, theirs):
+        assert network.solve_max_flow_with_min_cost() == network.OPTIMAL
+    assert (ours.maximum_flow(), ours.optimal_cost()) == (theirs.maximum_flow(), theirs.optimal_cost())
