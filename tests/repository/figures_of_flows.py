@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def sections(stem: str) -> dict:
     """{title: (columns, rows of cells)} of a table of results."""
     found = {}
-    for part in (ROOT / f"benchmarks/results/{stem}.md").read_text("utf-8").split("\n## ")[1:]:
+    for part in (ROOT / f"benchmarks/results/{stem}.md").read_text("utf-8").split("\n## "):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.split("\n") if line[:1] == "|"]
         if rows:
             found[part.split("\n")[0]] = rows[0], rows[2:]
@@ -115,6 +115,11 @@ def lupinska() -> dict:
     fixed = [
         scaling.of("arcs fixed, both", *p, x) / int(p[0]) ** 2 for p in problems[4:] for x in ("5.0", "5.1", "5.2")
     ]
+    rate = Column("papers-lupinska", "Frequency")
+    often = {
+        k: [rate.over(c, grids, f"{k} n") for c in ("fifo: operations", "global relabelings")]
+        for k in ("0.1", "1", "4")
+    }
     flow = Column("papers-lupinska", "Optical flow")
     refines = [
         alpha.of(f"{x}: refines", n, a) for n in ("30", "200") for a in ("2", "100") for x in ("5.0", "5.1", "5.2")
@@ -134,6 +139,13 @@ def lupinska() -> dict:
             *ranges.ranges("none / asynchronous", grids),
             *ranges.ranges("synchronous / asynchronous", grids),
             *two.ranges("time / lock_free", grids, "async_global"),
+        ],
+        "global relabeling is usually": [
+            0.1,
+            4,
+            *span(often["0.1"][0] / often["1"][0]),
+            *span(often["0.1"][1] / often["1"][1]),
+            *span(often["4"][0] / often["1"][0]),
         ],
         "the number of Refines": [*span(refines), 1, 100],
         "arc fixing decreases": [

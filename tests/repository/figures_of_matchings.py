@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from tests.repository.figures_of_flows import Column, at_least, mean, span
+from tests.repository.figures_of_flows import Column, mean, span
 
 ALL = ["delaunay", "rgg", "grid", "uniform 5", "RMAT", "uniform 3", "road", "web", "kron"]
 EIGHT = [name for name in ALL if name != "grid"]  # grid: nothing to find
-MEASURED = ["delaunay 2^20", "rgg 2^18", "rmat 2^18", "kron 2^18", "road 1000^2", "uniform 2", "uniform 3", "uniform 5"]
 
 
 def azad() -> dict:
@@ -24,13 +23,20 @@ def azad() -> dict:
     serial = Column("papers-azad", "Fig. 3")
     steps = Column("papers-azad", "Fig. 6")
     seven = Column("papers-azad", "Fig. 7")
-    direction, both = (
-        seven.over(
-            f"{who}: edges",
-            EIGHT,
-        )
-        for who in ("direction", "both")
-    )
+    two, im = Column("papers-azad", "Table II"), Column("papers-deveci-icpp", "Table I")
+    plain, up, graft_up = ({n: seven.of(f"{who}: edges", n) for n in EIGHT} for who in ("MS-BFS", "direction", "both"))
+    eight = Column("papers-azad", "Fig. 8")
+    fewer = {
+        n: eight.of("vertices in frontiers", n, "MS-BFS") / eight.of("vertices in frontiers", n, "MS-BFS-Graft")
+        for n in EIGHT
+    }
+    first = Column("papers-azad", "Grafting in")
+    rule = {n: first.over("by the rule: edges", [n])[0] for n in EIGHT}
+    since = {k: {n: first.of(f"by the rule, from phase {k} on", n) / rule[n] for n in EIGHT} for k in (2, 3)}
+    saved = {
+        k: [100 * (1 - since[k][n]) for n in ("delaunay", "uniform 5", "RMAT", "uniform 3", "road")] for k in (2, 3)
+    }
+    worse = [100 * (since[2][n] - 1) for n in ("web", "kron")]
     classes = {
         "scientific": ["delaunay", "rgg", "uniform 5"],
         "scale-free": ["RMAT", "uniform 3"],
@@ -39,8 +45,58 @@ def azad() -> dict:
     sixteen = rate.over("PF / Graft, 16", EIGHT)
     graft = np.array([[threads.of(f"MS-BFS-Graft, {n}", name) for name in EIGHT] for n in (2, 4, 8, 16)])
     at = {name: i for i, name in enumerate(EIGHT)}
-    del both, direction
     return {
+        "Karp–Sipser finds": [
+            *span(100 * two.over("Karp–Sipser %", ALL) / two.over("maximum %", ALL)),
+            *span(two.over("maximum %", ALL[:6])),
+            *span(two.over("maximum %", ALL[6:])),
+        ],
+        "Karp–Sipser is one": [*span(im.over("Karp–Sipser, %", ALL)), *span(im.over("cheap, % of maximum", ALL))],
+        "on most graphs, grafting": [2, 3, *span(saved[2]), *span(saved[3]), *worse],
+        "graphs with high matching": [
+            *(steps.of("BFS %", name) for name in ("rgg", "delaunay", "web", "road", "kron")),
+            *span(steps.over("grafting and statistics %", ALL[6:])),
+            5,
+            *(steps.of("BFS %", name) for name in ("uniform 5", "RMAT")),
+        ],
+        "direction optimisation gains": [
+            5,
+            plain["RMAT"] / up["RMAT"],
+            plain["uniform 5"] / up["uniform 5"],
+            up["web"] / plain["web"],
+            up["kron"] / plain["kron"],
+            0.80,
+            0.4,
+            2.5,
+        ],
+        "grafting gains another": [
+            up["web"] / graft_up["web"],
+            up["kron"] / graft_up["kron"],
+            *span([up[n] / graft_up[n] for n in EIGHT[:6]]),
+            1.13,
+            0.41,
+            6.6,
+            0.83,
+            1.43,
+            1.02,
+        ],
+        "graphs with low matching": [*(of[n] / graft_up[n] for of in (up, plain) for n in ("web", "kron"))],
+        "grafting reduces": [
+            5,
+            3,
+            *(
+                eight.of("levels per phase", n, w)
+                for n in ("RMAT", "uniform 5", "delaunay", "road", "uniform 3", "web", "kron")
+                for w in ("MS-BFS", "MS-BFS-Graft")
+            ),
+        ],
+        "grafting decreases": [
+            *(fewer[n] for n in ("web", "kron", "road")),
+            5,
+            3,
+            *span([fewer[n] for n in ("uniform 5", "uniform 3", "RMAT")]),
+            1 / fewer["delaunay"],
+        ],
         "PF and MS-BFS traverse": span(edges["HK"] / edges["PF"], edges["HK"] / edges["MS-BFS"]),
         "with a perfect matching, multi": [
             *(edges[who][0] for who in ("PF", "MS-BFS", "SS-DFS", "SS-BFS")),
@@ -108,199 +164,6 @@ def azad() -> dict:
     }
 
 
-def icpp() -> dict:
-    orders = Column("papers-deveci-icpp", "Order")
-    rounds = Column("papers-deveci-icpp", "Fig. 1")
-    few = rounds.over("kernels with few columns", EIGHT, "(adaptive, 0.7)") / rounds.over(
-        "push kernels", EIGHT, "(adaptive, 0.7)"
-    )
-    launches = [
-        rounds.of("launches", "geometric mean", f"({name})")
-        for name in (
-            "adaptive, 0.7",
-            "adaptive, 0.3",
-            "fix, 10",
-            "fix, 50",
-            "adaptive, 1",
-            "adaptive, 1.5",
-            "adaptive, 2",
-        )
-    ]
-    starts = Column("papers-deveci-icpp", "A global")
-    without = {
-        name: starts.over(f"({name}), without", EIGHT) / starts.over(f"({name}), with", EIGHT)
-        for name in ("fix, 10", "fix, 50")
-    }
-    gpu = Column("papers-deveci-icpp-cuda", "ICPP 2013, Fig. 1")
-    times = [
-        gpu.of(column, f"g_pr_shr-{s}")
-        for s in ("adaptive-0.7", "adaptive-0.3", "adaptive-1.5", "fix-50", "fix-10")
-        for column in ("ms", "permuted: ms")
-    ]
-    speed = Column("papers-deveci-icpp-cuda", "ICPP 2013, Fig. 2")
-    search = Column("papers-deveci-icpp-cuda", "Searches")
-    ms = {
-        who: (search.over(who, MEASURED), search.over(who, [f"{name} permuted" for name in MEASURED]))
-        for who in ("push_relabel", "p_dbfs", "apfb-gpubfs_wr-ct", "g_pr_shr-adaptive-0.7")
-    }
-    best = [np.min([of[i] for of in ms.values()], axis=0) for i in (0, 1)]
-    fast = Column("papers-deveci-europar-cuda", "Euro-Par 2013, table 1")
-    conflicts = np.array(
-        [
-            [rounds.of("conflicts", g, s) / rounds.of("pushes", g, s) for g in EIGHT]
-            for s in ("(adaptive, 0.3)", "(adaptive, 0.7)", "(fix, 10)", "(fix, 50)")
-        ]
-    )
-    del conflicts
-    im = Column("papers-deveci-icpp", "Table I")
-    return {
-        "the cheap matching finds": [im.of("cheap, % of maximum", name) for name in ("delaunay", "kron", "road")],
-        "FIFO order": [
-            3.75,
-            7.6,
-            1.09,
-            *(float([r for r in orders.rows if r[0] == "mean / fifo"][0][i]) for i in (2, 3, 4)),
-        ],
-        "a global relabeling at": [
-            10,
-            50,
-            without["fix, 10"][1],
-            without["fix, 10"][0],
-            without["fix, 10"][3],
-            *span(np.delete(without["fix, 10"], [0, 1, 3, 7])),
-            without["fix, 50"][1],
-            *span(np.delete(without["fix, 50"], 1)),
-        ],
-        "adaptive strategies beat": [0.7, 0.3, 10, 50, 1, 1.5, 2, *launches, *times],
-        "with probability 21": [
-            7,
-            8,
-            *(
-                at_least(ms["push_relabel"][i] / ms[who][i], 5)
-                for who in ("apfb-gpubfs_wr-ct", "p_dbfs")
-                for i in (0, 1)
-            ),
-            16,
-        ],
-        "G-HKDW is within": [*(at_least(-ms["apfb-gpubfs_wr-ct"][i] / best[i], -1.5) for i in (0, 1)), 8],
-        "speed-ups over PR": [
-            speed.of(column, *rows, "PR")
-            for rows in (("original",), ("permuted",))
-            for column in ("least speed-up", "largest", "mean")
-        ],
-        "most executions": [32, *span(np.delete(few, [6, 7])), few[6], few[7]],
-        "G-PR is 1.30": [
-            *(speed.of("mean", g, o) for o in ("G-HKDW (APFB)", "P-DBFS") for g in ("original", "permuted")),
-            4.5,
-            6.0,
-            2.6,
-            3.3,
-            0.4,
-            0.7,
-            *(fast.of(c, "apfb-gpubfs_wr-mt") / gpu.of(c, "g_pr_shr-adaptive-0.7") for c in ("ms", "permuted: ms")),
-        ],
-    }
-
-
-def europar() -> dict:
-    two = Column("papers-deveci-europar", "Fig. 2")
-    means = {
-        (what, who): [two.of(what, f"geometric mean, {kind}", who) for kind in ("original", "RCP")]
-        for what in ("iterations", "BFS kernels")
-        for who in (
-            "APFB, GPUBFS",
-            "APFB, GPUBFS-WR",
-            "APFB, GPUBFS-WR, recorded rows",
-            "APsB, GPUBFS",
-            "APsB, GPUBFS-WR",
-        )
-    }
-    edges = {
-        who: (two.over("edges", EIGHT, who), two.over("edges", [f"{n}, RCP" for n in ALL], who))
-        for who in ("APFB, GPUBFS", "APFB, GPUBFS-WR", "APsB, GPUBFS", "APsB, GPUBFS-WR")
-    }
-    calls = {
-        who: two.over("BFS kernels", EIGHT, who)
-        for who in ("APFB, GPUBFS", "APFB, GPUBFS-WR", "APsB, GPUBFS", "APsB, GPUBFS-WR")
-    }
-    fewer = [edges["APFB, GPUBFS"][i] / edges["APFB, GPUBFS-WR"][i] for i in (0, 1)]
-    more = np.concatenate([edges["APsB, GPUBFS"][i] / edges["APsB, GPUBFS-WR"][i] for i in (0, 1)])
-    gpu = Column("papers-deveci-europar-cuda", "Euro-Par 2013, table 1")
-    ms = {
-        (a, s, g): [gpu.of(c, f"{a}-{s}-{g}") for c in ("ms", "permuted: ms")]
-        for a in ("apfb", "apsb")
-        for s in ("gpubfs", "gpubfs_wr")
-        for g in ("mt", "ct")
-    }
-    speed = Column("papers-deveci-europar-cuda", "Euro-Par 2013, Fig. 3")
-    search = Column("papers-deveci-europar-cuda", "Searches")
-    mean_of = {
-        who: [mean(search.over(who, MEASURED)), mean(search.over(who, [f"{n} permuted" for n in MEASURED]))]
-        for who in ("p_dbfs", "p_pf", "p_hk")
-    }
-    of = [means["iterations", w] for w in ("APFB, GPUBFS", "APsB, GPUBFS", "APFB, GPUBFS-WR", "APsB, GPUBFS-WR")]
-    kernels = [means["BFS kernels", w] for w in ("APFB, GPUBFS-WR", "APsB, GPUBFS-WR", "APFB, GPUBFS", "APsB, GPUBFS")]
-    phases = [
-        gpu.rows[[r[0] for r in gpu.rows].index(f"{a}-{s}-mt")][i]
-        for s in ("gpubfs", "gpubfs_wr")
-        for a in ("apfb", "apsb")
-        for i in (2, 5)
-    ]
-    levels = [gpu.of("levels", f"{a}-{s}-mt") for s in ("gpubfs_wr", "gpubfs") for a in ("apfb", "apsb")]
-    serial = Column("papers-deveci-europar", "Sequential")
-    return {
-        "APFB converges": [*(x for pair in of for x in pair), *map(float, phases)],
-        "for most graphs": [
-            *(x for pair in kernels for x in pair),
-            *levels,
-            at_least(calls["APsB, GPUBFS-WR"] - calls["APFB, GPUBFS-WR"], 1),
-            8,
-        ],
-        "on few graphs": [
-            calls[w][i] for i in (0, 1) for w in ("APsB, GPUBFS", "APsB, GPUBFS-WR", "APFB, GPUBFS", "APFB, GPUBFS-WR")
-        ],
-        "roots avoid": [*span(fewer[0]), *span(fewer[1]), *span(more), 5, at_least(-more, -0.999), len(more)],
-        "recorded rows do": [
-            x
-            for what in ("iterations", "BFS kernels")
-            for w in ("APFB, GPUBFS-WR, recorded rows", "APFB, GPUBFS-WR")
-            for x in means[what, w]
-        ],
-        "roots (GPUBFS-WR)": [
-            *(
-                x / y
-                for a in ("apfb", "apsb")
-                for g in ("mt", "ct")
-                for x, y in zip(ms[a, "gpubfs", g], ms[a, "gpubfs_wr", g], strict=True)
-            ),
-            1.34,
-            1.16,
-            1.01,
-            0.82,
-        ],
-        "APFB with roots and": [
-            *(x for a in ("ct", "mt") for s in ("gpubfs_wr", "gpubfs") for x in ms["apfb", s, a]),
-            *span([v[0] for k, v in ms.items() if k[0] == "apsb"]),
-            *span([v[1] for k, v in ms.items() if k[0] == "apsb"]),
-        ],
-        "P-DBFS is the best": [mean_of["p_dbfs"][0], mean_of["p_pf"][0], mean_of["p_hk"][0], mean_of["p_dbfs"][1]],
-        "P-PFP is more": [
-            *mean_of["p_pf"],
-            mean_of["p_pf"][1] / mean_of["p_pf"][0],
-            mean_of["p_dbfs"][1] / mean_of["p_dbfs"][0],
-        ],
-        "P-HK is outperformed": mean_of["p_hk"],
-        "speed-ups over PFP": [*(speed.of(c, "permuted", "PFP") for c in ("least speed-up", "largest", "mean")), 5, 8],
-        "mean speed-ups": [
-            *(speed.of("mean", g, "the fastest sequential program") for g in ("original", "permuted")),
-            *(speed.of("mean", g, w) for w in ("P-DBFS", "P-PFP", "P-HK") for g in ("original", "permuted")),
-        ],
-        "permutations make": [
-            serial.of("HK: edges", f"{n}, RCP") / serial.of("HK: edges", n) for n in ("delaunay", "rgg")
-        ],
-    }
-
-
 def fagginger_auer() -> dict:
     graphs = ["grid (ecology1)", "delaunay", "rgg", "Graph500"]
     two = Column("papers-fagginger-auer", "Fig. 2")
@@ -328,8 +191,70 @@ def fagginger_auer() -> dict:
     methods = ("random", "parallel", "locally_dominant")
     meshes = levels.over("reduction", [(g, m) for g in graphs[:3] for m in methods])
     equation = Column("papers-fagginger-auer", "Equation")
+    three_of = Column("papers-fagginger-auer", "Fig. 3")
+    ps = [row[0] for row in three_of.rows]
+    names = (
+        "first: pairs",
+        "random: pairs",
+        "weight",
+        "first: entries",
+        "random: entries",
+        "first: first round, %",
+        "random: first round, %",
+        "eq. 2, %",
+    )
+    third = [three_of.over(name, ps) for name in names]
+    large, small = Column("greedy-cuda", ""), Column("greedy-small-cuda", "")
+    big, little = (
+        ["delaunay 2^22", "rgg 2^21", "kron 2^20", "grid 2400^2"],
+        ["grid 1000^2", "delaunay 2^20", "rgg 2^18"],
+    )
+    plain, heaviest = "parallel, GPU", "parallel, heaviest, GPU"
+
+    def column(table, name, groups, method):
+        index = table.names.index(name)
+        return np.array([float(row[index]) for g in groups for row in table.rows if row[0] == g and row[3] == method])
+
+    speed = {of: column(large, "random, CPU / solve", big, of) for of in (plain, heaviest)}
+    less = {of: column(small, "random, CPU / solve", little, of) for of in (plain, heaviest)}
+    by_sort = column(large, "solve ms", big, "sorted, CPU") / column(large, "solve ms", big, heaviest)
+    solve, transfer = (column(large, name, big, plain) for name in ("solve ms", "transfers ms"))
+    moved = 100 * transfer / (solve + transfer)
+    rate = column(large, "edges", big, plain) / solve
+    per_ms = rate[[3, 0, 1]] / (column(small, "edges", little, plain) / column(small, "solve ms", little, plain))
+    order = Column("papers-fagginger-auer", "Order")
+    pairs_of, last = (
+        [order.of(f"{o}: {what}", "Graph500", "random") for o in ("as generated", "random order")]
+        for what in ("pairs", "level 5")
+    )
+    changed = [[order.of(f"{o}: level 5", g, "parallel") for o in ("random order", "as generated")] for g in graphs]
     random = {d: equation.of("random: first round, %", d) for d in ("3", "5", "10", "20", "40")}
     return {
+        "size and weight": [
+            100 * max(p3.max() / p3.min() - 1 for p3 in third[:2]),
+            100 * (third[2].max() / third[2].min() - 1),
+            *span([of.max() / of.min() for of in third[3:5]]),
+        ],
+        "the share of the first round": [np.abs(third[6] - third[7]).max(), (third[7] - third[5]).max()],
+        "random matching on a GPU": span(speed[plain]),
+        "weighted matching on a GPU": span(speed[heaviest]),
+        "up to 37 times": span(by_sort),
+        "speed-ups differ": [speed[plain][of] for of in (2, 0, 3, 1)],
+        "speed-ups grow": [
+            2,
+            3,
+            12,
+            16,
+            *(x for of in (plain, heaviest) for i, j in ((0, 3), (1, 0), (2, 1)) for x in (less[of][i], speed[of][j])),
+            *per_ms,
+        ],
+        "transfers take": span(moved),
+        "vertices should be permuted": [
+            1,
+            100 * (pairs_of[1] / pairs_of[0] - 1),
+            100 * (1 - last[1] / last[0]),
+            100 * max(abs(a / b - 1) for a, b in changed),
+        ],
         "unmatched vertices": [
             *span(two.over("after 5, %", both) / two.over("in the end, %", both) * 100),
             *span(two.over("rounds", both)),

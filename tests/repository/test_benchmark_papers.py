@@ -35,7 +35,8 @@ from matching import bipartite_graph
 from tests.tiers import in_quick_tier
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/papers.md"
-VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told", "not run")
+VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told", "not implemented")
+EVIDENCE = ("counted", "timed", "test", "code", "none")
 PARSERS = {
     "papers": lambda cuda: papers.parser(),
     "gridcut": lambda cuda: gridcut_cuda.parser() if cuda else gridcut._parser(),
@@ -49,7 +50,7 @@ CLAIM = re.compile(r"^\| (?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*\|$", re.MULT
 
 
 def claims():
-    """The cells of the rows of the page: where, what, command, measured, verdict."""
+    """The cells of the rows of the page: where, what, command, evidence, measured, verdict."""
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in CLAIM.findall(PAGE.read_text("utf-8"))]
 
 
@@ -100,8 +101,9 @@ def test_every_claim_has_a_verdict():
     rows = claims()
     assert len(rows) > 60
     for row in rows:
-        assert len(row) == 5, row
-        assert row[4].rstrip("*").lstrip("*").split(":")[0].split(",")[0] in VERDICTS, row
+        assert len(row) == 6, row
+        assert set(row[3].split(", ")) <= set(EVIDENCE), row
+        assert row[5].split(":")[0] in VERDICTS, row
 
 
 def test_every_figure_and_table_of_the_papers_is_listed():

@@ -14,7 +14,8 @@ import assign
 import matching
 from gridcut.compat.scipy import maximum_flow
 from tests.repository.figures_of_flows import ROOT, lupinska
-from tests.repository.figures_of_matchings import azad, europar, fagginger_auer, icpp
+from tests.repository.figures_of_gpu_matchings import europar, icpp
+from tests.repository.figures_of_matchings import azad, fagginger_auer
 
 TEXT = (ROOT / "docs/benchmarks/papers.md").read_text("utf-8")
 ROW = re.compile(r"^\| ((?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*) \|$", re.MULTILINE)
