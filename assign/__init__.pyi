@@ -6,6 +6,7 @@ from .core.infeasible import InfeasibleError
 from .cost_flow import MinCostFlow, min_cost_flow
 from .flow.flow_errors import InfeasibleFlowError, UnboundedFlowError
 from .points import solve_points
+from .ranking import RankedAssignments, k_best
 from .solving import solve
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "InfeasibleError",
     "InfeasibleFlowError",
     "MinCostFlow",
+    "RankedAssignments",
     "UnboundedFlowError",
+    "k_best",
     "linear_sum_assignment",
     "min_cost_flow",
     "min_weight_full_bipartite_matching",

@@ -67,6 +67,7 @@ def made() -> dict[str, Result]:
         assign.solve(rng.random((50, 60))),
         assign.min_cost_flow(range(50), range(1, 51), 3, 1, [2] + [0] * 49 + [-2]),
         batch,
+        assign.k_best(rng.random((50, 60)), 2),
         matching.maximum(path_graph()),
         matching.greedy(path_graph()),
         matching.bottleneck(path_graph()),
@@ -98,7 +99,7 @@ def made() -> dict[str, Result]:
 
 NAMES = [
     *("Cut", "StoredCut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
-    *("Assignment", "MinCostFlow", "BatchAssignment"),
+    *("Assignment", "MinCostFlow", "BatchAssignment", "RankedAssignments"),
     *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
     *("Segmentation", "Objects", "Instances", "Refinement", "Restoration", "Disparity", "Superpixels", "Flow"),
     *("Tracks", "Detections", "Matches", "WideMatches", "Geometry", "Points", "Stages", "WindowMatches", "Links"),

@@ -282,6 +282,7 @@ def _batches():
         costs = random.uniform(0, 1000, (5, 20, 25)).astype(dtype)
         assign.solve_batch(costs).check()
         assign.solve_batch(costs, max_cost=300).check()
+        assign.k_best(costs[0], 3).check()
 
 
 def _cost_flow():

@@ -95,6 +95,7 @@ def test_boxes(locked):
     def call():
         for metric in ("iou", "giou", "centre"):
             assign.solve_boxes(x, y, metric, max_cost=limits).check()
+        assign.k_best(x, 2).check()
 
     call_all(call, [x, y, limits], locked)
 
