@@ -7,6 +7,7 @@ import sys
 NAMES = (
     "assign",
     "compare",
+    "cores",
     "devices",
     "faces",
     "first_use",

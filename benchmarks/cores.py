@@ -1,0 +1,179 @@
+"""`python -m benchmarks cores`: cuts, matchings and assignments with 1, 2, 4, ... threads, and what the host allows.
+
+Each result is certified once, and has the value of the result with one thread.  The *host's limit* for T threads is the
+throughput of T processes at once, which all run the same call with one thread, over that of one process: memory and
+caches leave room for no more.  Times are medians of interleaved runs; the share is the speed-up over that limit.
+"""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+import assign
+import gridcut
+import matching
+from benchmarks import command
+from benchmarks.assign_instances import geometric
+from benchmarks.baselines import BASELINES, pymaxflow
+from benchmarks.gridcut import thread_limit
+from benchmarks.instances import SUITE, VOLUMES
+from benchmarks.matching_graphs import road, uniform
+from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.timing import rounds
+
+THREADS = "1,2,4,8,16"
+
+
+class Work(NamedTuple):
+    """An instance, the call that is timed, its value, and the same by another program."""
+
+    make: Callable[[], Any]
+    call: Callable[[Any], Any]
+    value: Callable[[Any], float]
+    peer: Callable[[Any], Any] | None
+
+
+def cut(problem):
+    return gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu")
+
+
+def cardinality_by_scipy(graph):
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return maximum_bipartite_matching(graph, perm_type="column")
+
+
+def assignment_by_scipy(cost):
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(cost)
+
+
+def of_grid(make) -> Work:
+    installed = BASELINES["PyMaxflow"].installed
+    return Work(make, cut, lambda cut: cut.value, pymaxflow if installed else None)
+
+
+def of_graph(make, method, peer=None) -> Work:
+    def call(graph):
+        return matching.maximum(graph, method=method, threads=numba.get_num_threads(), device="cpu")
+
+    return Work(make, call, lambda found: found.cardinality, peer)
+
+
+WORKS = {
+    **{name: of_grid(make) for name, make in {**SUITE, "vessels 128, 6": VOLUMES["vessels 128, 6"]}.items()},
+    **{
+        f"{name}, {method}": of_graph(make, method, cardinality_by_scipy if method == "auto" else None)
+        for name, make in {"uniform 5": partial(uniform, 1 << 20, 5), "road": partial(road, 1 << 10, 0.3)}.items()
+        for method in ("auto", "ms_bfs_graft", "p_hk")
+    },
+    "geometric 4000": Work(
+        lambda: geometric(10_000)(4000, np.random.default_rng(0)),
+        partial(assign.solve, device="cpu"),
+        lambda found: found.cost,
+        assignment_by_scipy,
+    ),
+}
+
+
+def main(argv) -> int:
+    options = _parser().parse_args(argv)
+    names = options.works or list(WORKS)
+    if command.unknown_instance(names, WORKS):
+        return 2
+    threads = [t for t in options.threads if t <= numba.config.NUMBA_NUM_THREADS]
+    report = header("Threads and the host's limit", ["numba", "numpy", "scipy", "PyMaxflow"])
+    print(report, flush=True)
+    columns = ["work", "peer / 1 thread", "1 thread ms"]
+    columns += [what for t in threads[1:] for what in (f"{t} threads", f"{t} copies", "share")]
+    rows, gains = [], []
+    for name in names:
+        row, gain = measure(name, threads, options.repeats, options.limit)
+        rows.append(row)
+        gains.append(gain)
+        print(" | ".join(row), flush=True)
+    means = [f"{geometric_mean([gain[t] for gain in gains]):.2f}" for t in threads[1:]]
+    rows.append(["geometric mean", "-", "-", *(cell for mean in means for cell in (mean, "-", "-"))])
+    return command.finish(report, markdown(columns, rows), options.save)
+
+
+def measure(name: str, threads: list[int], repeats: int, seconds: float):
+    """A row of the table, and the speed-up of each number of threads."""
+    work = WORKS[name]
+    given = work.make()
+
+    def run(t):
+        with thread_limit(t):
+            return work.call(given)
+
+    runs: dict[Any, Callable] = {t: partial(run, t) for t in threads}
+    values = set()
+    for solve in runs.values():
+        found = solve()
+        found.check()
+        values.add(work.value(found))
+    if len(values) > 1:
+        raise AssertionError(f"{name}: {values}")
+    if work.peer:
+        runs["peer"] = partial(work.peer, given)
+    times, _ = rounds(runs, repeats, seconds)
+    limits = host_limits(name, threads, repeats)
+    gain = {t: times[threads[0]] / times[t] for t in threads}
+    peer = f"{times['peer'] / times[threads[0]]:.2f}" if work.peer else "-"
+    row = [name, peer, f"{1e3 * times[threads[0]]:.1f}"]
+    for t in threads[1:]:
+        row += [f"{gain[t]:.2f}", f"{limits[t]:.2f}", f"{100 * gain[t] / limits[t]:.0f} %"]
+    return row, gain
+
+
+def host_limits(name: str, threads: list[int], repeats: int) -> dict[int, float]:
+    """The throughput of several processes over that of one, each with one thread."""
+    context = multiprocessing.get_context("spawn")
+    start, ended = context.Barrier(threads[-1] + 1), context.Barrier(threads[-1] + 1)
+    copies = [context.Process(target=_copy, args=(i, name, threads, repeats, start, ended)) for i in range(threads[-1])]
+    for copy in copies:
+        copy.start()
+    rates = {}
+    for t in threads:
+        taken = []
+        for _ in range(repeats):
+            start.wait()
+            begin = time.perf_counter()
+            ended.wait()
+            taken.append(time.perf_counter() - begin)
+        rates[t] = t / median(taken)
+    for copy in copies:
+        copy.join()
+    return {t: rates[t] / rates[threads[0]] for t in threads}
+
+
+def _copy(i: int, name: str, threads: list[int], repeats: int, start, ended) -> None:
+    """A process of `host_limits`: the first t of them work in a round of t copies."""
+    work = WORKS[name]
+    with thread_limit(1):
+        given = work.make()
+        work.call(given)
+        for t in threads:
+            for _ in range(repeats):
+                start.wait()
+                if i < t:
+                    work.call(given)
+                ended.wait()
+
+
+def _parser():
+    parser = command.parser("cores", __doc__, "cores")
+    parser.add_argument("works", nargs="*", metavar="WORK", help=f"of: {', '.join(WORKS)} (default: all)")
+    parser.add_argument("--threads", type=command.threads_of, default=THREADS, help=f"default {THREADS}")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--limit", type=float, default=3.0, help="seconds above which a run is not repeated (%(default)s)"
+    )
+    return parser
