@@ -8,6 +8,7 @@ NAMES = (
     "assign",
     "compare",
     "cores",
+    "cost_flow",
     "devices",
     "faces",
     "first_use",

@@ -1,0 +1,160 @@
+"""`python -m benchmarks cost_flow`: minimum-cost flows against OR-tools and networkx, on generated networks.
+
+    grid       a grid with arcs in both directions; as many sources, and sinks, as nodes per side
+    netgen     random arcs, 8 or 32 per node, and chains that make the problem feasible
+    road       a planar grid of which a third of the roads is missing; costs are lengths
+    transport  all arcs between sources and sinks in the plane; costs are distances
+
+Every result of cutmatch is certified, and all values are compared, before times are printed: medians of --repeats
+rounds in which all programs run alternately, one run for those that take over a second.  Each program starts from its
+own arrays (OR-tools: with `add_arcs_with_capacity_and_unit_cost`; networkx: a DiGraph built before).  networkx runs on
+up to --networkx arcs.
+"""
+
+import networkx
+import numpy as np
+from ortools.graph.python import min_cost_flow as ortools_flow
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+import assign
+from benchmarks import command
+from benchmarks.table import header, markdown
+from benchmarks.timing import rounds
+
+SIZES = (10**4, 10**5, 10**6)  # arcs
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    report = header("Minimum-cost flow", ["ortools", "networkx", "numba", "numpy"])
+    print(report, flush=True)
+    assign.min_cost_flow(*grid(100, np.random.default_rng(0)))  # compiles
+    rows = []
+    for size in options.sizes:
+        for name, make in FAMILIES.items():
+            rows.append(measured(name, make(size, np.random.default_rng(size)), options))
+            print(*rows[-1], flush=True)
+    columns = ["network", "nodes", "arcs", "cutmatch, ms", "OR-tools, ms", "networkx, ms", "OR-tools / cutmatch"]
+    return command.finish(report, markdown(columns, rows), options.save)
+
+
+def measured(name, network, options):
+    """The row of a network."""
+    tail, _, capacity, _, supply = network
+    programs = {"cutmatch": lambda: assign.min_cost_flow(*network), "OR-tools": lambda: by_ortools(*network)}
+    if len(tail) <= options.networkx:
+        graph = networkx_graph(*network)
+        programs["networkx"] = lambda: networkx.network_simplex(graph)[0]
+    found = programs["cutmatch"]()
+    found.check()
+    seconds, results = rounds(programs, options.repeats, once_above=1.0)
+    results["cutmatch"] = results["cutmatch"].cost
+    if set(results.values()) != {found.cost}:
+        raise RuntimeError(f"{name}: the programs find {results}")
+    shown = [f"{1e3 * seconds[one]:.3g}" if one in seconds else "" for one in ("cutmatch", "OR-tools", "networkx")]
+    return [name, str(len(supply)), str(len(tail)), *shown, f"{seconds['OR-tools'] / seconds['cutmatch']:.2f}"]
+
+
+def by_ortools(tail, head, capacity, cost, supply):
+    """The cost by OR-tools."""
+    solver = ortools_flow.SimpleMinCostFlow()
+    solver.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, cost)
+    solver.set_nodes_supplies(np.arange(len(supply)), supply)
+    if solver.solve() != solver.OPTIMAL:
+        raise RuntimeError("OR-tools finds no flow")
+    return solver.optimal_cost()
+
+
+def networkx_graph(tail, head, capacity, cost, supply):
+    """The network for networkx, with a key per parallel arc."""
+    graph = networkx.MultiDiGraph()
+    graph.add_nodes_from((node, {"demand": -amount}) for node, amount in enumerate(supply.tolist()))
+    for x, y, limit, price in zip(*(values.tolist() for values in (tail, head, capacity, cost)), strict=True):
+        graph.add_edge(x, y, capacity=limit, weight=price)
+    return graph
+
+
+def with_supplies(tail, head, capacity, cost, sources, sinks, amount, nodes):
+    """The network, with an expensive arc from each source to a sink, so that it is feasible."""
+    supply = np.zeros(nodes, np.int64)
+    supply[sources], supply[sinks] = amount, -amount
+    dear = np.full(len(sources), int(cost.sum() // max(1, len(cost))) * int(nodes**0.5) * 2)
+    parts = (tail, sources), (head, sinks), (capacity, amount), (cost, dear)
+    return *map(np.concatenate, parts), supply
+
+
+def grid(arcs, rng):
+    side = max(2, round((arcs / 4) ** 0.5))
+    node = np.arange(side * side).reshape(side, side)
+    one = np.concatenate([node[:, :-1].ravel(), node[:-1].ravel()])
+    two = np.concatenate([node[:, 1:].ravel(), node[1:].ravel()])
+    tail, head = np.concatenate([one, two]), np.concatenate([two, one])
+    ends = rng.permutation(side * side)[: side // 2 * 2].reshape(2, -1)
+    capacity, cost = rng.integers(1, 1001, len(tail)), rng.integers(1, 10_001, len(tail))
+    return with_supplies(tail, head, capacity, cost, *ends, rng.integers(1, 200, ends.shape[1]), side * side)
+
+
+def netgen(arcs, rng, degree=8):
+    nodes = arcs // degree
+    count = int(nodes**0.5)
+    order, amount = rng.permutation(nodes), rng.integers(1, 1000, count)
+    sources, sinks = order[:count], order[count : 2 * count]
+    chains = [
+        np.r_[source, inner, sink]
+        for source, inner, sink in zip(sources, np.array_split(order[2 * count :], count), sinks, strict=True)
+    ]
+    tail, head = (np.concatenate([chain[part] for chain in chains]) for part in (np.s_[:-1], np.s_[1:]))
+    capacity = np.repeat(amount, [len(chain) - 1 for chain in chains])
+    more = arcs - len(tail)
+    tail, head = np.append(tail, rng.integers(0, nodes, more)), np.append(head, rng.integers(0, nodes, more))
+    supply = np.zeros(nodes, np.int64)
+    supply[sources], supply[sinks] = amount, -amount
+    return tail, head, np.append(capacity, rng.integers(1, 1001, more)), rng.integers(1, 10_001, arcs), supply
+
+
+def road(arcs, rng):
+    side = round((arcs / 2.6) ** 0.5)
+    place = np.stack(np.divmod(np.arange(side * side), side), axis=1) + 0.6 * rng.random((side * side, 2))
+    node = np.arange(side * side).reshape(side, side)
+    one = np.concatenate([node[:, :-1].ravel(), node[:-1].ravel()])
+    two = np.concatenate([node[:, 1:].ravel(), node[1:].ravel()])
+    kept = rng.random(len(one)) < 0.65
+    one, two = one[kept], two[kept]
+    part = connected_components(coo_array((np.ones(len(one)), (one, two)), shape=(side * side,) * 2), directed=False)[1]
+    inside = part == np.bincount(part).argmax()
+    number, kept = np.cumsum(inside) - 1, inside[one]
+    length = np.rint(1000 * np.linalg.norm(place[one[kept]] - place[two[kept]], axis=1)).astype(np.int64)
+    one, two = number[one[kept]], number[two[kept]]
+    count = int(inside.sum() ** 0.5 / 2)
+    ends = rng.permutation(inside.sum())[: 2 * count].reshape(2, -1)
+    tail, head, cost = np.append(one, two), np.append(two, one), np.append(length, length)
+    capacity = rng.choice([2, 6, 20], len(tail)) * count
+    return with_supplies(tail, head, capacity, cost, *ends, np.full(count, 10), inside.sum())
+
+
+def transport(arcs, rng):
+    side = int(arcs**0.5)
+    tail, head = np.divmod(np.arange(side * side), side)
+    place = rng.random((2, side, 2))
+    cost = np.rint(10_000 * np.linalg.norm(place[0][tail] - place[1][head], axis=1)).astype(np.int64)
+    given = rng.integers(1, 100, side)
+    taken = rng.multinomial(given.sum(), np.full(side, 1 / side))
+    return tail, head + side, np.full(side * side, int(given.sum())), cost, np.concatenate([given, -taken])
+
+
+FAMILIES = {
+    "grid": grid,
+    "netgen, 8 arcs per node": netgen,
+    "netgen, 32 arcs per node": lambda arcs, rng: netgen(arcs, rng, 32),
+    "road": road,
+    "transport": transport,
+}
+
+
+def _parser():
+    parser = command.parser("cost_flow", __doc__, "cost-flow-cpu")
+    parser.add_argument("--sizes", type=int, nargs="+", metavar="ARCS", default=SIZES, help="numbers of arcs")
+    parser.add_argument("--networkx", type=int, metavar="ARCS", default=10**4, help="most arcs for networkx (10000)")
+    parser.add_argument("--repeats", type=int, metavar="N", default=5, help="rounds (default: 5)")
+    return parser
