@@ -70,8 +70,8 @@ class Tracks(Result):
     link : (L, 2) int64
         Linked detections, earlier and later, as indices into `detections`.
     margin : (L,) float64
-        Lower bound on the cost increase of the frame's links without this one, in squared pixels: 0 if another
-        solution costs the same, at most 2 search_range^2.
+        Lower bound on the cost increase of the frame's links (linker "global": of all links) without this one, in
+        squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
     counts : dict
         "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
         had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
