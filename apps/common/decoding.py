@@ -31,6 +31,7 @@ DEFLATE_RATIO = 1032  # maximum number of bytes per byte of deflated data
 MAX_PACKED = 10_000  # the same for any other compression, approximately, except for
 MAX_WEBP = 16383  # pixels along a side of a frame
 UNBOUNDED = ("WEBP", "AVIF", "JPEG2000")  # Pillow's formats that store a constant image of any size in a few bytes
+HEIC = tuple(b"ftyp" + brand for brand in (b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"))
 MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
 # In these formats, Pillow also counts thumbnails, layers and reduced pages as frames.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
@@ -161,9 +162,14 @@ def check_claim(claimed: int, data: bytes) -> None:
 
 def open_image(data: bytes):
     """Pillow's image of a file; Unreadable, before memory is allocated, if it cannot contain the pixels."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    image = Image.open(io.BytesIO(data))
+    try:
+        image = Image.open(io.BytesIO(data))
+    except UnidentifiedImageError:
+        if data[4:12] in HEIC:
+            raise Unreadable("it is HEIC, as of many telephones; export it as JPEG or PNG") from None
+        raise
     check_frame(image, data)
     return image
 
@@ -224,7 +230,7 @@ def inverted(pixels: np.ndarray) -> np.ndarray:
 
 
 def _not_a_single_frame(frames: int) -> str:
-    return f"holds {frames} frames; pass a single image (cutmatch flow and cutmatch track accept sequences)"
+    return f"holds {frames} frames; pass a single image (cutmatch flow, track and segment --clip accept sequences)"
 
 
 def _png_chunks(data: bytes):

@@ -43,13 +43,29 @@ def fill_holes(mask: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return _without(mask, runs, runs.marked | runs.reach_border(mask.shape))
 
 
-def drop_small(mask: np.ndarray, marks: np.ndarray, size: int) -> np.ndarray:
-    """Drop parts, then fill parts of the background, of fewer than `size` pixels and without a mark of their kind."""
-    labels = mask.astype(np.int8)
+def tidied(labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0) -> np.ndarray:
+    """Drop parts of objects, then fill parts of the background, that are small and have no mark of their label.
+
+    labels   as of `keep_parts`; changed in place and returned
+    marks    of apps.segment.marks, the same dtype and shape
+    size     pixels below which a part is small
+    share    of the largest part, below which a part of an object is small, too
+
+    A part of the background gets the labels of the pixels beside its runs.  Where all pixels are of objects, what is
+    dropped becomes part of others, and no background remains.  If all parts of objects are small, none is dropped.
+    """
+    has_background = not labels.all()
     runs = _Runs.of(labels, marks, is_object=True)
-    mask = runs.dropped(labels, runs.marked | (runs.sizes() >= size)).view(bool)
-    runs = _Runs.of(*_background(mask, marks), is_object=False)
-    return _without(mask, runs, runs.marked | (runs.sizes() >= size))
+    sizes = runs.sizes()
+    kept = runs.marked | (sizes >= max(size, share * sizes.max(initial=0)))
+    if kept.any():
+        runs.dropped(labels, kept)
+    rest = (labels == BACKGROUND).astype(labels.dtype)
+    runs = _Runs.of(rest, (marks == BACKGROUND) - (marks != BACKGROUND).astype(labels.dtype), is_object=False)
+    kept = (runs.marked | (runs.sizes() >= size)) & has_background
+    if not kept.all():
+        fill_kernel(runs.first, runs.left, runs.right, kept, labels.reshape(-1, labels.shape[-1]))
+    return labels
 
 
 def _background(mask: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -217,3 +233,15 @@ def drop_kernel(first, left, right, kept, rows):
             if not kept[i]:
                 for x in range(left[i], right[i]):
                     rows[r, x] = 0
+
+
+@kernel
+def fill_kernel(first, left, right, kept, rows):
+    """Give the runs of the background that are not kept the label beside them; those of a whole row have none."""
+    width = rows.shape[1]
+    for r in range(rows.shape[0]):
+        for i in range(first[r], first[r + 1]):
+            beside = left[i] - 1 if left[i] > 0 else right[i]
+            if not kept[i] and beside < width:
+                for x in range(left[i], right[i]):
+                    rows[r, x] = rows[r, beside]

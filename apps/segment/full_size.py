@@ -6,10 +6,12 @@ the labels, take part in it.  An image of one object with more than WORKING_PIXE
 the outline found is then placed in the full image, by cuts along it (apps.segment.fine_outline).
 """
 
+import math
+
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segment.connected_parts import keep_parts
+from apps.segment.connected_parts import keep_parts, tidied
 from apps.segment.fine_outline import placed_outline
 from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
 from apps.segment.grid_cut import GridCut, cut_near
@@ -22,6 +24,8 @@ from gridcut.device import DeviceName
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
 REDUCED_PIXELS = 250_000  # pixels of the reduced image
 WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
+SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
+ISLAND = 0.01  # share of the largest part; smaller ones of an object in a box are removed
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
 
@@ -33,8 +37,23 @@ def find_labels(
     check: Check = None,
     grid: GridCut | None = None,
 ) -> Found:
-    """The labels of minimum energy of an image of any size; arguments as of `apps.segment.fit.find`."""
+    """The labels of minimum energy of an image of any size; arguments as of `apps.segment.fit.find`.
+
+    Specks, pin-holes and islands are removed from them, unless request.min_area is 1.  The energies, and the
+    certificate, are those of the cut before this.
+    """
     clock = Clock() if clock is None else clock
+    found = _found(view, request, device, clock, check, grid)
+    if request.min_area == 1:
+        return found
+    size = request.min_area or math.ceil(SPECK * view.size)
+    labels = tidied(found.labels, request.anchors, size, ISLAND if request.in_box and not request.min_area else 0.0)
+    clock.charge("parts")
+    return found._replace(labels=labels)
+
+
+def _found(view, request, device, clock, check, grid=None) -> Found:
+    """The same without removing parts."""
     if view.size > LARGE_PIXELS and (found := _found_at_reduced_size(view, request, device, clock, check)):
         return found
     return find(view, request, device, clock, check, grid)
@@ -55,7 +74,7 @@ def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     clock.charge("reduce")
     if smaller is None:
         return None
-    small = find_labels(small_view, smaller, device, clock, check)
+    small = _found(small_view, smaller, device, clock, check)
     guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
     if request.is_single and not has_both(guess > BACKGROUND):
         return None

@@ -206,6 +206,7 @@ class Request(NamedTuple):
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
+    min_area    pixels of the parts to keep, as in apps.segment.full_size; 0: SPECK of the image
     start       start mask (H, W), bool if rough, uint8 if soft, or a rough label map, int16; or None; as all of
                 apps.segment.hints.MASKS, it can be overridden
     """
@@ -217,6 +218,7 @@ class Request(NamedTuple):
     soft: bool = False
     rounds: int = ROUNDS
     start: np.ndarray | None = None
+    min_area: int = 0
 
     @property
     def anchors(self) -> np.ndarray:

@@ -71,7 +71,8 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     seeds : array_like of int, shape (H, W)
         0 without a seed; each other value marks an object.  At least two values.
     keep : {"touching", "all"}, default "touching"
-        With "touching", parts that touch no seed of their label are assigned to other labels.
+        With "touching", parts that touch no seed of their label are assigned to other labels, and parts of less than a
+        hundred-thousandth of the image without a seed to those beside them.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
 
@@ -90,7 +91,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     check_keep(keep)
     values, marks = marks_of_seeds(seeds, rgb.shape[:2])
     view = ImageView(lambda: rgb, rgb.shape[:2])
-    request = Request(marks, keep=keep)
+    request = Request(marks, keep=keep, min_area=int(keep == "all"))
     found = find_labels(view, request, device, clock)
     solved = certifiable(view, request, found, device)
     labels = np.array((0, *values), seeds.dtype)[found.labels]

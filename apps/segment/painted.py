@@ -37,7 +37,7 @@ MAX_SAMPLE = 1 << 20  # what a frequent colour is searched in
 
 REMEDY = (
     "paint the object red and the background blue, opaque, on a white image or on a copy of the image, and save it as "
-    "PNG"
+    "PNG, as JPEG blurs strokes"
 )
 
 # The end of each hue in degrees.  Those between two names are named as well, and have no meaning.

@@ -88,7 +88,9 @@ def _add_options(options) -> None:
         help="encoding of the strokes (default: detected from their values)",
     )
     how.add_argument(
-        "--keep", choices=KEEP, help="parts of the object to keep (default: touching a stroke; all with a box)"
+        "--keep",
+        choices=KEEP,
+        help="parts of the object to keep (default: touching a stroke; with a box, all but islands)",
     )
     how.add_argument("--fill-holes", action="store_true", help="assign holes without a background stroke to the object")
     how.add_argument(
@@ -96,7 +98,7 @@ def _add_options(options) -> None:
         type=int,
         default=0,
         metavar="PIXELS",
-        help="drop parts with fewer pixels, and fill such holes (default: 0)",
+        help="drop parts with fewer pixels, and fill such holes (default: 1e-5 of the image; 1: keep all)",
     )
     how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
     how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")

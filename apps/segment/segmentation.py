@@ -126,12 +126,14 @@ def segment(
         rectangle is treated as a box.  Probabilities, logits and blurred grey levels, perhaps of a lower resolution,
         are refined as by `apps.refine`, and only strokes that contradict them change the result nearby.
     keep : {"touching", "all", "largest"}, optional
-        Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all
-        (default with a box or a start mask), or only the largest.
+        Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all, or
+        only the largest.  Default with a box or a start mask: all but specks, and in a box but islands of less than 1 %
+        of the largest part.
     fill_holes : bool, default False
         Assign holes without a background stroke to the object.
     min_area : int, default 0
-        Drop parts, and fill holes, of fewer pixels.
+        Drop parts, and fill holes, of fewer pixels, unless they have a mark.  0: of less than a hundred-thousandth of
+        the image, but none if `keep` is "all"; 1: none.  The energies are those of the cuts before this.
     soft_strokes : bool, default False
         Treat strokes as strong hints rather than constraints, for strokes that overshoot the object.
     rounds : int, default 10
@@ -215,19 +217,17 @@ def segment_marked(
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
     check_number(min_area, "min_area")
+    min_area = 1 if keep == "all" and not min_area else min_area
     keep = hints.default_keep if keep is None else keep
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not hints.has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
     marks, is_boxed = hints.marks, hints.box is not None
-    request = Request(marks.astype(np.int16), is_boxed, hints.labelling, keep, soft_strokes, rounds, **hints.masks)
+    given = dict(keep=keep, soft=soft_strokes, rounds=rounds, min_area=min_area, **hints.masks)
+    request = Request(marks.astype(np.int16), is_boxed, hints.labelling, **given)
     found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
-    mask = found.mask
-    if fill_holes:
-        mask = connected_parts.fill_holes(mask, marks)
-    if min_area > 1:
-        mask = connected_parts.drop_small(mask, marks, min_area)
+    mask = connected_parts.fill_holes(found.mask, marks) if fill_holes else found.mask
     clock.charge("parts")
     return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
 

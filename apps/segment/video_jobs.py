@@ -249,4 +249,5 @@ def _bar(chosen, total: int):
     from tqdm import tqdm
 
     quiet = chosen.quiet or chosen.many  # several clips share one progress bar
-    return partial(tqdm, desc="segmenting", total=total, unit="frame", disable=quiet, file=sys.stderr, leave=False)
+    hidden = quiet or None  # None: unless it is a terminal, as the bars would fill a log file
+    return partial(tqdm, desc="segmenting", total=total, unit="frame", disable=hidden, file=sys.stderr, leave=False)

@@ -102,7 +102,7 @@ def segment_object(
     if fill_holes:
         mask = connected_parts.fill_holes(mask, marks)
     if min_volume > 1:
-        mask = connected_parts.drop_small(mask, marks, min_volume)
+        mask = connected_parts.tidied(mask.view(np.int8), marks, min_volume).view(bool)
     clock.charge("parts")
     return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 

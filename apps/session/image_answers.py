@@ -250,8 +250,9 @@ class ImageAnswers:
 
 def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
     """What the engine is asked: marks, and the box or masks, on any grid; `keep` applies to marks alone."""
-    keep = keep if start.locator is None else "all"
-    return Request(marks, isinstance(start.locator, Box), keep=keep, **start.masks(marks.shape))
+    parts = keep if start.locator is None else "all"
+    given = start.masks(marks.shape)
+    return Request(marks, isinstance(start.locator, Box), keep=parts, min_area=int(keep == "all"), **given)
 
 
 def _models_of(found: Found) -> Models:

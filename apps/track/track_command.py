@@ -51,6 +51,13 @@ def _add_options(options) -> None:
     options.add_argument(
         "input", nargs="+", help="video, folder of frames, .npy stack, TIFF, GIF, or CSV of detections; or several"
     )
+    options.add_argument(
+        "--columns",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="FRAME,X,Y",
+        help="names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z",
+    )
     found = options.add_argument_group("detection")
     found.add_argument(
         "--detect",
@@ -153,7 +160,7 @@ def _track_one(job: Job, chosen) -> dict:
     if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
-        detections = read_detections(job.input)
+        detections = read_detections(job.input, names=chosen.columns)
         frames = int(detections.frame.max() - detections.frame.min()) + 1
         if chosen.video and frames > MAX_VIDEO_FRAMES:
             raise InputError(
@@ -226,6 +233,8 @@ def _check(chosen) -> None:
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
         if number < 1:
             raise InputError(f"{option} must be 1 or more, got {number}")
+    if chosen.columns and len(chosen.columns) not in (3, 4):
+        raise InputError(f"--columns needs 3 or 4 names, got {len(chosen.columns)}; pass those of frame, x, y")
     if chosen.size is not None and not 1 <= chosen.size <= 999:
         raise InputError(f"--size must be 1 to 999 pixels, got {chosen.size}")
     if chosen.threshold is not None and not 0 < chosen.threshold < float("inf"):

@@ -21,8 +21,11 @@ SUFFIXES = (".csv", ".json", ".npz")
 TABLE_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
 
 
-def read_detections(path, name: str = "input") -> Detections:
-    """Read a CSV file of detections; the InputError for an unusable file states the line."""
+def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
+    """Read a CSV file of detections; the InputError for an unusable file states the line.
+
+    names   of the columns of frame, x, y and, of positions in space, z, if they have others
+    """
     try:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -31,10 +34,15 @@ def read_detections(path, name: str = "input") -> Detections:
     if not lines:
         raise InputError(f"{name}: {str(path)!r} is empty; the first line must contain frame, x, y")
     columns = [column.strip().lower() for column in lines[0][1]]
+    known = dict(zip((one.strip().lower() for one in names), ("frame", *AXES), strict=False))
+    if absent := [one for one in known if one not in columns]:
+        raise InputError(f"--columns: {str(path)!r} has no column {absent[0]!r}; it has {', '.join(columns)}")
+    columns = [known.get(column, column) for column in columns]
     missing = [column for column in ("frame", "x", "y") if column not in columns]
     if missing:
         raise InputError(
-            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must contain frame, x, y"
+            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must contain frame, x, y, "
+            f"or pass --columns with the names of these columns among {', '.join(columns)[:200]}"
         )
     if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
         raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")

@@ -328,6 +328,8 @@ def test_command_line(capsys):
     assert cli.main([]) == 2
     assert cli.main(["fly"]) == 2
     assert "no command 'fly'" in capsys.readouterr().err
+    assert cli.main(["segmnt"]) == 2
+    assert "did you mean segment?" in capsys.readouterr().err
     assert cli.main(["segment", "gone.png", "--box", "1,1,5,5"]) == 2
     for name in cli.COMMANDS:
         with pytest.raises(SystemExit) as stop:
