@@ -27,6 +27,7 @@ from apps.many.program import Program, Work
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
 MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
+MIN_FIGURE_SIDE = 600  # pixels of the figure's longer side, approximately, for smaller matrices
 MAX_FIGURE_SIDE = 1000  # maximum pixels of the figure's longer side
 DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
 
@@ -196,7 +197,8 @@ def block_figure(graph, form):
             if 0 < end < graph.shape[axis]:
                 lines = np.moveaxis(figure, axis, 0)
                 lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE_COLOUR
-    return figure
+    enlarged = max(1, MIN_FIGURE_SIDE // max(shape))
+    return figure.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
 
 
 def _line(report) -> str:

@@ -7,6 +7,7 @@ from apps.segment.marks import BACKGROUND, OBJECT
 
 OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
+TINT = 0.3  # opacity of wide marks
 DIMMED = 0.45  # brightness of the background
 SCALE_HEIGHT = 28
 UNKNOWN = 110  # grey
@@ -52,14 +53,28 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
-def strokes_figure(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in red and blue; uint8 RGB."""
+def strokes_figure(rgb: np.ndarray, marks: np.ndarray, width: int | None = None) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in red and blue; uint8 RGB.
+
+    Farther than `width` pixels from what is not marked, as outside a box, the image is visible through the colours.
+    The default is `stroke_width` of this image.
+    """
     import cv2
 
     shown = cv2.merge([to_bytes(DIMMED * grey_of(rgb))] * 3)
+    size = 2 * (stroke_width(marks.shape) if width is None else width) + 1
     for mark, colour in STROKE.items():
-        shown[marks == mark] = to_bytes(colour)
+        inside = (marks == mark).view(np.uint8)
+        wide = cv2.erode(inside, np.ones((size, size), np.uint8)) > 0
+        tinted = to_bytes(TINT * colour + (1 - TINT) / np.float32(255) * shown[wide])
+        shown[inside > 0] = to_bytes(colour)
+        shown[wide] = tinted
     return shown
+
+
+def stroke_width(shape: tuple[int, ...]) -> int:
+    """Half the width in pixels above which marks of an image of this shape (H, W) are drawn as a tinted area."""
+    return 4 + max(shape[:2]) // 60
 
 
 def dimmed_grey(rgb: np.ndarray) -> np.ndarray:

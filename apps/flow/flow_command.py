@@ -197,7 +197,9 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "warped": flow_figures.warped_image(second, result.flow),
     }
     if not _defers_colours(chosen):
-        figures["colour"] = flow_figures.flow_figure(result.flow, max_motion=chosen.max_motion)
+        longest = chosen.max_motion or float(np.hypot(result.flow[..., 0], result.flow[..., 1]).max())
+        coloured = flow_figures.flow_figure(result.flow, max_motion=longest)
+        figures["colour"] = flow_figures.with_key(coloured, longest)
     if truth is not None:
         figures["error"] = flow_figures.error_figure(result.flow, truth, known)
     charge("figures")
@@ -286,7 +288,7 @@ def _defers_colours(chosen) -> bool:
 
 def _colour_all(reports) -> None:
     """Draw the flows of a sequence on one colour scale, up to the largest motion in any of them."""
-    from apps.flow.flow_figures import flow_figure
+    from apps.flow.flow_figures import flow_figure, with_key
     from apps.flow.flow_files import read_flow
 
     largest = max((report["max_motion"] for report in reports), default=0)
@@ -294,7 +296,7 @@ def _colour_all(reports) -> None:
         files = report["files"]
         field, _ = read_flow(files["flow"])
         path = Path(files["arrows"]).with_name(f"{_name_of(report)}-colour.png")
-        files["colour"] = str(write_image(path, flow_figure(field, max_motion=largest)))
+        files["colour"] = str(write_image(path, with_key(flow_figure(field, max_motion=largest), largest)))
 
 
 def _name_of(report) -> str:

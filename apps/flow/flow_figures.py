@@ -13,6 +13,7 @@ from apps.common.images import to_bytes
 
 # Steps from each hue to the next: red, yellow, green, cyan, blue, magenta.
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
+MIN_KEYED = 200  # pixels of the shorter side of a figure with a key
 MAX_ARROWS = 32  # along the longer side of the frame
 
 
@@ -68,6 +69,31 @@ def key_figure(side: int = 121) -> np.ndarray:
     figure = flow_figure(motion, max_motion=radius)
     figure[np.hypot(x, y) > radius] = 255
     return figure
+
+
+def with_key(figure: np.ndarray, max_motion: float) -> np.ndarray:
+    """A figure of `flow_figure` with its key, and the motion of the key's rim in pixels, in the lower right corner.
+
+    Figures of less than MIN_KEYED pixels along a side are returned without a key.
+    """
+    import cv2
+
+    height, width = figure.shape[:2]
+    if min(height, width) < MIN_KEYED:
+        return figure
+    side = min(height, width) // 5 | 1
+    size = side / 150  # of the letters
+    text = f"{max_motion:.3g} px"
+    (text_width, text_height), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)
+    gap = text_height // 2 + 2
+    box = np.full((side + text_height + 3 * gap, max(side, text_width) + 2 * gap, 3), 255, np.uint8)
+    left = (box.shape[1] - side) // 2
+    box[gap : gap + side, left : left + side] = key_figure(side)
+    place = (box.shape[1] - text_width) // 2, box.shape[0] - gap
+    cv2.putText(box, text, place, cv2.FONT_HERSHEY_SIMPLEX, size, (0, 0, 0), max(1, round(2 * size)), cv2.LINE_AA)
+    shown = figure.copy()
+    shown[height - box.shape[0] :, width - box.shape[1] :] = box
+    return shown
 
 
 def arrows(

@@ -19,6 +19,8 @@ TINT = 0.35  # opacity of an object's colour over the image
 # Colours of the first label values, which are those of pure-colour strokes; colour_of spreads the hues of the rest.
 FIRST_COLOURS = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
 GAP = 4  # pixels between slices
+MIN_NAMED = 100  # pixels of the shorter side of a slice with its axis and number
+SHEET_WIDTH = 1200  # pixels of a figure of small slices
 MAX_SIDE = 8192  # pixels of the longer side of a drawn slice
 
 
@@ -57,24 +59,32 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
 
     They are the middle ones, unless `places` contains the number of a slice per axis.
 
-    Slices are stretched to the voxel shape given by `spacing`, up to MAX_SIDE pixels.
+    Slices are stretched to the voxel shape given by `spacing`, up to MAX_SIDE pixels, and small ones are enlarged, so
+    that the figure is about SHEET_WIDTH pixels wide.
     """
     import cv2
 
     low, high = (float(v) for v in np.percentile(volume[:: max(1, len(volume) // 32)], (0.5, 99.5)))
     parts = []
+    sides = np.array(volume.shape) * spacing / min(spacing)
+    enlarged = max(1.0, SHEET_WIDTH / (2 * sides[2] + sides[1]))
     for axis in range(3):
         middle = volume.shape[axis] // 2 if places is None else places[axis]
         grey = np.take(volume, middle, axis=axis).astype(np.float32)
         grey = np.clip((grey - low) / max(high - low, 1e-12), 0, 1)
-        sizes = [s / min(spacing) for k, s in enumerate(spacing) if k != axis]
+        sizes = [enlarged * s / min(spacing) for k, s in enumerate(spacing) if k != axis]
         size = np.array(grey.shape[::-1]) * sizes[::-1]
         shrunk = min(1.0, MAX_SIDE / size.max())
         size = tuple(int(side) for side in np.maximum(1, np.rint(shrunk * size)))
         grey = cv2.resize(grey, size, interpolation=cv2.INTER_LINEAR)
         shown = np.take(labels, middle, axis=axis)
         shown = cv2.resize(shown, size, interpolation=cv2.INTER_NEAREST)
-        parts.append(labels_overlay(np.repeat(grey[..., None], 3, axis=2), shown))
+        part = labels_overlay(np.repeat(grey[..., None], 3, axis=2), shown)
+        for colour, width in ((0, 3), (255, 1)):  # dark around light letters, on slices that have room for them
+            if min(part.shape[:2]) >= MIN_NAMED:
+                text, place = f"{'zyx'[axis]} {middle}", (6, 20)
+                cv2.putText(part, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.6, (colour,) * 3, width, cv2.LINE_AA)
+        parts.append(part)
     height = max(len(part) for part in parts)
     width = sum(part.shape[1] for part in parts) + GAP * (len(parts) - 1)
     sheet = np.full((height, width, 3), 255, np.uint8)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from apps.common.figures import line_width, overlay, strokes_figure
+from apps.common.figures import line_width, overlay, stroke_width, strokes_figure
 from apps.common.image_metadata import Metadata
 from apps.common.images import as_floats, to_bytes
 from apps.common.png_blocks import Figure, encoded_figures
@@ -29,7 +29,7 @@ def figure_files(kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray, me
         "mask": lambda first, last: mask[first:last].view(np.uint8) * np.uint8(255),
         "overlay": lambda first, last: _overlay_rows(rgb, mask, first, last),
         "cutout": lambda first, last: cut[first:last],
-        "strokes": lambda first, last: strokes_figure(as_floats(rgb[first:last]), marks[first:last]),
+        "strokes": lambda first, last: _strokes_rows(rgb, marks, first, last),
     }
     chosen = [kind for kind in rows if kind in kinds]
     figures = [
@@ -43,6 +43,13 @@ def _overlay_rows(rgb, mask, first, last):
     width = line_width(mask.shape)
     top, bottom = max(0, first - width), min(len(mask), last + width)
     return overlay(as_floats(rgb[top:bottom]), mask[top:bottom], width)[first - top : last - top]
+
+
+def _strokes_rows(rgb, marks, first, last):
+    """Rows of the figure of strokes."""
+    width = stroke_width(marks.shape)
+    top, bottom = max(0, first - width), min(len(marks), last + width)
+    return strokes_figure(as_floats(rgb[top:bottom]), marks[top:bottom], width)[first - top : last - top]
 
 
 def large_cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -165,7 +165,7 @@ BAD = {
     "frame sizes": ("sizes", [], "frame 1 is 70x64 pixels, but the first is 80x64"),
     "columns": ("columns.csv", [], "has no column frame and no y; the first line must contain frame, x, y"),
     "offered columns": ("columns.csv", [], "pass --columns with the names of these columns among "),
-    "unknown columns": ("columns.csv", ["--columns", "t,x,w"], "has no column 't'; it has "),
+    "unknown columns": ("columns.csv", ["--columns", "t,x,w"], "--columns: .* has no column 'w'; it has t, x, z"),
     "two columns": ("columns.csv", ["--columns", "t,x"], "--columns needs 3 or 4 names, got 2"),
     "cells": ("cells.csv", [], "line 3 of .* has 2 cells, not 3"),
     "words": ("word.csv", [], "line 2 of .*: x is 'left', expected a finite number"),
