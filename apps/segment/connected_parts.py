@@ -63,8 +63,7 @@ def tidied(labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0)
     rest = (labels == BACKGROUND).astype(labels.dtype)
     runs = _Runs.of(rest, (marks == BACKGROUND) - (marks != BACKGROUND).astype(labels.dtype), is_object=False)
     kept = (runs.marked | (runs.sizes() >= size)) & has_background
-    if not kept.all():
-        fill_kernel(runs.first, runs.left, runs.right, kept, labels.reshape(-1, labels.shape[-1]))
+    fill_kernel(runs.first, runs.left, runs.right, kept, labels.reshape(-1, labels.shape[-1]))
     return labels
 
 

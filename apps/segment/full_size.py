@@ -43,20 +43,17 @@ def find_labels(
     certificate, are those of the cut before this.
     """
     clock = Clock() if clock is None else clock
-    found = _found(view, request, device, clock, check, grid)
+    found = None
+    if view.size > LARGE_PIXELS:
+        found = _found_at_reduced_size(view, request, device, clock, check)
+    if found is None:
+        found = find(view, request, device, clock, check, grid)
     if request.min_area == 1:
         return found
     size = request.min_area or math.ceil(SPECK * view.size)
     labels = tidied(found.labels, request.anchors, size, ISLAND if request.in_box and not request.min_area else 0.0)
     clock.charge("parts")
     return found._replace(labels=labels)
-
-
-def _found(view, request, device, clock, check, grid=None) -> Found:
-    """The same without removing parts."""
-    if view.size > LARGE_PIXELS and (found := _found_at_reduced_size(view, request, device, clock, check)):
-        return found
-    return find(view, request, device, clock, check, grid)
 
 
 def reduced_view(view: ImageView) -> ImageView:
@@ -74,7 +71,7 @@ def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     clock.charge("reduce")
     if smaller is None:
         return None
-    small = _found(small_view, smaller, device, clock, check)
+    small = find_labels(small_view, smaller._replace(min_area=1), device, clock, check)
     guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
     if request.is_single and not has_both(guess > BACKGROUND):
         return None
