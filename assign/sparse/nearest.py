@@ -34,8 +34,10 @@ from gridcut.device import inner_kernel, kernel, parallel_kernel
 
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
+GROUP = 32  # blocks of y that are first compared with a block of x together
 MAX_FOUND = 12
 NEIGHBOURS = 32
+LIMITED_NEIGHBOURS = 16  # if rows may stay unmatched, they compete less for columns
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
 CURVE_BITS = 62  # of a point's position on the curve
@@ -86,13 +88,28 @@ def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, foun
     """found, excess: pairs for which u + v exceeds the distance by more than `slack`."""
     n, m = x.shape[0], y.shape[1]
     last = found.shape[1] - 1
+    groups = (box_y.shape[0] + GROUP - 1) // GROUP
+    group_y, top_group = np.empty((groups, 2, x.shape[1])), np.empty(groups)
+    for g in range(groups):
+        part = slice(g * GROUP, (g + 1) * GROUP)
+        top_group[g] = top_v[part].max()
+        for k in range(x.shape[1]):
+            group_y[g, 0, k] = box_y[part, 0, k].min()
+            group_y[g, 1, k] = box_y[part, 1, k].max()
     for b in prange(box_x.shape[0]):
         dist = np.empty(BLOCK)
         point = np.empty(x.shape[1])
         for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
             found[i] = -1
             excess[i] = slack
+        is_far = False
         for c in range(box_y.shape[0]):
+            g = c // GROUP
+            if c % GROUP == 0:
+                apart = box_distance(box_x[b, 0], box_x[b, 1], group_y[g, 0], group_y[g, 1], metric)
+                is_far = apart + slack >= top_u[b] + top_group[g]
+            if is_far:
+                continue
             if box_distance(box_x[b, 0], box_x[b, 1], box_y[c, 0], box_y[c, 1], metric) + slack >= top_u[b] + top_v[c]:
                 continue
             first, end = c * BLOCK, min((c + 1) * BLOCK, m)
@@ -133,17 +150,19 @@ def boxes(points):
     return np.stack((np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)), axis=1)
 
 
-def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=NEIGHBOURS):
+def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=None):
     """Assign the points x (n, d) to y (m, d), n <= m, float64; returns col_of_row, u, v, stats as `sparse.solve`.
 
     metric      "euclidean", "sqeuclidean" or "cityblock"
     limit       distance at which row i may stay unmatched, or None
     start       (u, v) to start from
     callback    called as by `sparse.solve`, and after each sparse problem, with sums over all of them
-    neighbours  nearest neighbours per point in the first sparse problem
+    neighbours  nearest neighbours per point in the first sparse problem; None: by whether there is a limit
     """
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
+    if neighbours is None:
+        neighbours = NEIGHBOURS if limit is None else LIMITED_NEIGHBOURS
     if not neighbours >= 1:
         raise ValueError(f"neighbours must be positive, got {neighbours!r}")
     n, m = len(x), len(y)
@@ -220,11 +239,11 @@ def _first_pairs(x, y, metric, all_matched, neighbours):
     n, m = len(x), len(y)
     power = 1 if metric == "cityblock" else 2
     k = min(neighbours, m)
-    near = cKDTree(y).query(x, k, p=power)[1].reshape(n, k)
+    near = cKDTree(y).query(x, k, p=power, workers=-1)[1].reshape(n, k)
     keys = [(np.arange(n)[:, None] * np.int64(m) + near).ravel()]
     if m <= 2 * n:
         k = min(neighbours, n)
-        near = cKDTree(x).query(y, k, p=power)[1].reshape(m, k)
+        near = cKDTree(x).query(y, k, p=power, workers=-1)[1].reshape(m, k)
         keys.append((near * np.int64(m) + np.arange(m)[:, None]).ravel())
     if all_matched:
         keys.append(np.arange(n) * np.int64(m) + np.arange(n) * m // n)
