@@ -5,10 +5,10 @@ Parts of an object that touch none of its marks become background before the nex
 that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels change, a label is lost, or after
 `Request.rounds`.  A round that would increase the energy is discarded, so the energies never increase.
 
-`find` begins with each of the prior's initial weights (apps.segment.model) and takes the labels of minimum energy; in
-a box, apps.segment.colour_separation compares them.  An object that is not plausible (apps.segment.plausible_objects)
-does not win.  If none is, the deepest pixels of a box are constrained to be object, and the costs of a start mask are
-multiplied by FIRM.
+`find` begins with each of the prior's initial weights (apps.segment.model).  Of the results for one object, it takes
+the one that separates colours best (apps.segment.colour_separation).  An object that is not plausible
+(apps.segment.plausible_objects) does not win.  If none is, the deepest pixels of a box are constrained to be object,
+and the costs of a start mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
@@ -68,7 +68,7 @@ def find(
     check: Check = None,
     grid: GridCut | None = None,
 ) -> Found:
-    """The labels of minimum energy of an image that is not large.
+    """The labels of an image that is not large.
 
     grid    with the edges of the view, to use for the cuts of anything but a box; or None
     check   called from time to time; it may raise
@@ -91,7 +91,7 @@ def find(
     found = best_of(prior, request.marks)
     if request.is_single:
         found = _plausible(view, request, prior, found, best_of)
-    if request.in_box:
+    if request.is_single and len(found) > 1:
         weights = edges()
         best = min(found, key=lambda one: colour_cost(view.palette, one.mask) + outline_cost(one.mask, weights))
     else:

@@ -15,7 +15,8 @@ unless b is below MIN_BORDER.  `depth` is the rank of a pixel by its minimum bar
 the sides [2], and q in [-1, 1] compares the barrier distances from the object's marks and from the background.
 
 Colours of a few pixels are a poor first model, so the pixels that g assigns to either label serve as well.  For dots,
-the pixels that q assigns and the marks alone are further initialisations; the result of minimum energy is taken.
+the pixels that q assigns and the marks alone are further initialisations, whose results apps.segment.colour_separation
+compares.
 
 [1] Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
 [2] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
