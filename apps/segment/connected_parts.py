@@ -43,22 +43,25 @@ def fill_holes(mask: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return _without(mask, runs, runs.marked | runs.reach_border(mask.shape))
 
 
-def tidied(labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0) -> np.ndarray:
+def tidied(
+    labels: np.ndarray, marks: np.ndarray, size: int, share: float = 0.0, *, keep_one: bool = False
+) -> np.ndarray:
     """Drop parts of objects, then fill parts of the background, that are small and have no mark of their label.
 
-    labels   as of `keep_parts`; changed in place and returned
-    marks    of apps.segment.marks, the same dtype and shape
-    size     pixels below which a part is small
-    share    of the largest part, below which a part of an object is small, too
+    labels     as of `keep_parts`; changed in place and returned
+    marks      of apps.segment.marks, the same dtype and shape
+    size       pixels below which a part is small
+    share      of the largest part, below which a part of an object is small, too
+    keep_one   drop no part of an object if all would be dropped
 
     A part of the background gets the labels of the pixels beside its runs.  Where all pixels are of objects, what is
-    dropped becomes part of others, and no background remains.  If all parts of objects are small, none is dropped.
+    dropped becomes part of others, and no background remains.
     """
     has_background = not labels.all()
     runs = _Runs.of(labels, marks, is_object=True)
     sizes = runs.sizes()
     kept = runs.marked | (sizes >= max(size, share * sizes.max(initial=0)))
-    if kept.any():
+    if kept.any() or not keep_one:
         runs.dropped(labels, kept)
     rest = (labels == BACKGROUND).astype(labels.dtype)
     runs = _Runs.of(rest, (marks == BACKGROUND) - (marks != BACKGROUND).astype(labels.dtype), is_object=False)

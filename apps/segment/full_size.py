@@ -50,8 +50,11 @@ def find_labels(
         found = find(view, request, device, clock, check, grid)
     if request.min_area == 1:
         return found
-    size = request.min_area or math.ceil(SPECK * view.size)
-    labels = tidied(found.labels, request.anchors, size, ISLAND if request.in_box and not request.min_area else 0.0)
+    if request.min_area:
+        labels = tidied(found.labels, request.anchors, request.min_area)
+    else:
+        share = ISLAND if request.in_box else 0.0
+        labels = tidied(found.labels, request.anchors, math.ceil(SPECK * view.size), share, keep_one=True)
     clock.charge("parts")
     return found._replace(labels=labels)
 

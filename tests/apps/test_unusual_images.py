@@ -108,7 +108,9 @@ def test_grey_and_alpha_of_sixteen_bits(tmp_path):
 def test_animations_are_rejected(tmp_path, suffix):
     frames = [Image.fromarray(np.full((8, 8, 3), 60 * t, np.uint8)) for t in range(3)]
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
-    with pytest.raises(InputError, match=r"holds 3 frames; pass a single image \(cutmatch flow and cutmatch track"):
+    with pytest.raises(
+        InputError, match=r"holds 3 frames; pass a single image \(cutmatch flow, track and segment --clip"
+    ):
         read_image(tmp_path / f"a.{suffix}")
     frames[0].save(tmp_path / f"b.{suffix}")
     assert read_image(tmp_path / f"b.{suffix}").shape == (8, 8, 3)
