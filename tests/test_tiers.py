@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import assign.methods
-import gridcut.graph.graph_methods
 import gridcut.methods
 import matching.methods
 from tests.tiers import FULL_TIER, is_whole_run
@@ -138,7 +137,6 @@ def test_the_summary_says_how_many_are_left(suite, processes):
     ("folder", "methods"),
     [
         ("tests/assign/", assign.methods.METHODS),
-        ("tests/gridcut/graph/", gridcut.graph.graph_methods.METHODS),
         ("tests/gridcut/", gridcut.methods.METHODS),
         ("tests/matching/", matching.methods.METHODS | matching.methods.INITS),
     ],

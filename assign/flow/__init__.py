@@ -1,1 +1,1 @@
-"""Minimum-cost flows: two methods, the network that they solve, and the certificate of their results."""
+"""Minimum-cost flows: the method, the network that it solves, and the certificates of its results and errors."""
