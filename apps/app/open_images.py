@@ -117,6 +117,8 @@ class OpenImages(Uncopied):
         try:
             image = await self.open(item)
         except InputError as error:
+            if item not in self._images or not _has_failed(self._images[item]):
+                raise  # not of this image: there was no room for it
             tab.send({"type": "unreadable", "item": item, "text": str(error)})
             return
         description = await asyncio.to_thread(image.describe)  # it reads all values of a volume
