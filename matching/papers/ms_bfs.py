@@ -12,6 +12,7 @@ graphs." IPDPS 2012.
 O(nm) for n vertices and m edges; memory as ms_bfs_graft.
 """
 
+from matching.forest.team_search import WIDE
 from matching.papers import ms_bfs_graft
 
 
@@ -24,7 +25,7 @@ def solve(
     alpha=5,
     side="rows",
     threads=1,
-    wide=8192,
+    wide=WIDE,
     by_step=False,
 ):
     """Make a matching maximum in place; returns stats.
