@@ -23,7 +23,7 @@ from assign.core.certificate_costs import DenseCosts
 LEAF = 8
 FAN = 4
 MIN_COSTS = 1 << 22  # the matrix is faster for fewer costs
-JUDGED_GROUPS = 64  # the search is judged where there are so many groups of x or of y
+DECIDING_GROUPS = 64  # where x or y has so many groups, the search goes on, or the matrix is computed
 MAX_SHARE = 0.25  # of the pairs of groups that remain there; with more, the matrix is faster
 PIECE = 1 << 14  # pairs of groups that are divided in one pass, so that their parts fit into the cache
 
@@ -98,15 +98,15 @@ def _search(x, y, distances, spare: float):
         return a[near], b[near]
 
     work = [(len(x) - 1, np.zeros(1, np.int64), np.zeros(1, np.int64))]
-    judged = False
+    decided = False
     while work:
         level, a, b = work.pop()
         if not level:
             np.minimum.at(slacks, a, distances(gaps(x[0], y[0], a, b)) - y[0][2][b] - x[0][2][a])
             continue
         groups = len(x[level][2]), len(y[level][2])
-        if not judged and max(groups) >= JUDGED_GROUPS:
-            judged = True
+        if not decided and max(groups) >= DECIDING_GROUPS:
+            decided = True
             if len(a) > MAX_SHARE * groups[0] * groups[1]:
                 return None
         fan = FAN if level > 1 else LEAF

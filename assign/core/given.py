@@ -56,22 +56,13 @@ class GivenPoints(Arguments):
         """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, False)
 
-    def _costs(self, is_integer: bool) -> PointCosts:
+    def _costs(self, is_integer: bool) -> DenseCosts:
         return PointCosts(np.asarray(self.x, np.float64), np.asarray(self.y, np.float64), self.metric)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenBoxes(Arguments):
+class GivenBoxes(GivenPoints):
     """The arguments of `assign.solve_boxes`."""
-
-    x: object
-    y: object
-    metric: str
-    max_cost: object
-
-    def certify(self, found) -> None:
-        """Certify an Assignment, or raise CertificateError."""
-        _certify(found, self._costs, self.max_cost, False)
 
     def _costs(self, is_integer: bool) -> DenseCosts:
         x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)

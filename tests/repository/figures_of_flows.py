@@ -90,7 +90,7 @@ def lupinska() -> dict:
     saved = np.array(
         [scaling.of("neither", *p, x) / scaling.of("both", *p, x) for p in problems for x in ("5.0", "5.1", "5.2")]
     )
-    dearer = [scaling.of("both", *p, "5.2") / min(scaling.of("both", *p, x) for x in ("5.0", "5.1")) for p in problems]
+    ratios = [scaling.of("both", *p, "5.2") / min(scaling.of("both", *p, x) for x in ("5.0", "5.1")) for p in problems]
     rules = Column("papers-lupinska", "How often")
     some = [(n, c) for n in ("30", "100", "300") for c in ("u100", "geometric 1e3")]
     every = rules.over("every V", some)
@@ -198,7 +198,7 @@ def lupinska() -> dict:
             *span(gaps.over("without / gap", grids, "100")),
         ],
         "storing an arc": span(layout),
-        "their differences": [5.0, 5.1, 5.2, *span(dearer)],
+        "their differences": [5.0, 5.1, 5.2, *span(ratios)],
         "price updates decrease": span(saved),
         "global price updates once": [
             4,
