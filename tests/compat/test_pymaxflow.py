@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gridcut.compat.maxflow as ours
+from gridcut.compat.maxflow.numbered_grid import numbered_grid
 
 theirs = pytest.importorskip("maxflow", reason="PyMaxflow is not installed (extra 'bench')")
 BOTH = (theirs, ours)
@@ -124,13 +125,30 @@ def any_graph(graph, module, rng):
     return terminals(graph, nodes, rng)
 
 
+def image_by_edges(graph, module, rng, *links):
+    """A numbered image, as arcs in any order and direction, some of them parallel, and other arcs."""
+    nodes = graph.add_nodes(1200)
+    pixels = nodes.reshape(30, 40)
+    tail = np.concatenate((pixels[:, :-1].ravel(), pixels[:-1].ravel(), [5, 5], *[link[:1] for link in links]))
+    head = np.concatenate((pixels[:, 1:].ravel(), pixels[1:].ravel(), [6, 45], *[link[1:] for link in links]))
+    order = rng.permutation(len(tail))
+    is_turned = rng.random(len(tail)) < 0.3
+    ends = np.where(is_turned, head, tail)[order], np.where(is_turned, tail, head)[order]
+    graph.add_edges(*ends, *rng.integers(0, 5, (2, len(tail))))
+    return terminals(graph, nodes, rng)
+
+
+def image_with_a_wrapped_row(graph, module, rng):
+    return image_by_edges(graph, module, rng, (39, 40), (80, 79))
+
+
 def no_edges(graph, module, rng):
     return terminals(graph, graph.add_grid_nodes((3, 3)), rng)
 
 
 LAYOUTS = [
     default, symmetric_weights, one_way_weights, volume, line, periodic, with_a_link, two_grids, central_node,
-    left_out_nodes, four_axes, any_graph, no_edges,
+    left_out_nodes, four_axes, any_graph, image_by_edges, image_with_a_wrapped_row, no_edges,
 ]  # fmt: skip
 
 
@@ -141,7 +159,17 @@ def test_answers_are_pymaxflows(layout, kind):
         assert answers(ours, layout, kind, seed) == answers(theirs, layout, kind, seed)
 
 
-@pytest.mark.parametrize("layout", [default, symmetric_weights, any_graph])
+@pytest.mark.parametrize(
+    ("links", "shape"), [((), (30, 40)), (((39, 40),), None), (((3, 43), (0, 2)), None), (((1, 2),) * 3, (30, 40))]
+)
+def test_images_by_edges_are_recognised(links, shape):
+    graph = ours.GraphInt()
+    image_by_edges(graph, ours, np.random.default_rng(0), *links)
+    found = numbered_grid(graph.get_node_count(), graph._all_arcs())
+    assert (found and found[0]) == shape
+
+
+@pytest.mark.parametrize("layout", [default, symmetric_weights, any_graph, image_by_edges])
 def test_floats(layout):
     """Values that are no integers, so that there are no ties."""
 

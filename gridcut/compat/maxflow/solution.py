@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+MIN_GRID = 1000  # nodes; in smaller graphs, a grid saves no time
+
 
 class Arcs(NamedTuple):
     """Edges (tail, head), with their capacity in either direction."""
@@ -82,6 +84,12 @@ def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
     from gridcut.graph.graph_flow import cut_of_graph
     from gridcut.graph.graph_problem import GraphProblem
 
+    if len(arcs.tail) >= len(source) >= MIN_GRID:
+        from gridcut.compat.maxflow.numbered_grid import numbered_grid
+
+        grid = numbered_grid(len(source), arcs)
+        if grid is not None:
+            return solve_grid(*grid, source, sink)
     start = time.perf_counter()
     indptr, indices, capacity = edge_lists(len(source), *arcs)
     total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
