@@ -29,6 +29,7 @@ NOISE = 1.0  # minimum variance of each component (Lab units squared)
 EM_STEPS = 4
 BITS = 6  # of each RGB channel, used for palette entries
 TINY = 1e-30
+LOG_CUBE = 3 * math.log(2 * math.pi)
 
 
 class Palette(NamedTuple):
@@ -55,58 +56,131 @@ class Mixture(NamedTuple):
     def density(self, colour: np.ndarray) -> np.ndarray:
         """Probability density at Lab colours (n, 3), per cubic Lab unit."""
         out = np.empty(len(colour))
-        density_kernel(colour, self.mean, *self._forms(), out)
+        density_kernel(np.ascontiguousarray(colour.T), self.weight, self.mean, self.covariance, out)
         return out
 
-    def _forms(self):
-        """Log of each component's peak (k,), and its inverse covariance (k, 3, 3)."""
-        weight = np.maximum(self.weight, TINY)
-        peak = np.log(weight) - 0.5 * np.log(np.linalg.det(2 * np.pi * self.covariance))
-        return peak, np.linalg.inv(self.covariance)
+
+MOMENTS = 10  # 1, x, y, z, xx, yy, zz, xy, xz, yz of a colour (x, y, z)
+SQUARINGS = 16  # of a covariance; its main axis is then found if the next one is shorter by 0.01 %
 
 
 @inner_kernel
-def log_part(r, g, b, mean, peak, form, k):
-    """Log of weight times density of component k at a colour."""
-    x, y, z = r - mean[k, 0], g - mean[k, 1], b - mean[k, 2]
-    square = form[k, 0, 0] * x * x + form[k, 1, 1] * y * y + form[k, 2, 2] * z * z
-    square += 2.0 * (form[k, 0, 1] * x * y + form[k, 0, 2] * x * z + form[k, 1, 2] * y * z)
-    return peak[k] - 0.5 * square
+def sum_moments(colour, share, total):
+    """Write the sums of the moments of all colours, (3, n), each multiplied by its share."""
+    w = x = y = z = xx = yy = zz = xy = xz = yz = 0.0
+    for i in range(len(share)):
+        a, b, c = colour[0, i], colour[1, i], colour[2, i]
+        sa, sb, sc = share[i] * a, share[i] * b, share[i] * c
+        w, x, y, z = w + share[i], x + sa, y + sb, z + sc
+        xx, yy, zz, xy, xz, yz = xx + sa * a, yy + sb * b, zz + sc * c, xy + sa * b, xz + sa * c, yz + sb * c
+    total[0], total[1], total[2], total[3] = w, x, y, z
+    total[4], total[5], total[6], total[7], total[8], total[9] = xx, yy, zz, xy, xz, yz
+
+
+@inner_kernel
+def set_component(total, k, mean, covariance):
+    """Mean and covariance of component k from its sums of moments."""
+    for c in range(3):
+        mean[k, c] = total[1 + c] / total[0]
+    for c in range(3):
+        covariance[k, c, c] = max(0.0, total[4 + c] / total[0] - mean[k, c] * mean[k, c])
+    for m in range(3):
+        c, d = (0, 1) if m == 0 else (0, 2) if m == 1 else (1, 2)
+        covariance[k, c, d] = covariance[k, d, c] = total[7 + m] / total[0] - mean[k, c] * mean[k, d]
+
+
+@inner_kernel
+def add_noise(covariance):
+    for c in range(3):
+        covariance[c, c] += NOISE
+
+
+@inner_kernel
+def set_axis(covariance, axis):
+    """Write the main axis of a covariance, by repeated squaring; return the variance along it."""
+    xx, yy, zz = covariance[0, 0], covariance[1, 1], covariance[2, 2]
+    xy, xz, yz = covariance[0, 1], covariance[0, 2], covariance[1, 2]
+    for _ in range(SQUARINGS):
+        trace = xx + yy + zz
+        if trace <= 0.0:
+            break
+        xx, yy, zz, xy, xz, yz = xx / trace, yy / trace, zz / trace, xy / trace, xz / trace, yz / trace
+        xx, yy, zz, xy, xz, yz = (
+            xx * xx + xy * xy + xz * xz,
+            xy * xy + yy * yy + yz * yz,
+            xz * xz + yz * yz + zz * zz,
+            xx * xy + xy * yy + xz * yz,
+            xx * xz + xy * yz + xz * zz,
+            xy * xz + yy * yz + yz * zz,
+        )
+    longest = max(xx, yy, zz)  # the columns are now multiples of the axis
+    axis[0], axis[1], axis[2] = (xx, xy, xz) if xx == longest else (xy, yy, yz) if yy == longest else (xz, yz, zz)
+    length = math.sqrt(axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2)
+    variance = 0.0
+    for c in range(3):
+        axis[c] = axis[c] / length if length > 0.0 else 1.0
+    for c in range(3):
+        for d in range(3):
+            variance += axis[c] * covariance[c, d] * axis[d]
+    return variance
+
+
+@inner_kernel
+def split(colour, share, new, mean, axis):
+    """Move the shares of a group's colours beyond its mean along an axis to a new group; at least one, but not all."""
+    left = right = 0
+    for i in range(len(share)):
+        along = 0.0
+        for c in range(3):
+            along += (colour[c, i] - mean[c]) * axis[c]
+        new[i] = share[i] if along > 0.0 else 0.0
+        left += share[i] > new[i]
+        right += new[i] > 0.0
+    if left == 0 or right == 0:  # a single colour, up to rounding
+        is_first = True
+        for i in range(len(share)):
+            new[i] = 0.0 if is_first else share[i]
+            is_first = is_first and share[i] == 0.0
+    for i in range(len(share)):
+        share[i] -= new[i]
+
+
+@inner_kernel
+def set_form(weight, mean, covariance, form):
+    """Write the coefficients of the moments in the log of weight times density of a component."""
+    s = covariance
+    xx, yy, zz = s[1, 1] * s[2, 2] - s[1, 2] ** 2, s[0, 0] * s[2, 2] - s[0, 2] ** 2, s[0, 0] * s[1, 1] - s[0, 1] ** 2
+    xy, xz = s[0, 2] * s[1, 2] - s[0, 1] * s[2, 2], s[0, 1] * s[1, 2] - s[0, 2] * s[1, 1]
+    yz = s[0, 1] * s[0, 2] - s[0, 0] * s[1, 2]
+    det = s[0, 0] * xx + s[0, 1] * xy + s[0, 2] * xz
+    x, y, z = mean[0], mean[1], mean[2]
+    a, b, c = (xx * x + xy * y + xz * z) / det, (xy * x + yy * y + yz * z) / det, (xz * x + yz * y + zz * z) / det
+    form[0] = math.log(max(weight, TINY)) - 0.5 * (math.log(det) + LOG_CUBE + a * x + b * y + c * z)
+    form[1], form[2], form[3] = a, b, c
+    form[4], form[5], form[6] = -0.5 * xx / det, -0.5 * yy / det, -0.5 * zz / det
+    form[7], form[8], form[9] = -xy / det, -xz / det, -yz / det
+
+
+@inner_kernel
+def write_logs(colour, form, k, out):
+    """Write the log of weight times density of component k at all colours, (3, n)."""
+    f0, f1, f2, f3, f4 = form[k, 0], form[k, 1], form[k, 2], form[k, 3], form[k, 4]
+    f5, f6, f7, f8, f9 = form[k, 5], form[k, 6], form[k, 7], form[k, 8], form[k, 9]
+    for i in range(len(out)):
+        x, y, z = colour[0, i], colour[1, i], colour[2, i]
+        out[i] = f0 + x * (f1 + f4 * x + f7 * y + f8 * z) + y * (f2 + f5 * y + f9 * z) + z * (f3 + f6 * z)
 
 
 @kernel
-def density_kernel(colour, mean, peak, form, out):
-    """Write the mixture's density at every colour."""
-    for i in range(len(colour)):
-        total = 0.0
-        for k in range(len(peak)):
-            total += math.exp(log_part(colour[i, 0], colour[i, 1], colour[i, 2], mean, peak, form, k))
-        out[i] = total
-
-
-@kernel
-def em_kernel(colour, count, mean, peak, form, total, first, second):
-    """Add to each component's weight (k,) and its first and second moments about the old mean."""
-    K = len(peak)
-    part = np.empty(K)
-    for i in range(len(colour)):
-        highest = -np.inf
-        for k in range(K):
-            part[k] = log_part(colour[i, 0], colour[i, 1], colour[i, 2], mean, peak, form, k)
-            highest = max(highest, part[k])
-        norm = 0.0
-        for k in range(K):
-            part[k] = math.exp(part[k] - highest)
-            norm += part[k]
-        for k in range(K):
-            share = count[i] * part[k] / norm
-            if share > 0.0:
-                total[k] += share
-                for c in range(3):
-                    step = colour[i, c] - mean[k, c]
-                    first[k, c] += share * step
-                    for d in range(3):
-                        second[k, c, d] += share * step * (colour[i, d] - mean[k, d])
+def density_kernel(colour, weight, mean, covariance, out):
+    """Write the mixture's density at every colour, (3, n)."""
+    form, part = np.empty((len(weight), MOMENTS)), np.empty(len(out))
+    out[:] = 0.0
+    for k in range(len(weight)):
+        set_form(weight[k], mean[k], covariance[k], form[k])
+        write_logs(colour, form, k, part)
+        for i in range(len(out)):
+            out[i] += math.exp(part[i])
 
 
 def lab_image(rgb: np.ndarray) -> np.ndarray:
@@ -156,52 +230,52 @@ def palette_kernel(rgb, lab, levels, entry_of, total, index):
 def fit_mixture(colour: np.ndarray, count: np.ndarray, components: int) -> Mixture:
     """Fit Gaussians to Lab colours (n, 3) that occur `count` (n,) times; `count` must not be all 0."""
     used = np.flatnonzero(count > 0)
-    colour, count = colour[used], count[used]
     # Use fewer components for too few colours or pixels.
     components = max(1, min(components, len(used) // 2, int(count.sum()) // 10))
-    groups = [_Group(colour, count)]
-    while len(groups) < components:
-        widest = max(range(len(groups)), key=lambda k: groups[k].spread)
-        groups[widest : widest + 1] = groups[widest].halves()
-    mixture = Mixture(
-        np.array([group.total for group in groups]) / count.sum(),
-        np.array([group.mean for group in groups]),
-        np.array([group.covariance for group in groups]) + NOISE * np.eye(3),
-    )
-    for _ in range(EM_STEPS if components > 1 else 0):
-        mixture = _em_step(mixture, colour, count)
+    mixture = Mixture(np.empty(components), np.empty((components, 3)), np.empty((components, 3, 3)))
+    fit_kernel(np.ascontiguousarray(colour[used].T), count[used], EM_STEPS if components > 1 else 0, *mixture)
     return mixture
 
 
-class _Group:
-    """Colours of one component of the initial mixture."""
-
-    def __init__(self, colour, count):
-        self.colour, self.count = colour, count
-        self.total = count.sum()
-        self.mean = count @ colour / self.total
-        step = colour - self.mean
-        self.covariance = (step * count[:, None]).T @ step / self.total
-        values, axes = np.linalg.eigh(self.covariance)
-        self.axis = axes[:, -1]
-        self.spread = self.total * values[-1] if len(colour) > 1 else -1.0
-
-    def halves(self):
-        beyond = (self.colour - self.mean) @ self.axis > 0
-        if beyond.all() or not beyond.any():  # a single colour, up to rounding
-            beyond = np.arange(len(beyond)) > 0
-        return [_Group(self.colour[half], self.count[half]) for half in (~beyond, beyond)]
-
-
-def _em_step(mixture, colour, count):
-    components = len(mixture.weight)
-    total, first = np.zeros(components), np.zeros((components, 3))
-    second = np.zeros((components, 3, 3))
-    em_kernel(colour, count, mixture.mean, *mixture._forms(), total, first, second)
-    held = np.maximum(total, TINY)
-    shift = first / held[:, None]
-    covariance = second / held[:, None, None] - shift[:, :, None] * shift[:, None, :]
-    return Mixture(total / total.sum(), mixture.mean + shift, covariance + NOISE * np.eye(3))
+@kernel
+def fit_kernel(colour, count, steps, weight, mean, covariance):
+    """Fit a mixture of as many components as it has room for to colours (3, n)."""
+    n, K = len(count), len(weight)
+    share, axis = np.zeros((K, n)), np.empty((K, 3))  # share of each component in the count of a colour
+    total, spread, form = np.empty((K, MOMENTS)), np.empty(K), np.empty((K, MOMENTS))
+    share[0] = count
+    widest = 0
+    for new in range(K):
+        if new:
+            split(colour, share[widest], share[new], mean[widest], axis[widest])
+        for k in (widest, new):
+            sum_moments(colour, share[k], total[k])
+            set_component(total[k], k, mean, covariance)
+            spread[k] = set_axis(covariance[k], axis[k]) * total[k, 0] if (share[k] > 0).sum() > 1 else -1.0
+        widest = int(spread[: new + 1].argmax())
+    for step in range(steps + 1):
+        whole = total[:, 0].sum()
+        for k in range(K):
+            if total[k, 0] > TINY:
+                set_component(total[k], k, mean, covariance)
+                for c in range(3):
+                    covariance[k, c, c] += NOISE
+            weight[k] = total[k, 0] / whole
+        if step == steps:
+            break
+        for k in range(K):
+            set_form(weight[k], mean[k], covariance[k], form[k])
+            write_logs(colour, form, k, share[k])
+        for i in range(n):
+            highest = share[:, i].max()
+            norm = 0.0
+            for k in range(K):
+                share[k, i] = math.exp(share[k, i] - highest)
+                norm += share[k, i]
+            for k in range(K):
+                share[k, i] *= count[i] / norm
+        for k in range(K):
+            sum_moments(colour, share[k], total[k])
 
 
 def log_densities(palette: Palette, object_weight, background_weight, whole: np.ndarray):
