@@ -70,6 +70,20 @@ def tidied(
     return labels
 
 
+def strokes_of(marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The flat indices of all marked pixels, ascending, and the number of the stroke of each: its part of the marks.
+
+    marks   of apps.segment.marks, int8 or int16 (H, W) or (D, H, W)
+    """
+    places = np.flatnonzero(marks != OPEN)
+    if not places.size:
+        return places, places
+    box = tuple(slice(int(one.min()), int(one.max()) + 1) for one in np.unravel_index(places, marks.shape))
+    part = np.add(marks[box], 1, order="C")
+    runs = _Runs.of(part, np.full_like(part, OPEN), is_object=True)
+    return places, np.repeat(np.unique(runs.parent, return_inverse=True)[1], runs.right - runs.left)
+
+
 def _background(mask: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The background as label 1, and its marks."""
     return (~mask).view(np.int8), np.where(marks == BACKGROUND, np.int8(1), np.int8(OPEN))

@@ -31,7 +31,7 @@ from apps.segment.full_size import find_labels
 from apps.segment.grid_cut import energy_of, labels_of, minimum
 from apps.segment.marks import marks_of_seeds
 from apps.segment.model import ImageView, Request
-from apps.segment.volume_view import BINS, Histograms, VolumeView
+from apps.segment.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
 
@@ -144,8 +144,7 @@ def segment_volume(
     edges = view.edges()
     clock.charge("edges")
     labels = tuple(range(1, len(values) + 1))
-    counts = np.stack([np.bincount(view.grey[marks == label], minlength=BINS) for label in labels])
-    costs = view.costs(Histograms(labels, counts))
+    costs = view.costs(Histograms(labels, view.stroke_counts(marks, labels)))
     unary = costs.everywhere(marks)
     clock.charge("models")
     solved = minimum(unary, edges, device)

@@ -16,7 +16,7 @@ from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.part_cut import PartCut
 from apps.segment.strokes import check_marks
-from apps.segment.volume_view import BINS, Histograms, VolumeView, relative_spacing
+from apps.segment.volume_view import Histograms, VolumeView, relative_spacing
 from gridcut.device import DeviceName
 
 CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
@@ -94,10 +94,11 @@ def segment_object(
     if view.shape != marks.shape:
         raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
     marks = check_marks(marks, marks.shape, "--scribbles").astype(np.int16)
-    counts = [np.bincount(view.grey[marks == label], minlength=BINS) for label in (BACKGROUND, OBJECT)]
+    values = (BACKGROUND, OBJECT)
+    models = Histograms(values, view.stroke_counts(marks, values))
     clock.charge("models")
     cut = PartCut(view, device)
-    mask = cut.solve(Histograms((BACKGROUND, OBJECT), np.stack(counts)), marks, keep) > BACKGROUND
+    mask = cut.solve(models, marks, keep) > BACKGROUND
     clock.charge("cuts")
     if fill_holes:
         mask = connected_parts.fill_holes(mask, marks)

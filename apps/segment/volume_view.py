@@ -11,6 +11,7 @@ import gridcut
 from apps.common.errors import InputError
 from apps.segment import CONNECTIVITIES
 from apps.segment.colour_models import OUTLIERS, TINY
+from apps.segment.connected_parts import strokes_of
 from apps.segment.grid_cut import pairs
 from apps.segment.label_costs import LabelCosts
 from apps.segment.model import Prior
@@ -19,6 +20,7 @@ from apps.segment.terms import UNIT
 from gridcut.device import kernel
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
+MAX_STROKE = 256  # voxels: a larger stroke has the weight of so many, so that small ones beside it count
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
@@ -73,6 +75,13 @@ class VolumeView:
     def counts(self, mask: np.ndarray) -> np.ndarray:
         """Voxels per level in a mask, bool (D, H, W)."""
         return np.bincount(self.grey[mask], minlength=BINS)
+
+    def stroke_counts(self, marks: np.ndarray, values: Sequence[int]) -> np.ndarray:
+        """Weight per level of the marks of each label, (L, BINS); a stroke weighs MAX_STROKE voxels at most."""
+        places, stroke = strokes_of(marks)
+        weight = np.minimum(1.0, MAX_STROKE / np.bincount(stroke))[stroke]
+        grey, label = self.grey.ravel()[places], marks.ravel()[places]
+        return np.stack([np.bincount(grey[one], weight[one], BINS) for one in (label == value for value in values)])
 
     def models(self, prior: Prior, counts: Sequence[np.ndarray], soft: bool = False) -> Histograms:
         """Models of weights of the levels, without costs by location."""

@@ -126,7 +126,7 @@ class VolumeAnswers:
             self._models, self._slice, self._is_known, self.is_exact = None, None, False, True
             return
         if self._models is None or not set(values) <= set(self._models.values):
-            self._models, self._slice = self._fitted(values), None
+            self._models, self._slice = _fitted(values, self._histograms[list(values)], self._prior), None
         self.is_exact = self.is_exact and not change.any()
         place = _slice_of(change, records)
         if place is not None:
@@ -153,7 +153,7 @@ class VolumeAnswers:
             values, marks = self.present(), self._canvas.all_marks()
             if len(values) < 2:
                 return
-            models = self._fitted(values)
+        models = _fitted(values, self._view.stroke_counts(marks, values), prior)
         if prior is not None:
             models = models._replace(location=trusted_costs(prior, marks, self._view.spacing))
         keep = self._keep if prior is None else "all"
@@ -185,20 +185,6 @@ class VolumeAnswers:
         labels[(slice(None),) * axis + (index,)] = self._slice.cut.solve()
         self._labels = labels
 
-    def _fitted(self, values: tuple[int, ...]) -> Histograms:
-        """Models of the marks and of the start mask, without contradictions of the two."""
-        counts = self._histograms[list(values)]
-        prior = self._prior
-        if prior is None:
-            return Histograms(values, counts)
-        blended = counts.astype(float)
-        for place, value in enumerate(values):
-            if value == 0:
-                blended[place] = blend(prior.outside, counts[place])
-            elif len(values) == 2 or not counts[place].any():
-                blended[place] = blend(prior.inside, counts[place])
-        return Histograms(values, blended, prior.costs)
-
     def _set_locator(self, records: Sequence[Record]) -> None:
         """Use the last box or start mask."""
         locator = locator_of(records)
@@ -219,6 +205,19 @@ class VolumeAnswers:
             part = self._canvas.region_of_box(locator.box)
             self._found[locator] = PackedMask.of(object_in_box(self._view, part, self._device, check))
         return self._found[locator].values()
+
+
+def _fitted(values: tuple[int, ...], counts: np.ndarray, prior: VolumePrior | None) -> Histograms:
+    """Models of the marks, given their weights per level, and of the start mask."""
+    if prior is None:
+        return Histograms(values, counts)
+    blended = counts.astype(float)
+    for place, value in enumerate(values):
+        if value == 0:
+            blended[place] = blend(prior.outside, counts[place])
+        elif len(values) == 2 or not counts[place].any():
+            blended[place] = blend(prior.inside, counts[place])
+    return Histograms(values, blended, prior.costs)
 
 
 @kernel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from apps.segment.connected_parts import fill_holes, keep_parts, tidied
+from apps.segment.connected_parts import fill_holes, keep_parts, strokes_of, tidied
 from tests.apps.session import scenes
 
 SHAPES = [(1, 1), (1, 30), (30, 1), (17, 23), (5, 8, 9), (1, 6, 7), (6, 1, 5)]
@@ -52,6 +52,17 @@ def test_sizes_and_holes(shape, share):
         stays = (sizes[part] >= 3) | np.isin(part, part[~kept & (marks == 0)])
         if shape[-1] > 3:  # narrower parts of the background may have nothing beside them
             np.testing.assert_array_equal(tidied(mask.astype(np.int8), marks, 3) > 0, ~(~kept & stays))
+
+
+@pytest.mark.parametrize("shape", [(17, 23), (5, 8, 9)])
+def test_strokes_are_the_parts_of_the_marks(shape):
+    marks = np.random.default_rng(shape).choice(np.array([-1, -1, 0, 1], np.int8), shape)
+    places, strokes = strokes_of(marks)
+    parts = np.where(marks == 0, numbered(marks == 0, True)[0], -numbered(marks == 1, True)[0]).ravel()
+    np.testing.assert_array_equal(places, np.flatnonzero(marks >= 0))
+    pairs = set(zip(strokes.tolist(), parts[places].tolist(), strict=True))
+    assert len(pairs) == len(np.unique(strokes)) == len(np.unique(parts[places]))
+    assert strokes_of(np.full(shape, -1, np.int8))[1].size == 0
 
 
 def test_parts_that_meet_late_are_one():

@@ -355,3 +355,15 @@ def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
     write_itk_image(tmp_path / "start.nii.gz", 0 * start)
     assert segment(tmp_path, *line)[0] == 2
     assert "holds no object: all its values are 0" in capsys.readouterr().err
+
+
+def test_a_large_stroke_does_not_outweigh_a_small_one():
+    """A ball that touches another one of a similar grey, which a small stroke gives to the background."""
+    z, y, x = np.mgrid[:20, :40, :48]
+    ball, other = ((z - 10) ** 2 + (y - 20) ** 2 + (x - at) ** 2 < 64 for at in (16, 30))
+    volume = np.where(ball, 150, np.where(other, 110, 60)) + np.random.default_rng(0).normal(0, 15, ball.shape)
+    marks = np.full(ball.shape, -1, np.int8)
+    marks[10, 17:24, 13:20], marks[10, 17:24, 29:34] = 1, 0
+    marks[:, :8] = marks[:, 32:] = 0  # most of the background
+    mask = segment_object(volume, marks, device="cpu").mask
+    assert 2 * (mask & ball).sum() > 0.95 * (mask.sum() + ball.sum())
