@@ -5,10 +5,10 @@ Parts of an object that touch none of its marks become background before the nex
 that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels change, a label is lost, or after
 `Request.rounds`.  A round that would increase the energy is discarded, so the energies never increase.
 
-`find` begins with each of the prior's initial weights (apps.segment.model).  Of the results for one object, it takes
-the one that separates colours best (apps.segment.colour_separation).  An object that is not plausible
-(apps.segment.plausible_objects) does not win.  If none is, the deepest pixels of a box are constrained to be object,
-and the costs of a start mask are multiplied by FIRM.
+`find` begins with each of the prior's initial weights (apps.segment.model); a start ends where an earlier one ended, if
+it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
+(apps.segment.colour_separation).  An object that is not plausible (apps.segment.plausible_objects) does not win.  If
+none is, the deepest pixels of a box are constrained to be object, and the costs of a start mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
@@ -86,7 +86,7 @@ def find(
     grid.start_over()  # the result must not depend on earlier fits
 
     def best_of(prior: Prior, marks: np.ndarray) -> list[Found]:
-        return [fit_and_cut(view, request, prior, marks, one, grid, clock, check) for one in prior.initial]
+        return found_from_each(view, request, prior, marks, grid, clock, check)
 
     found = best_of(prior, request.marks)
     if request.is_single:
@@ -114,17 +114,24 @@ def _plausible(view, request, prior, found, best_of) -> list[Found]:
     return found
 
 
-def fit_and_cut(
+def found_from_each(
     view: Any,  # an ImageView or a VolumeView
     request: Request,
     prior: Prior,
     marks: np.ndarray,
-    counts: list[np.ndarray],
     grid: GridCut,
     clock: Clock,
     check: Check,
-) -> Found:
-    """Alternate fits and cuts, in an image or a volume, from weights `counts` of colours or levels."""
+) -> list[Found]:
+    """The results of fits and cuts, in an image or a volume, from each of the prior's initial weights."""
+    found: list[Found] = []
+    for counts in prior.initial:
+        found.append(_fitted(view, request, prior, marks, counts, found, grid, clock, check))
+    return found
+
+
+def _fitted(view, request, prior, marks, counts, others, grid, clock, check) -> Found:
+    """Alternate fits and cuts from weights `counts` of colours or levels; `others` are results of other weights."""
     best: Found | None = None
     for _ in range(request.rounds):
         if check is not None:
@@ -139,7 +146,8 @@ def fit_and_cut(
         clock.charge("parts")
         if best is not None and energy > best.energies[-1]:
             break
-        stays = best is not None and np.count_nonzero(labels != best.labels) <= MAX_CHANGED_SHARE * labels.size
+        earlier = others if best is None else (*others, best)
+        stays = any(np.count_nonzero(labels != one.labels) <= MAX_CHANGED_SHARE * labels.size for one in earlier)
         best = Found(labels, models, (*(best.energies if best else ()), energy), marks, grid.solved)
         if stays:
             break

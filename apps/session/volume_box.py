@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segment.fit import SEED_SHARE, Found, fit_and_cut
+from apps.segment.fit import SEED_SHARE, Found, found_from_each
 from apps.segment.grid_cut import GridCut
 from apps.segment.label_costs import NO_LOCATION
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -55,7 +55,7 @@ def object_in_box(
     def found_with(marks: np.ndarray) -> list[Found]:
         starts = [(depth <= np.nanquantile(depth, shallow), depth >= deepest(share)) for share, shallow in BOX_SHARES]
         initial = [prior.blended([small.counts(mask) for mask in masks]) for masks in starts]
-        return [fit_and_cut(small, request, prior, marks, counts, cut, Clock(), check) for counts in initial]
+        return found_from_each(small, request, prior._replace(initial=initial), marks, cut, Clock(), check)
 
     def deepest(share: float) -> float:
         return float(np.nanquantile(depth, 1 - share))
