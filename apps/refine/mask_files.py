@@ -6,12 +6,11 @@ COCO (.json)        annotations of the image with polygons or run lengths; of se
 a folder            of files of the first two kinds, each the mask of one object, in order of name
 """
 
-import json
-import os
 from pathlib import Path
 
 import numpy as np
 
+from apps.common.coco_reading import annotated_images, is_coco, keys_of, read_json
 from apps.common.errors import InputError
 from apps.common.images import by_number, read_bytes
 from apps.common.outputs import files_in
@@ -66,26 +65,19 @@ def _of_coco(path: Path, image: Path, option: str) -> np.ndarray:
     """The label map, uint16, of the annotations of an image: from 1, in their order, the smaller ones on top."""
     import cv2
 
-    shown = f"{option}: {str(path)!r}"
+    shown, content = f"{option}: {str(path)!r}", read_json(path, option)
+    if not is_coco(content):
+        raise InputError(f"{shown} must be COCO: JSON with images and annotations; export it again")
+    table = annotated_images(content, shown)
+    key = next((key for _, key in keys_of(table, [image])), next(iter(table)) if len(table) == 1 else None)
+    if key is None:
+        raise InputError(f"{shown} has {len(table)} images, but none named {stem_of(image)!r}; name them as the images")
+    entry, annotations = table[key]
     try:
-        content = json.loads(read_bytes(path, option))
-        images, annotations = content["images"], content["annotations"]
-        named = [one for one in images if stem_of(Path(os.path.basename(one["file_name"]))) == stem_of(image)]
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError(f"{shown} must be COCO: JSON with images and annotations; export it again") from None
-    named = named or (images if len(images) == 1 else [])
-    if len(named) != 1:
-        raise InputError(f"{shown} has {len(named)} images named {stem_of(image)!r}; exactly one is required")
-    try:
-        shape = int(named[0]["height"]), int(named[0]["width"])
+        shape = int(entry["height"]), int(entry["width"])
         if not all(0 < side <= MAX_SIDE for side in shape):
             raise ValueError("an image without a size")
-        masks = []
-        for one in annotations:
-            if one["image_id"] == named[0]["id"] and not one.get("iscrowd"):
-                masks.append(_segmentation(one["segmentation"], shape, cv2))
+        masks = [_segmentation(one["segmentation"], shape, cv2) for one in annotations if not one.get("iscrowd")]
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, UnicodeEncodeError, cv2.error) as error:
         raise InputError(f"{shown} has an annotation that cannot be read ({error!r}); export it again") from None
     if not masks:

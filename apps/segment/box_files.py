@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from apps.common.coco_reading import annotated_images, is_coco, is_key, keys_of, last_part, read_json
 from apps.common.errors import InputError
 from apps.common.images import read_bytes
 from apps.common.outputs import files_in
@@ -139,35 +140,17 @@ def _numbered(found):
 
 def _entries_of_json(path: Path, images, option: str, name: str):
     """A function per image that reads its boxes, and the names of all entries."""
-    try:
-        content = json.loads(read_bytes(path, option))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        content = None
-    if isinstance(content, dict) and isinstance(content.get("annotations"), list):
-        table, read = _coco(content, name), _from_coco(content, name)
+    content = read_json(path, option)
+    if is_coco(content):
+        table = {key: annotations for key, (_, annotations) in annotated_images(content, name).items()}
+        read = _from_coco(content, name)
     elif isinstance(content, list):
         table, read = _results(content, name), _from_coco({}, name)
     elif isinstance(content, dict):
         table, read = {key: _as_list(boxes) for key, boxes in content.items()}, _from_corners(name)
     else:
         raise InputError(f"{name} must be JSON of the form of COCO, or {{NAME: [x0, y0, x1, y1]}}, one entry per image")
-    return {image: partial(_read_all, read, table[key], key) for image, key in _matches(table, images)}, list(table)
-
-
-def _matches(table, images) -> Iterator[tuple[Path, str]]:
-    """Images and the names of their entries: the same, or the only one of this stem."""
-    by_stem: dict[str, list[str]] = {}
-    for key in table:
-        by_stem.setdefault(stem_of(Path(key)), []).append(key)
-    for image in images:
-        stem = stem_of(image)
-        same = [key for key in (image.name, stem) if key in table] or by_stem.get(stem, [])
-        if stem.isdecimal() and not same:  # an image_id; names of COCO's images have 12 digits
-            same = by_stem.get(str(int(stem)), [])
-        if same:
-            yield image, same[0]
+    return {image: partial(_read_all, read, table[key], key) for image, key in keys_of(table, images)}, list(table)
 
 
 def _read_all(read, entries, key: str) -> list[Detection]:
@@ -190,46 +173,24 @@ def _from_corners(name: str):
     return read
 
 
-def _coco(content: dict, name: str) -> dict[str, list]:
-    """Annotations by the file name of their image."""
-    images = content.get("images")
-    if not isinstance(images, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("file_name"), str) and _is_key(one.get("id")) for one in images
-    ):
-        raise InputError(f"{name} is COCO without images; each needs an id and a file_name")
-    table: dict[str, list] = {}
-    name_of = {}
-    for one in images:
-        name_of[one["id"]] = key = _last_part(one["file_name"])
-        if key in table:
-            raise InputError(f"{name} has two images {key!r}; split it by folder")
-        table[key] = []
-    for one in content["annotations"]:
-        number = one.get("image_id") if isinstance(one, dict) else None
-        if not _is_key(number) or number not in name_of:
-            raise InputError(f"{name} has an annotation of no image: {json.dumps(one)[:60]}")
-        table[name_of[number]].append(one)
-    return table
-
-
 def _results(content: list, name: str) -> dict[str, list]:
     """Results by the file name of their image, or its number."""
     table: dict[str, list] = {}
     for one in content:
         image = (one.get("file_name") or one.get("image_id")) if isinstance(one, dict) else None
-        if not _is_key(image):
+        if not is_key(image):
             raise InputError(
                 f"{name} is a list, but not of COCO results: each needs bbox, and image_id or file_name, got "
                 f"{json.dumps(one)[:60]}"
             )
-        table.setdefault(_last_part(str(image)), []).append(one)
+        table.setdefault(last_part(str(image)), []).append(one)
     return table
 
 
 def _from_coco(content: dict, name: str):
     names = {}
     for one in content.get("categories") or []:
-        if isinstance(one, dict) and _is_key(one.get("id")):
+        if isinstance(one, dict) and is_key(one.get("id")):
             names[one["id"]] = str(one.get("name"))
 
     def read(entry, key: str) -> Detection | None:
@@ -247,15 +208,6 @@ def _from_coco(content: dict, name: str):
         return Detection((x, y, x + width, y + height), names.get(category, default), category, score)
 
     return read
-
-
-def _is_key(value) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _last_part(text: str) -> str:
-    """The name of a file, of which another system may have written the path."""
-    return text.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 # A file per image

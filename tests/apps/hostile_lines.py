@@ -29,7 +29,7 @@ from tests.apps import hostile_scans as scans
 from tests.apps.hostile_judge import fault_of_output, judge
 from tests.apps.hostile_settings import BAD_KINDS, KINDS, OUTPUTS_OF, setting
 
-COMMANDS = ("segment", "superpixels", "denoise", "stereo", "flow", "match", "track", "matching", "info")
+COMMANDS = ("segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track", "matching", "info")
 SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
 SECONDS = 120  # a line that takes longer hangs
 MEMORY = 12 << 30  # bytes of address space of a process that runs lines
@@ -37,6 +37,7 @@ IMAGES = (".png", ".jpg", ".tif", ".gif")
 # What each command takes, and what comes near it.
 POSITIONAL = {
     "segment": (IMAGES, 1),
+    "refine": ((".png", ".tif", ".npy", ".npz", ".json"), 2),
     "superpixels": (IMAGES, 1),
     "denoise": (IMAGES, 1),
     "stereo": (IMAGES, 2),
@@ -48,6 +49,7 @@ POSITIONAL = {
 }
 GOOD = {
     "segment": ["photo.png"],
+    "refine": ["photo.png", "truth.png"],
     "superpixels": ["photo.png"],
     "denoise": ["photo.png"],
     "stereo": ["photo.png", "other.png"],

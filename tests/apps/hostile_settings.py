@@ -113,6 +113,11 @@ def _image(rng) -> list[str]:
 
 
 _OTHERS = {
+    "refine": (
+        *(["photo.png", mask] for mask in ("truth.png", "labels16.png", "start.npy", "stack nan.npy", "boxes.json")),
+        *(["strange", "truth.png"], ["good", "good"], ["mixed", "matching strokes"], ["photo.png", "empty.png"]),
+        *([name, name] for name in IMAGES),
+    ),
     "denoise": (
         *(["page.png", "--binary"], ["page.png", "--binary", "--truth", "page.png"], ["strange"], ["mixed"]),
         *(["deep.png", "--truth", "deep.png"], ["flat.png", "--truth", "flat.png", "--report", "page.html"]),

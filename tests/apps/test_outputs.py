@@ -94,6 +94,7 @@ RESULTS = {
     "segment": ("segment a.png --scribbles strokes.png", "out/a-cutout.png"),
     "segment labels": ("segment a.png --labels strokes.png", "out/a-object2.png"),
     "segment clip": ("segment clip --clip --scribbles 0.png --write cutout", "out/clip-cutout0001.png"),
+    "refine": ("refine a.png strokes.png --kind labels", "out/a-object1.png"),
     "denoise": ("denoise a.png", "out/a-restored.png"),
     "record": ("denoise a.png", "out/a-denoise.json"),
     "batch": ("denoise a.png b.png", "out/b-restored.png"),

@@ -332,12 +332,16 @@ WRONG = {
     "not COCO": ("a.json", lambda path: path.write_text("[1]"), "must be COCO"),
     "COCO of others": (
         "a.json",
-        lambda path: path.write_text('{"images": [{"file_name": "x"}, {"file_name": "y"}], "annotations": []}'),
-        "has 0 images named 'photo'; exactly one",
+        lambda path: path.write_text(
+            '{"images": [{"id": 1, "file_name": "x"}, {"id": 2, "file_name": "y"}], "annotations": []}'
+        ),
+        "has 2 images, but none named 'photo'",
     ),
     "COCO, no annotation": (
         "a.json",
-        lambda path: path.write_text('{"images": [{"file_name": "x", "width": 9, "height": 9}], "annotations": []}'),
+        lambda path: path.write_text(
+            '{"images": [{"id": 1, "file_name": "x", "width": 9, "height": 9}], "annotations": []}'
+        ),
         "has no annotation of 'photo.png'",
     ),
     "COCO, a bad polygon": (

@@ -39,6 +39,7 @@ def record(path):
 COMMANDS = {
     "segment": ("segment photo.png --scribbles strokes.png", "photo-segment.json"),
     "labels": ("segment photo.png --labels strokes.png", "photo-segment.json"),
+    "refine": ("refine photo.png strokes.png --kind labels", "photo-refine.json"),
     "denoise": ("denoise photo.png", "photo-denoise.json"),
     "superpixels": ("superpixels photo.png --regions 30,9", "photo-superpixels.json"),
     "stereo": ("stereo photo.png photo.png --max-disparity 3", "photo-stereo.json"),

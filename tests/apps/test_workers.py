@@ -24,6 +24,7 @@ from apps.many import processes, records
 from apps.many.inputs import Item
 from apps.many.program import Program, Work, run_many
 from apps.match import match_command as match
+from apps.refine import refine_command as refine
 from apps.segment import segment_command as segment
 from apps.stereo import stereo_command as stereo
 from apps.superpixels import superpixels_command as superpixels
@@ -247,6 +248,7 @@ def inputs(tmp_path_factory):
 PROGRAMS = {
     "segment": (segment, ["photos", "--scribbles", "strokes"]),
     "segment labels": (segment, ["photos", "--labels", "strokes"]),
+    "refine": (refine, ["photos", "strokes", "--kind", "labels"]),
     "denoise": (denoise, ["photos"]),
     "superpixels": (superpixels, ["photos", "--regions", "40,20"]),
     "stereo": (stereo, ["lefts", "rights", "--max-disparity", "8"]),

@@ -30,11 +30,16 @@ OUT = Path("out")
 def section(command):
     """The rows of a command in the table of files, with names in full."""
     rows = re.search(rf"^\| {command} \|.*\n(?:\| (?:\||`--|volumes|clips).*\n)*", DOCUMENT, re.MULTILINE)[0]
+    if command == "refine":
+        assert "the files of `segment`" in rows
+        return section("segment")
     return re.sub(r"`(NAME-\w+)(\.\w+)`, `(\.\w+)`, `(\.\w+)`", r"`\1\2` `\1\3` `\1\4`", rows)
 
 
 def planned(command):
     """Names of all files that a command may write, for every format and option."""
+    if command == "refine":
+        return [*files_of(KINDS, OUT, "NAME").values(), *label_files_of(KINDS, OUT, "NAME", [1]).values()]
     given = Namespace(out="out", truth="t", box=None, table=None, dulmage_mendelsohn=True, model="auto", counts=[9])
     if command == "segment":
         given.kinds, given.volume, given.labels = KINDS, False, "labels"
@@ -62,7 +67,7 @@ def planned(command):
 
 
 @pytest.mark.parametrize(
-    "command", ["segment", "denoise", "superpixels", "stereo", "flow", "match", "track", "matching", "demo"]
+    "command", ["segment", "refine", "denoise", "superpixels", "stereo", "flow", "match", "track", "matching", "demo"]
 )
 def test_the_table_names_every_file(command):
     files = planned(command)
