@@ -73,7 +73,7 @@ def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarra
 
 def mean_contrast(rgb) -> float:
     """Mean squared difference of neighbours in Lab, over a sample of the rows of the image."""
-    rows = range(0, rgb.shape[0] - 1, SAMPLED_ROWS)
+    rows = range(0, max(1, rgb.shape[0] - 1), SAMPLED_ROWS)
     return sum(mean_squared_step(lab_image(as_floats(rgb[y : y + 2]))) for y in rows) / len(rows)
 
 

@@ -17,6 +17,7 @@ A large image is segmented at reduced size first; see apps.segment.full_size.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,13 +85,10 @@ def find(
     edges()
     clock.charge("edges")
     grid.start_over()  # the result must not depend on earlier fits
-
-    def best_of(prior: Prior, marks: np.ndarray) -> list[Found]:
-        return found_from_each(view, request, prior, marks, grid, clock, check)
-
-    found = best_of(prior, request.marks)
+    found_from = partial(found_from_each, view, request, grid=grid, clock=clock, check=check)
+    found = found_from(prior, request.marks)
     if request.is_single:
-        found = _plausible(view, request, prior, found, best_of)
+        found = _plausible(view, request, prior, found, found_from)
     if request.is_single and len(found) > 1:
         weights = edges()
         best = min(found, key=lambda one: colour_cost(view.palette, one.mask) + outline_cost(one.mask, weights))
@@ -101,16 +99,18 @@ def find(
     return best
 
 
-def _plausible(view, request, prior, found, best_of) -> list[Found]:
+def _plausible(view, request, prior, found, found_from) -> list[Found]:
     """The results that show an object, or results of stronger constraints, or all."""
     is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
     plausible = [one for one in found if is_plausible(one.mask, is_object, is_background)]
     if plausible:
         return plausible
     if request.is_box and view.lab[~is_background].std(axis=0).any():
-        return best_of(prior, np.where(prior.depth > 1 - SEED_SHARE, request.marks.dtype.type(OBJECT), request.marks))
+        return found_from(
+            prior, np.where(prior.depth > 1 - SEED_SHARE, request.marks.dtype.type(OBJECT), request.marks)
+        )
     if request.has_hint and not any(one.mask.any() for one in found):
-        return best_of(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
+        return found_from(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
     return found
 
 

@@ -27,7 +27,7 @@ def offset_of(mask: np.ndarray, found: np.ndarray) -> tuple[float, float]:
     for _ in range(STEPS):
         across = np.array([[1, 0, offset[0]], [0, 1, offset[1]]], np.float32)
         moved = cv2.warpAffine(found, across, mask.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
-        gy, gx = np.gradient(moved)
+        gy, gx = slopes(moved)
         difference = mask - moved
         weight = 1 / (1 + (difference / OUTLIER) ** 2)
         mixed = float((weight * gx * gy).sum())
@@ -36,3 +36,8 @@ def offset_of(mask: np.ndarray, found: np.ndarray) -> tuple[float, float]:
         step = np.linalg.solve(normal + PRIOR * np.eye(2), -slope - PRIOR * offset)
         offset = np.clip(offset + step, -MAX_OFFSET, MAX_OFFSET)
     return float(offset[0]), float(offset[1])
+
+
+def slopes(values: np.ndarray) -> list[np.ndarray]:
+    """Derivatives along y and x of values (h, w); 0 along a side of one pixel."""
+    return [np.gradient(values, axis=axis) if values.shape[axis] > 1 else np.zeros_like(values) for axis in (0, 1)]

@@ -31,7 +31,7 @@ from apps.segment.grid_cut import cut_near, pairs
 from apps.segment.image_sizes import means
 from apps.segment.local_colours import local_preference
 from apps.segment.marks import has_both
-from apps.segment.mask_offset import MAX_OFFSET, offset_of
+from apps.segment.mask_offset import MAX_OFFSET, offset_of, slopes
 from apps.segment.soft_masks import CERTAIN
 from apps.segment.terms import SMOOTHNESS, UNIT
 from gridcut.device import DeviceName
@@ -65,13 +65,13 @@ class RefinedObject(NamedTuple):
 class SoftMask:
     """Logits (h, w) of an object against all else, for an image (H, W).
 
-    grain   size in pixels of the image of the smallest detail that the mask can show
+    grain   size in pixels of the image of the smallest detail that the mask can show, at least 1
     """
 
     def __init__(self, logits: np.ndarray, hard: bool, shape: tuple[int, ...], grain: float | None):
         self.logits, self.hard = logits, hard
         self.pixel = max(shape) / max(logits.shape)
-        self.grain = self._grain() if grain is None else grain
+        self.grain = self._grain() if grain is None else max(1.0, grain)
 
     def _grain(self) -> float:
         """The grain, from the size of the mask's pixels, and the width of its soft edges or the area of the object."""
@@ -79,7 +79,7 @@ class SoftMask:
         if self.hard:
             area = np.count_nonzero(inside) * self.pixel**2
             return max(1.0, self.pixel, HARD_GRAIN * area**0.5)
-        gy, gx = np.gradient(self.logits)
+        gy, gx = slopes(self.logits)
         slope = np.hypot(gx, gy)[_beside_outline(inside)]
         return max(1.0, self.pixel, EDGE_WIDTH * CERTAIN / float(np.median(slope)) * self.pixel)
 

@@ -123,6 +123,15 @@ def test_the_grain_says_how_far_a_mask_is_off(photo):
     assert iou(near, truth) < 0.9 < 0.95 < iou(far, truth)
 
 
+@pytest.mark.parametrize(("height", "grain"), [(1, None), (90, 1e-300), (90, 1e300)])
+def test_lines_of_pixels_and_extreme_grains(height, grain):
+    low = np.full((height // 10 or 1, 9), 0.1)
+    low[:, 3:6] = 0.9
+    image = np.zeros((height, 90), np.uint8)
+    image[:, 30:60] = 200
+    assert iou(refine(image, low, grain=grain, device="cpu").mask, image > 0) > 0.9
+
+
 def both(labels):
     return np.stack([probabilities(labels == value) for value in (1, 2)])
 
