@@ -48,7 +48,18 @@ def write_samples(folder: str | Path) -> list[Path]:
     """
     folder = Path(folder)
     masks = _masks()
-    parts = (_photographs, _restoration, _frames, _clip, _volume, _stereo_pair, _views, _particles, _matrices)
+    parts = (
+        _photographs,
+        _restoration,
+        _frames,
+        _clip,
+        _volume,
+        _stereo_pair,
+        _views,
+        _particles,
+        _interferogram,
+        _matrices,
+    )
     return [path for part in parts for path in part(folder, masks)]
 
 
@@ -272,6 +283,20 @@ def _particles(folder: Path, masks: dict) -> Iterator[Path]:
         rows += [f"{number},{px:.3f},{py:.3f}" for px, py in points]
         points += (1.0, 0.5) + rng.normal(0, 1.0, points.shape)
     yield write_bytes(folder / "detections.csv", ("\n".join(rows) + "\n").encode())
+
+
+def _interferogram(folder: Path, masks: dict) -> Iterator[Path]:
+    """The phase of a hill, noisy where the coherence is low, and the coherence; four looks."""
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:192, :192] / 192
+    hill = 90 * np.exp(-((x - 0.55) ** 2 + (y - 0.45) ** 2) / 0.05) + 9 * np.sin(4 * x + 1) * np.cos(5 * y)
+    coherence = 0.9 - 0.65 * np.exp(-((x - 0.3) ** 2 + (y - 0.7) ** 2) / 0.02)
+    noise = rng.normal(size=(2, 2, 4, *hill.shape))
+    first, other = noise[0] + 1j * noise[1]
+    second = coherence * first + np.sqrt(1 - coherence**2) * other
+    cycles = np.angle((first * second.conj()).sum(axis=0) * np.exp(1j * hill)) / (2 * np.pi)
+    yield write_image(folder / "interferogram.png", np.rint(256 * cycles).astype(np.int64).astype(np.uint8))
+    yield write_image(folder / "coherence.png", np.rint(255 * coherence).astype(np.uint8))
 
 
 def _matrices(folder: Path, masks: dict) -> Iterator[Path]:

@@ -152,6 +152,14 @@ def denoise_figure():
     return stacked(side_by_side(*before), side_by_side(*after))
 
 
+def unwrap_figure():
+    from apps.unwrap import unwrap
+    from apps.unwrap.phase_figures import CYCLE, both_figure
+
+    phase = photo("interferogram.png") * np.float32(CYCLE / 256)
+    return enlarged(both_figure(phase, unwrap(phase).phase), 2)
+
+
 def stereo_figure():
     from apps.stereo import stereo
     from apps.stereo.disparity_figures import disparity_figure
@@ -257,6 +265,7 @@ FIGURES = {
     "guide-superpixels.jpg": superpixels_figure,
     "guide-denoise.jpg": denoise_figure,
     "guide-stereo.jpg": stereo_figure,
+    "guide-unwrap.png": unwrap_figure,
     "guide-gridcut.png": gridcut_figure,
     "guide-energies.png": energies_figure,
     "guide-flow-and-matching.jpg": published_figure,

@@ -94,8 +94,10 @@ def side_by_side(*figures: np.ndarray) -> np.ndarray:
     return np.concatenate(row[1:], axis=1)
 
 
-def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
-    """Values in pixels (H, W) in an OpenCV colour map from 0 to `maximum`, with the scale below; uint8 RGB.
+def with_scale(
+    values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None, unit: str = "px"
+) -> np.ndarray:
+    """Values (H, W) in an OpenCV colour map from 0 to `maximum`, with the scale and unit below; uint8 RGB.
 
     Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values.
     """
@@ -108,7 +110,7 @@ def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarr
     if known is not None:
         figure[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} px", 1.0)):
+    for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} {unit}", 1.0)):
         (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
         x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)

@@ -40,14 +40,19 @@ class Pair:
     truth: Path | None
 
 
-def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
+def is_image_name(path: Path) -> bool:
+    """Whether the suffix of a file is one of an image."""
+    return path.suffix.lower() in READABLE
+
+
+def images_of(chosen: Namespace, accepts=is_image_name) -> tuple[list[Path], bool]:
     """The images of `chosen.image`, named or in a folder named, and whether to process them as a batch.
 
     Raises InputError for a folder without images or two images of the same name.
     """
     images = []
     for name in chosen.image:
-        images += images_in(Path(name)) if os.path.isdir(name) else [Path(name)]
+        images += images_in(Path(name), accepts=accepts) if os.path.isdir(name) else [Path(name)]
     check_unique_names(images, "image")
     return images, len(images) > 1 or os.path.isdir(chosen.image[0])
 
@@ -58,11 +63,6 @@ def image_items(images: Iterable[Path], job, files, families=lambda path: ()) ->
         Item(stem_of(path), str(path), partial(job, path), tuple(files(path)), families=families(path))
         for path in images
     ]
-
-
-def is_image_name(path: Path) -> bool:
-    """Whether the suffix of a file is one of an image."""
-    return path.suffix.lower() in READABLE
 
 
 def images_in(folder: Path, argument: str = "image", minimum: int = 1, accepts=is_image_name) -> list[Path]:

@@ -29,7 +29,19 @@ from tests.apps import hostile_scans as scans
 from tests.apps.hostile_judge import fault_of_output, judge
 from tests.apps.hostile_settings import BAD_KINDS, KINDS, OUTPUTS_OF, setting
 
-COMMANDS = ("segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track", "matching", "info")
+COMMANDS = (
+    "segment",
+    "refine",
+    "superpixels",
+    "denoise",
+    "unwrap",
+    "stereo",
+    "flow",
+    "match",
+    "track",
+    "matching",
+    "info",
+)
 SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
 SECONDS = 120  # a line that takes longer hangs
 MEMORY = 12 << 30  # bytes of address space of a process that runs lines
@@ -40,6 +52,7 @@ POSITIONAL = {
     "refine": ((".png", ".tif", ".npy", ".npz", ".json"), 2),
     "superpixels": (IMAGES, 1),
     "denoise": (IMAGES, 1),
+    "unwrap": ((*IMAGES, ".npy"), 1),
     "stereo": (IMAGES, 2),
     "flow": ((*IMAGES, ".npy", ".avi"), 2),
     "match": (IMAGES, 2),
@@ -52,6 +65,7 @@ GOOD = {
     "refine": ["photo.png", "truth.png"],
     "superpixels": ["photo.png"],
     "denoise": ["photo.png"],
+    "unwrap": ["grey.png"],
     "stereo": ["photo.png", "other.png"],
     "flow": ["photo.png", "other.png"],
     "match": ["photo.png", "other.png"],

@@ -22,6 +22,7 @@ FUNCTIONS = {
     "stereo": "apps.stereo.disparities.stereo",
     "superpixels": "apps.superpixels.regions.superpixels",
     "track": "apps.track.tracking.track",
+    "unwrap": "apps.unwrap.unwrapping.unwrap",
 }
 IN_EVERY_ORDER = """
 import sys

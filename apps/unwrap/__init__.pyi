@@ -1,0 +1,6 @@
+from .unwrapping import Unwrapped, unwrap
+
+__all__ = [
+    "Unwrapped",
+    "unwrap",
+]

@@ -1,0 +1,142 @@
+"""Unwrap phases: make interferograms, holograms and MRI phases continuous.
+
+  cutmatch unwrap phase.npy                             radians in any range of 2 pi; NaN where unknown
+  cutmatch unwrap fringes.png                           8 or 16 bits: one cycle is 256 or 65536 grey levels
+  cutmatch unwrap phase.tif --quality coherence.tif     with known weights; by default they are estimated
+  cutmatch unwrap phase.tif --mask water.png            leave out pixels where the mask is not 0
+  cutmatch unwrap phases/                               a folder
+
+Whole cycles are added to the pixels so that neighbours differ by less than half a cycle, except where the phase
+contradicts itself: there, the sum of the weights of pairs that differ by more is the smallest possible (minimum-cost
+flow).  Weights are the quality if given, or estimated from the phase.
+
+Each phase gives NAME-unwrapped.tif in the --out folder (or another --format): floats in radians, NaN where masked; and
+NAME-phases.png, the wrapped and the unwrapped phase above their scales.
+
+Exit status: 0 done, 1 some phases of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
+"""
+
+import io
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps import cli
+from apps.common.clock import charge, shown_seconds
+from apps.common.images import InputError, pixels_in, read_bytes, write_bytes, write_image
+from apps.common.stems import stem_of
+from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.program import Program, Work
+
+FORMATS = ("tif", "npy")
+INPUTS = ("image", "mask", "quality")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Paths of a phase, and of its mask and quality if given."""
+
+    image: Path
+    mask: Path | None
+    quality: Path | None
+
+
+def _add_options(options) -> None:
+    options.add_argument("image", nargs="+", help="phases, or folders of them: .npy, TIFF, PNG and other grey images")
+    options.add_argument("--mask", metavar="FILE", help="nonzero where the phase is unknown, or a folder of masks")
+    options.add_argument(
+        "--quality", metavar="FILE", help="reliability of each pixel, such as the coherence, or a folder of them"
+    )
+    options.add_argument(
+        "--format", choices=FORMATS, default="tif", help="format of the results (default: %(default)s)"
+    )
+
+
+def _plan(chosen) -> Work:
+    from apps.refine.mask_files import is_mask_name
+
+    images, many = images_of(chosen, is_mask_name)
+    items = image_items(images, partial(_job, chosen), lambda path: _files(stem_of(path), chosen).values())
+    return Work(items, many, _unwrap_one, _line)
+
+
+def _job(chosen, path: Path) -> Job:
+    stem = stem_of(path)
+    return Job(path, companion_of(chosen.mask, stem, "--mask"), companion_of(chosen.quality, stem, "--quality"))
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    folder = Path(chosen.out)
+    return {"unwrapped": folder / f"{name}-unwrapped.{chosen.format}", "phases": folder / f"{name}-phases.png"}
+
+
+def _unwrap_one(job: Job, chosen) -> dict:
+    """Unwrap a phase and write it; return the report.  Nothing is written before all of it succeeded."""
+    import numpy as np
+
+    from apps.unwrap.phase_figures import both_figure
+    from apps.unwrap.unwrapping import CYCLE, unwrap
+
+    charge("import")
+    phase = _plane(job.image, "image")
+    if phase.dtype.kind in "iu":
+        phase = phase.astype(np.float32) * np.float32(CYCLE / 2 ** (8 * phase.dtype.itemsize))
+    mask = None if job.mask is None else _plane(job.mask, "--mask")
+    quality = None if job.quality is None else _plane(job.quality, "--quality")
+    result = unwrap(phase, mask=mask, quality=quality)
+    figure = both_figure(phase, result.phase)
+    charge("figures")
+    data = io.BytesIO()
+    if chosen.format == "tif":
+        import tifffile
+
+        tifffile.imwrite(data, result.phase, photometric="minisblack")
+    else:
+        np.save(data, result.phase)
+    files = _files(stem_of(job.image), chosen)
+    write_bytes(files["unwrapped"], data.getvalue())
+    write_image(files["phases"], figure)
+    return {
+        "image": str(job.image),
+        "width": phase.shape[1],
+        "height": phase.shape[0],
+        "residues": result.residues,
+        "cost": result.cost,
+        "cycles": int(np.ptp(result.cycles)),
+        "device": "cpu",  # this flow is solved on the CPU on every device
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "files": {kind: str(file) for kind, file in files.items()},
+    }
+
+
+def _plane(path: Path, name: str):
+    """The numbers (H, W) in a file of numpy.save, or in a grey image."""
+    import numpy as np
+
+    from apps.segment.start_mask import array_in
+
+    data = read_bytes(path, name)
+    values = array_in(data, path, name)
+    if values is None:
+        values = pixels_in(data, path, name)
+        if values.ndim == 3 and np.array_equal(values, np.broadcast_to(values[..., :1], values.shape)):
+            values = values[..., 0]  # grey, stored as RGB
+    if values.ndim != 2:
+        raise InputError(f"{name}: {str(path)!r} holds values of shape {values.shape}; pass one grey image or (H, W)")
+    return values
+
+
+def _line(report) -> str:
+    return (
+        f"{report['image']}: {report['width']}x{report['height']}, {report['residues']} residues, "
+        f"{report['cycles']} cycles, {shown_seconds(report['seconds'])} -> {report['files']['unwrapped']}"
+    )
+
+
+PROGRAM = Program("unwrap", __doc__, "image", INPUTS, _add_options, _plan)
+main, run = PROGRAM.main, PROGRAM.run
+
+if __name__ == "__main__":
+    sys.exit(cli.main(["unwrap", *sys.argv[1:]]))  # workers find this module's functions under its name
