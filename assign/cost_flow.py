@@ -89,8 +89,8 @@ def min_cost_flow(
         Supply of each node, negative for demand; the sum must be 0.
     lower : int or array_like of int (arcs,), optional
         Smallest flow along each arc, also negative; by default 0.
-    method : {"auto", "network_simplex"}
-        "auto" for the fastest one.
+    method : {"auto", "network_simplex", "cost_scaling"}
+        "auto" for the fastest one, network simplex; "cost_scaling" is the published push-relabel with price scaling.
 
     Returns
     -------

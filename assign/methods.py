@@ -220,7 +220,14 @@ def network_simplex(network):
     return solve(network)
 
 
-FLOW_METHODS: dict[str, Callable] = {"network_simplex": network_simplex}
+def cost_scaling_flow(network):
+    """See assign/papers/cost_scaling_flow.py."""
+    from assign.papers.cost_scaling_flow import solve
+
+    return solve(network)
+
+
+FLOW_METHODS: dict[str, Callable] = {"network_simplex": network_simplex, "cost_scaling": cost_scaling_flow}
 
 
 def choose_flow_method(method: str) -> tuple[str, Callable]:

@@ -93,6 +93,8 @@ def test_large_numbers_are_exact():
     found.check()
     assert found.flow.tolist() == [0, 2**60]
     assert found.cost == 3 * 2**60
+    with pytest.raises(ValueError, match="'cost_scaling' needs.*use method 'network_simplex'"):
+        assign.min_cost_flow([0], [1], 2**60, 2**58, [2**60, -(2**60)], method="cost_scaling")
     found = assign.min_cost_flow([0], [1], 2**60, -(2**58), [2**60, -(2**60)])
     found.check()
     assert found.cost == -(2**118)

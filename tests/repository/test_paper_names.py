@@ -44,6 +44,7 @@ def given(scale) -> dict:
         "grid": (source, sink, {(0, 1): right, (1, 0): down}),
         "energy": gridcut.BinaryEnergy(unary, {(0, 1): potts, (1, 0): potts}, {((0, 1), (0, 2)): differ}),
         "cost": rng.integers(0, 100, (n, n)),
+        "arcs": (*np.indices((side, side)).reshape(2, -1) + [[0], [side]], 1, right.ravel(), np.repeat([1, -1], side)),
         "graph": scipy.sparse.csr_array(rng.random((n, n)) < 2.5 / n),
         "network": scipy.sparse.csr_array(weights + weights.T),
         "first": frames,
@@ -60,7 +61,7 @@ def run(call: str, arguments: dict, small: dict | None = None):
 
     packages = {
         "gridcut": SimpleNamespace(max_flow=reduced(gridcut.max_flow), binary_minimum=reduced(gridcut.binary_minimum)),
-        "assign": SimpleNamespace(solve=reduced(assign.solve)),
+        "assign": SimpleNamespace(solve=reduced(assign.solve), min_cost_flow=assign.min_cost_flow),
         "matching": SimpleNamespace(maximum=reduced(matching.maximum), greedy=reduced(matching.greedy)),
         "match_windows": match_windows,
     }
@@ -79,6 +80,7 @@ def certify(call: str, found, arguments: dict) -> None:
         "gridcut.max_flow": lambda: gridcut.max_flow(*arguments["grid"], device="cpu").value,
         "gridcut.binary_minimum": lambda: gridcut.binary_minimum(arguments["energy"], device="cpu").value,
         "assign.solve": lambda: assign.solve(arguments["cost"], device="cpu").cost,
+        "assign.min_cost_flow": lambda: assign.min_cost_flow(*arguments["arcs"]).cost,
         "matching.maximum": lambda: matching.maximum(arguments["graph"], device="cpu").cardinality,
     }
     name = call.split("(")[0]
