@@ -16,6 +16,7 @@ import numpy as np
 
 from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
+from apps.segment.hints import Hints
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import read_scribbles
@@ -79,7 +80,7 @@ def trimap(truth):
 def measure(rgb, truth, marks, frames, speed, flow):
     """IoU of the first frame; mean and least IoU, and median seconds, of the others."""
     clip = list(make_clip(rgb, truth, 1, frames, speed))
-    found = segment_marked_video((frame for frame, _ in clip), {0: marks}, flow, "cpu")
+    found = segment_marked_video((frame for frame, _ in clip), {0: Hints(marks)}, flow, "cpu")
     scores, seconds = [], []
     for result, (_, mask) in zip(found, clip, strict=True):
         assert result.is_certified or result.energy is None or result.number == 0

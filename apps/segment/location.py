@@ -43,7 +43,9 @@ HINTS = {
         ("image", "volume", "clip"), "stroke image, or a folder of them", file="stroke image", has_strokes=True
     ),
     "box": Hint(
-        ("image",), "box around the object in pixels, half open, or a file of one box per image", metavar="X0,Y0,X1,Y1"
+        ("image", "clip"),
+        "box around the object in pixels, half open, or a file of one box per image",
+        metavar="X0,Y0,X1,Y1",
     ),
     "boxes": Hint(("image",), "boxes of several objects, as detectors and annotators write them", is_alone=True),
     "trimap": Hint(
@@ -53,7 +55,9 @@ HINTS = {
         without=("scribbles", "paint the strokes into the trimap"),
         has_strokes=True,
     ),
-    "start": Hint(("image", "volume", "page"), "rough or soft mask to refine, or a folder of them", file="mask"),
+    "start": Hint(
+        ("image", "volume", "clip", "page"), "rough or soft mask to refine, or a folder of them", file="mask"
+    ),
     "labels": Hint(
         ("image", "volume"),
         "strokes of several objects, seeds of a volume, or a folder of them",

@@ -35,6 +35,8 @@ from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
 
 BAND = 6.0  # pixels on either side of the carried outline
+THIN = 2  # pixels: half the width of differences that are ignored, as of two outlines of one object
+FAR = np.float32(1e4)  # pixels: distance of what is not to change from an outline
 MAX_DISAGREEMENT = 4.0  # pixels: maximum u_p
 DISTANCE_WEIGHT = 0.5  # nats per pixel
 COLOUR_WEIGHT = 0.1  # nats per nat of a model; more lets shadows join the object
@@ -73,39 +75,58 @@ class Carrier:
         self._flow: Any = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST) if uses_flow else None
         height, width = mask.shape
         self._pixels = np.dstack(np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)))
+        self._change: np.ndarray | None = None  # pixels that differ from another mask; None without one
         self._models: list = []  # pairs (object, background) of Mixture: of the key frame, and of a recent one
         self._age = 0
         rgb = as_floats(frame)
         self._fit(make_palette(rgb, lab_image(rgb)), mask)
 
-    def next(self, frame: np.ndarray) -> Carried:
-        """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one."""
+    @property
+    def differs(self) -> bool:
+        """Whether the mask differs from the other one by more than THIN pixels somewhere."""
+        return self._change is not None and bool(self._change.any())
+
+    def correct(self, frame: np.ndarray, mask: np.ndarray, other: np.ndarray) -> None:
+        """Replace the mask of the last frame; the recent models are fitted to it, and `other` is what it was."""
+        self.mask, self._change = mask, _thick(mask ^ other)
+        rgb = as_floats(frame)
+        self._fit(make_palette(rgb, lab_image(rgb)), mask)
+
+    def next(self, frame: np.ndarray, other: np.ndarray | None = None) -> Carried:
+        """Carry the mask to this frame, uint8 RGB (H, W, 3), the neighbour of the last one.
+
+        other   mask of this frame, bool (H, W), which is kept but where the mask differed from it in the last frame
+        """
         grey = _grey(frame)
-        distance, disagreement = self._moved(signed_distance(self.mask), grey)
+        parts = [self.mask] if other is None else [self.mask, self._change]
+        (distance, *change), disagreement = self._moved([signed_distance(part) for part in parts], grey)
         self._grey = grey
+        if other is not None:
+            distance = np.where(change[0] >= -BAND - disagreement, distance, np.where(other, FAR, -FAR))
         band = np.abs(distance) <= BAND + disagreement
         self.mask = distance > 0
-        if not band.any():
-            return Carried(self.mask, None)
-        window = _window(band)
-        cut = self._cut(as_floats(frame[window]), distance[window], disagreement[window], band[window])
-        self.mask[window] = cut.labels
+        cut = None
+        if band.any():
+            window = _window(band)
+            cut = self._cut(as_floats(frame[window]), distance[window], disagreement[window], band[window])
+            self.mask[window] = cut.labels
+        self._change = None if other is None else _thick(self.mask ^ other)
         return Carried(self.mask, cut)
 
-    def _moved(self, distance, grey):
-        """Signed distances in the new frame, and the disagreement of both flows, in pixels."""
+    def _moved(self, distances, grey):
+        """Arrays (H, W) of signed distances in the new frame, and the disagreement of both flows, in pixels."""
         import cv2
 
         if self._flow is None:
-            return distance, np.zeros_like(distance)
+            return distances, np.zeros_like(distances[0])
         backward, forward = self._flow_between(grey, self._grey), self._flow_between(self._grey, grey)
         origin = self._pixels + backward
-        moved = [
+        *moved, ahead = (
             cv2.remap(array, origin, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-            for array in (distance, forward)
-        ]
-        u, v = cv2.split(backward + moved[1])
-        return moved[0], np.minimum(cv2.magnitude(u, v), MAX_DISAGREEMENT)
+            for array in (*distances, forward)
+        )
+        u, v = cv2.split(backward + ahead)
+        return moved, np.minimum(cv2.magnitude(u, v), MAX_DISAGREEMENT)
 
     def _flow_between(self, first, second):
         import cv2
@@ -172,20 +193,23 @@ def as_floats(frame: np.ndarray) -> np.ndarray:
 def core_marks(mask: np.ndarray, marks: np.ndarray, reach: float) -> np.ndarray:
     """Strokes that correct a mask (H, W), completed by marks on the mask itself.
 
-    All pixels farther than 2 BAND from the outline are marked as they are, except those within `reach` pixels of a
-    stroke that contradicts them.
+    All pixels are marked as they are, except those within `reach` pixels of a stroke that contradicts them.
     """
     import cv2
 
-    distance = signed_distance(mask)
     wrong = ((marks == OBJECT) & ~mask) | ((marks == BACKGROUND) & mask)
-    near = np.zeros(mask.shape, bool)
+    far = np.ones(mask.shape, bool)
     if wrong.any():
-        near = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5) <= reach
-    completed = marks.copy()
-    for mark, sure in ((OBJECT, distance > 2 * BAND), (BACKGROUND, distance < -2 * BAND)):
-        completed[sure & ~near & (marks == OPEN)] = mark
-    return completed
+        far = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5) > reach
+    return np.where(far & (marks == OPEN), np.where(mask, OBJECT, BACKGROUND), marks).astype(marks.dtype)
+
+
+def _thick(mask: np.ndarray) -> np.ndarray:
+    """The parts of a mask that are wider than 2 THIN pixels."""
+    import cv2
+
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * THIN + 1, 2 * THIN + 1))
+    return cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_OPEN, disc).view(bool)
 
 
 def _grey(frame) -> np.ndarray:

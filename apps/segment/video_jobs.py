@@ -7,10 +7,12 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from apps.common.command import passed
+from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
-from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
+from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
 from apps.many.program import Work
 from apps.segment.location import HINTS, either, kinds_for, not_for
 
@@ -30,16 +32,16 @@ NOT_FOR_CLIPS = (
 )
 KINDS = ("mask", "overlay", "cutout")  # files of a clip
 DEFAULT_KINDS = ("mask", "overlay")
+MAX_LISTED = 3  # key frames in a line, with the frames that follow them
 MIN_DIGITS = 4  # of a frame's number in the names of results
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A clip, and the file or folder of its strokes, of the option named `kind`: "scribbles" or "trimap"."""
+    """A clip, and what locates its object, by kind: files or folders of strokes, a file of a mask, a box as text."""
 
     clip: Path
-    strokes: Path
-    kind: str
+    given: dict[str, Any]
 
 
 def is_clip(name: str) -> bool:
@@ -50,10 +52,9 @@ def is_clip(name: str) -> bool:
 def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
     kinds = kinds_for("clip")
-    if not passed(chosen, *kinds):
-        got = passed(chosen, *HINTS)[0]
-        raise InputError(f"a clip requires {either(kinds)} with marks of one or more frames, got {got}")
-    kind = next(kind for kind in kinds if passed(chosen, kind))
+    given = {kind: getattr(chosen, kind) for kind in kinds if passed(chosen, kind)}
+    if not given:
+        raise InputError(f"a clip requires {either(kinds)}, got {passed(chosen, *HINTS)[0]}")
     if others := passed(chosen, *NOT_FOR_CLIPS):
         raise InputError(f"{others[0]} does not apply to a clip; omit it")
     chosen.kinds = _check_kinds(chosen.write)
@@ -61,18 +62,21 @@ def plan(chosen) -> Work:
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
     check_unique_names([_name(path) for path in clips], "image")
-    given = Path(getattr(chosen, kind))
-    check_out_is_not_input([*clips, given], chosen.out, "image")
-    if len(clips) > 1 and not os.path.isdir(given):
-        raise InputError(
-            f"--{kind}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with the "
-            "name of the clip"
-        )
+    files = {kind: Path(given) for kind, given in given.items() if HINTS[kind].file}
+    for kind, path in files.items():
+        check_out_is_not_input([*clips, path], chosen.out, "image")
+        if len(clips) > 1 and not os.path.isdir(path):
+            raise InputError(
+                f"--{kind}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with the "
+                "name of the clip"
+            )
 
     def item(clip):
-        strokes = given / _name(clip) if len(clips) > 1 else given
         name = _name(clip)
-        job = partial(Job, clip, strokes, kind)
+        own: dict[str, Any] = {kind: path / name if len(clips) > 1 else path for kind, path in files.items()}
+        if len(clips) > 1 and "start" in files:
+            own["start"] = companion_of(files["start"], name, "--start")
+        job = partial(Job, clip, given | own)
         video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
         families = tuple(f"{name}-{kind}" for kind in chosen.kinds if kind != "overlay")
         return Item(name, str(clip), job, video, families=families)
@@ -108,8 +112,10 @@ def segment_one(job: Job, chosen) -> dict:
 
     start = time.perf_counter()
     sequence = open_sequence(job.clip, "image")
-    files = stroke_files(job, _stems(job.clip))
-    marks, count = _read_marks(sequence, files, job.kind, chosen)
+    kind = next((kind for kind in ("scribbles", "trimap") if kind in job.given), "scribbles")
+    files = stroke_files(job.given[kind], f"--{kind}", _stems(job.clip)) if kind in job.given else {}
+    marks, count = _read_marks(sequence, files, kind, chosen)
+    hints = _hints(job, marks, sequence.shape, kind)
     name, digits = _name(job.clip), max(MIN_DIGITS, len(str(count - 1)))
     folder = Path(chosen.out)
     planned = {
@@ -120,8 +126,8 @@ def segment_one(job: Job, chosen) -> dict:
     videos = {"overlay": _overlay(name, chosen)} if "overlay" in chosen.kinds else {}
     read = time.perf_counter()
     rows: list = []
-    named = partial(_named, job.kind, files)
-    found = segment_marked_video(iter(sequence), marks, device=chosen.device, named=named)
+    named = partial(_named, kind, files)
+    found = segment_marked_video(iter(sequence), hints, device=chosen.device, named=named)
 
     def figures():
         for frame in _bar(chosen, count)(found):
@@ -146,7 +152,7 @@ def segment_one(job: Job, chosen) -> dict:
         "image": str(job.clip),
         "width": sequence.shape[1],
         "height": sequence.shape[0],
-        "key_frames": sorted(marks),
+        "key_frames": sorted(hints),
         "frames": rows,
         "seconds": {"read": round(read - start, 4), "segment": round(done - read, 4), "total": round(done - start, 4)},
         "files": {kind: str(path) for kind, path in (videos | numbered).items()},
@@ -170,17 +176,25 @@ def line(report) -> str:
     rows = report["frames"]
     share = 100.0 * sum(row["object_pixels"] for row in rows) / (len(rows) * report["width"] * report["height"])
     keys = len(report["key_frames"])
+    listed = ", ".join(_followers(rows, key) for key in report["key_frames"][1 : MAX_LISTED + 1])
     empty = sum(row["object_pixels"] == 0 for row in rows)
+    follow = f" ({listed}{', ...' if keys > MAX_LISTED + 1 else ''})" if listed else ""
     lost = f", none in {empty} frames (add strokes there)" if empty else ""
     return (
         f"{report['image']}: {report['width']}x{report['height']}, {len(rows)} frames, {keys} key "
-        f"frame{'s' * (keys > 1)}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
+        f"frame{'s' * (keys > 1)}{follow}, object {share:.1f} %{lost}, {report['seconds']['total']:.2f} s, "
         f"{report['seconds']['segment'] / len(rows):.3f} s per frame -> {next(iter(report['files'].values()))}"
     )
 
 
-def stroke_files(job: Job, stems: list[str]) -> dict[int, Path]:
-    """The stroke images by the number of their frame.
+def _followers(rows, key: int) -> str:
+    """The frames that follow a key frame, or contain a correction of it, as text."""
+    frames = [row["frame"] for row in rows if row["key_frame"] == key]
+    return f"{frames[0]} to {frames[-1]} follow {key}"
+
+
+def stroke_files(strokes: Path, option: str, stems: list[str]) -> dict[int, Path]:
+    """The stroke images in a file or folder by the number of their frame.
 
     stems   names of the frames of a folder, without suffix, in order; empty for a video
 
@@ -188,12 +202,11 @@ def stroke_files(job: Job, stems: list[str]) -> dict[int, Path]:
     its name; a single image without a number to frame 0.  Raises InputError for an image without a frame, for two
     images of one frame, and for a folder without images.
     """
-    option = f"--{job.kind}"
-    if not os.path.isdir(job.strokes):
-        return {_number(job.strokes, stems, option, 0): job.strokes}
-    images = sorted(p for p in job.strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
+    if not os.path.isdir(strokes):
+        return {_number(strokes, stems, option, 0): strokes}
+    images = sorted(p for p in strokes.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
     if not images:
-        raise InputError(f"{option}: folder {str(job.strokes)!r} holds no image; name one like its frame, as 0030.png")
+        raise InputError(f"{option}: folder {str(strokes)!r} holds no image; name one like its frame, as 0030.png")
     files: dict[int, Path] = {}
     for path in images:
         other = files.setdefault(number := _number(path, stems, option), path)
@@ -241,8 +254,23 @@ def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
     return marks, count
 
 
+def _hints(job: Job, marks, shape, kind: str) -> dict:
+    """The hints by the number of their frame: marks, and for frame 0 the box and the start mask."""
+    from apps.segment.hints import Hints, combine, read_mask
+    from apps.segment.strokes import parse_box
+
+    hints = {number: Hints(one) for number, one in marks.items()}
+    if "box" in job.given or "start" in job.given:
+        box = parse_box(job.given["box"]) if "box" in job.given else None
+        masks: dict[str, Any] = {"start": read_mask("start", job.given["start"])} if "start" in job.given else {}
+        hints[0] = combine(shape, marks.get(0), box, f"--{kind}", **masks)
+        for note in hints[0].notes:
+            print_error(f"cutmatch segment: {job.clip}: {note}")
+    return hints
+
+
 def _named(kind: str, files, number: int) -> str:
-    return f"--{kind}: {str(files[number])!r} (frame {number})"
+    return f"--{kind}: {str(files[number])!r} (frame {number})" if number in files else f"frame {number}"
 
 
 def _bar(chosen, total: int):
