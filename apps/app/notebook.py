@@ -55,7 +55,10 @@ class SessionWidget(anywidget.AnyWidget):
     def __init__(self, session: Session, height: int = 640):
         if not isinstance(session, Session):
             raise InputError(f"session must be an apps.Session, got {type(session).__name__}")
-        asyncio.get_running_loop()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError("a widget needs a notebook with its event loop; use cutmatch app") from None
         super().__init__(height=height)
         self._images = _SessionImages(session)
         self._images.start()

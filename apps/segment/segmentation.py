@@ -93,6 +93,10 @@ class Segmentation(GridResult):
     def _figure(self):
         return self.mask
 
+    def _headline(self):
+        rounds = len(self.energies)
+        return f"object {self.mask.mean():.1%}, {rounds} round{'s' * (rounds > 1)}, {self.seconds['total']:.2f} s"
+
 
 def segment(
     image: ArrayLike,

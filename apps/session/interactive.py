@@ -98,6 +98,9 @@ class Session(ObjectEdits):
         check_options(keep, device, callback)
         super().__init__(read_input(image, spacing), keep, device, callback)
 
+    def __repr__(self) -> str:
+        return f"Session({'x'.join(map(str, self.shape[::-1]))}, {len(self.records)} records)"
+
     # Records
 
     def stroke(

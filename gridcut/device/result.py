@@ -67,21 +67,28 @@ class GridResult(Result):
         figure = self._figure()
         return png(thumbnail(figure)) if figure.size else None
 
+    def _headline(self) -> str:
+        """The result in a few words."""
+        return type(self).__name__
+
     def _repr_html_(self) -> str:
-        """A table of the fields, and a thumbnail."""
+        """A thumbnail, and the table of the fields, folded below a headline."""
         data = self._repr_png_()
         table = super()._repr_html_()
         if data is None:
             return table
-        return f'{table}<img alt="{type(self).__name__}" src="data:image/png;base64,{b64encode(data).decode()}">'
+        image = f'<img alt="{type(self).__name__}" src="data:image/png;base64,{b64encode(data).decode()}">'
+        return f"{image}<details><summary>{escape(self._headline())}</summary>{table}</details>"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, image: Any = None) -> Any:
         """Draw the result with matplotlib; of a volume, its middle slice.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default the current ones.
+        image : array_like, optional
+            Image of the same size, to draw below: a mask becomes an outline, and anything else a tint.
 
         Returns
         -------
@@ -95,9 +102,15 @@ class GridResult(Result):
         from gridcut.device.figures import axes_or_current, coloured
 
         ax = axes_or_current(ax)
-        figure = coloured(self._figure())
-        if figure.size:
-            ax.imshow(figure, interpolation="nearest", aspect="auto" if figure.shape[0] == 1 else "equal")
+        figure = self._figure()
+        aspect = "auto" if figure.shape[0] == 1 else "equal"
+        if image is not None:
+            ax.imshow(image, cmap="gray", aspect=aspect)
+        if image is not None and figure.dtype.kind == "b":
+            ax.contour(figure, [0.5], colors="red")
+        elif figure.size:
+            alpha = None if image is None else 0.5
+            ax.imshow(coloured(figure), interpolation="nearest", aspect=aspect, alpha=alpha)
         return ax
 
 

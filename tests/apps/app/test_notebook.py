@@ -183,7 +183,10 @@ def test_another_output_starts_again(sent):
 def test_what_is_no_session_or_no_notebook():
     with pytest.raises(InputError, match="must be an apps.Session, got int"):
         SessionWidget(3)
-    with Session(disc_scene()[0], device="cpu") as session, pytest.raises(RuntimeError, match="no running event loop"):
+    with (
+        Session(disc_scene()[0], device="cpu") as session,
+        pytest.raises(RuntimeError, match="needs a notebook"),
+    ):
         session.widget()
 
 
