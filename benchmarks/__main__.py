@@ -6,6 +6,7 @@ import sys
 
 NAMES = (
     "assign",
+    "clients",
     "compare",
     "cores",
     "cost_flow",

@@ -14,6 +14,7 @@ If the backend was to be chosen automatically, networkx's own function runs.
 `should_run` says from how many edges the backend is faster including this conversion; benchmarks/faces.py measures it.
 """
 
+import sys
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -27,6 +28,7 @@ from cutmatch.networkx_info import FUNCTIONS
 from cutmatch.own_packages import check_own
 
 MIN_EDGES = 500  # for which conversion and solution are faster than networkx
+LOADING_EDGES = 100_000  # of all calls together, for which networkx takes about as long as importing the solvers
 FLOWS = {name for name in FUNCTIONS if name.startswith(("maximum_flow", "minimum_cut"))}
 INF = float("inf")
 MAX_SUM = {"i": 2.0**60, "f": 1e300}  # of finite capacities, for which a larger one stands for infinity
@@ -34,6 +36,7 @@ NEEDS = {
     **{"hopcroft_karp_matching": "matching", "maximal_matching": "matching", "minimum_weight_full_matching": "assign"},
     **dict.fromkeys(("min_cost_flow", "min_cost_flow_cost", "network_simplex", "max_flow_min_cost"), "assign"),
 }
+_left_to_networkx = 0  # edges of the calls before the solvers are imported
 PARAMETERS = ("flowG", "_s", "_t", "capacity", "flow_func")  # of the flows
 
 
@@ -102,6 +105,7 @@ def _refusal(capacity: Any = None, flow_func=None, **others) -> str | None:
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Whether the backend is faster than networkx, or the reason why not."""
+    global _left_to_networkx
     if hidden := _hidden(NEEDS.get(name, "gridcut")):
         return hidden
     graph = _graph_of(args, kwargs)
@@ -110,9 +114,14 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     if name == "maximal_matching":
         cache = getattr(graph, "__networkx_cache__", None) or {}
         return "cutmatch" in cache.get("backends", {}) or "a conversion takes longer than networkx's own function"
-    entries = sum(map(len, _adjacency_of(graph).values()))
+    entries = sum(map(len, getattr(graph, "_adj", graph.adj).values()))
     edges = entries if graph.is_directed() else entries // 2
-    return edges >= MIN_EDGES or f"networkx is as fast for fewer than {MIN_EDGES} edges"
+    if edges < MIN_EDGES:
+        return f"networkx is as fast for fewer than {MIN_EDGES} edges"
+    if "gridcut.device" in sys.modules or _left_to_networkx + edges >= LOADING_EDGES:
+        return True
+    _left_to_networkx += edges
+    return f"importing the solvers takes as long as networkx takes for {LOADING_EDGES} edges"
 
 
 @cache

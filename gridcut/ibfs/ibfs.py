@@ -165,10 +165,10 @@ class Run:
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
         for line in self.seams.cut_lines():
             self.seams.restore(line)
-        self.gave_up = True
+        self.gave_up, size = True, self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
-            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=self.patience * self.layout.size)
+            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=2 * self.patience * size)
             self.patience *= MORE
             self.gave_up = False
             self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)

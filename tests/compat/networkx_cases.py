@@ -5,6 +5,7 @@ count what the backend ran, because networkx runs its own function silently if t
 """
 
 import random
+import sys
 from copy import deepcopy
 from decimal import Decimal
 
@@ -440,9 +441,13 @@ def test_the_conversion_is_cached_until_the_graph_changes(monkeypatch):
     assert len(count) == 2
 
 
-def test_when_it_runs():
+def test_when_it_runs(monkeypatch):
     small, _ = bipartite(5, 5, 9, 1)
     large, _ = bipartite(200, 200, 1500, 1)
+    with monkeypatch.context() as before_the_first_call:
+        before_the_first_call.delitem(sys.modules, "gridcut.device", raising=False)
+        assert "importing" in backend.should_run("hopcroft_karp_matching", (large,), {})
+    monkeypatch.setattr(backend, "_left_to_networkx", backend.LOADING_EDGES)
     assert "as fast" in backend.should_run("hopcroft_karp_matching", (small,), {})
     assert backend.should_run("hopcroft_karp_matching", (), {"G": large}) is True
     assert backend.should_run("minimum_cut", (), {"flowG": nx.DiGraph(large)}) is True
