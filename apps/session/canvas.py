@@ -193,13 +193,13 @@ class Canvas:
 
     def _plane(self, stroke: Stroke):
         """Rows and columns of the stroke's plane, its points and radius in them, and the height of their pixels."""
-        xy = np.array(stroke.points)
+        x, y = np.array(stroke.points).T.copy()  # contiguous, or painting would be compiled once more
         if stroke.axis is None:
             across, down = self.shape[1] / self._full[1], self.shape[0] / self._full[0]
-            return *self.shape, xy[:, 0] * across, xy[:, 1] * down, max(stroke.radius * across, MIN_RADIUS), 1.0
+            return *self.shape, x * across, y * down, max(stroke.radius * across, MIN_RADIUS), 1.0
         row, column = (axis for axis in range(3) if axis != stroke.axis)
         aspect = 1.0 if self._spacing is None else self._spacing[row] / self._spacing[column]
-        return self.shape[row], self.shape[column], xy[:, 0], xy[:, 1], max(stroke.radius, MIN_RADIUS), aspect
+        return self.shape[row], self.shape[column], x, y, max(stroke.radius, MIN_RADIUS), aspect
 
     def _apply(self, record: Record, region: Region) -> None:
         """Apply a stroke, marks or a removal to a region; other records change no marks."""

@@ -141,11 +141,11 @@ def test_bad_arguments_are_not_overlooked():
 
 
 def test_other_problems_take_the_general_path():
-    cost = costs(6, "int32")
+    cost = costs(6, "int64")
     for options in ({"max_cost": 50}, {"mask": cost < 150}, {"start": (np.zeros(6), np.zeros(6))}, {"callback": print}):
         assert assign.solve(cost, **options).method == "shortest_paths"
     for n, m in ((small.MAX_ROWS + 1, small.MAX_ROWS + 1), (small.MAX_COSTS // 4 + 1, 4)):
-        assert assign.solve(costs(n, "int32", m=m)).method == "shortest_paths"
+        assert assign.solve(costs(n, "int64", m=m)).method == "shortest_paths"
 
 
 def test_hard_matrices():

@@ -72,12 +72,12 @@ def test_lines_shared_among_threads(threads, shape, connectivity, monkeypatch):
 @pytest.mark.parametrize("spacing", [2.0, (1.0, 3.0), (5.0, 0.5)])
 @pytest.mark.parametrize("beta", ["auto", 0.0, 1e-3, 10.0])
 def test_spacing_and_beta(spacing, beta):
-    image = np.random.default_rng(1).integers(0, 255, (6, 7))
+    image = np.random.default_rng(1).integers(0, 255, (6, 7), np.uint8)
     assert_like_reference(image, 8, 2, weight=7.0, spacing=spacing, beta=beta)
 
 
 def test_anisotropic_volume():
-    image = np.random.default_rng(2).normal(size=(3, 4, 5))
+    image = np.random.default_rng(2).normal(size=(3, 4, 5)).astype(np.float32)
     assert_like_reference(image, 26, 3, spacing=(5.0, 1.0, 1.0))
 
 

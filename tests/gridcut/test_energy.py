@@ -348,6 +348,7 @@ def test_energy_of_ignores_entries_outside_the_energy():
     assert energy_of(np.zeros(2, int), unary, {(1,): weight}) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_energies_next_to_the_limit_are_exact(seed):
     """Triples and pairs whose totals come close to 2**62, against all labellings in Python integers."""

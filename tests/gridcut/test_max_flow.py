@@ -91,7 +91,7 @@ def test_capacity_types(dtype, masked, offsets, device, tools):
         tools.check_flow(cut, source, sink, edges, mask)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
 @pytest.mark.parametrize("masked", [None, "random"])
 @pytest.mark.parametrize(
     ("shape", "offsets"),

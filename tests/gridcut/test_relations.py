@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import gridcut
+from tests.tiers import in_quick_tier
 
 SHAPE = (11, 14)
 
 
-@pytest.fixture
-def problem(tools):
+@pytest.fixture(params=in_quick_tier([4, 8], (4).__eq__))
+def problem(tools, request):
     rng = np.random.default_rng(21)
-    return tools.random_problem(rng, SHAPE, gridcut.neighbourhood(8), high=20, density=0.9)[:3]
+    return tools.random_problem(rng, SHAPE, gridcut.neighbourhood(request.param), high=20, density=0.9)[:3]
 
 
 def full(edges):

@@ -57,6 +57,7 @@ def test_sums_beyond_int32(both):
     assert cut.stats["dtype"] == "int64"
 
 
+@pytest.mark.slow
 def test_scalars_and_mixed_types(both):
     source, sink, edges = grid((7, 6), "int32")
     both(source, sink, dict.fromkeys(FOUR, 20))

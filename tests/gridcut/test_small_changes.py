@@ -96,6 +96,7 @@ def test_invalid_updates_are_left_to_the_general_path(source, where, error, mess
     cut.check()
 
 
+@pytest.mark.slow
 def test_larger_values_and_other_types_are_left_to_the_general_path(fast_paths):
     rng = np.random.default_rng(2)
     source, sink, edges = draw(rng, (11, 13), np.int32)

@@ -352,6 +352,7 @@ def test_results_can_be_pickled():
         np.testing.assert_array_equal(copy.row_perm, form.row_perm)
 
 
+@pytest.mark.slow
 def test_more_vertices_than_int32_numbers(monkeypatch):
     """Blocks and queues then use int64; tested on small graphs."""
     assert blocks.index_type(2**31 - 1) is np.int32

@@ -322,6 +322,7 @@ def test_orders_of_several_blocks(monkeypatch):
         greedy(graph, method=method, seed=4).check()
 
 
+@pytest.mark.slow
 def test_benchmark(capsys):
     assert benchmark.main(["--quick", "--repeats", "1"]) == 0
     lines = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]

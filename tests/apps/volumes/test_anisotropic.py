@@ -20,6 +20,7 @@ def test_thick_slices_and_isotropic_voxels_agree(seed, connectivity):
     assert dice(thick, truth) > dice(found["thick, spacing ignored"], truth)
 
 
+@pytest.mark.slow
 def test_figure(tmp_path, capsys):
     main(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -54,6 +54,7 @@ def test_every_type(dtype, graphs):
     np.testing.assert_array_equal(cut.labels, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TYPES)
 def test_types_may_be_mixed(dtype, graphs):
     graph, source, sink = graphs.random_problem(21)

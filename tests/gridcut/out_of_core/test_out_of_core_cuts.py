@@ -22,8 +22,8 @@ NEIGHBOURHOODS = {
 }
 
 
-# Lines, grids and volumes with at most four arcs per pixel, for which other tests compile the same kernels.
-QUICK = ("4", "line", "one-way", "no columns", "rows alone", "longer than the grid")
+# Grids and volumes with at most four arcs per pixel, for which other tests compile the same kernels.
+QUICK = ("4", "one-way", "no columns", "rows alone", "longer than the grid")
 
 
 @pytest.mark.parametrize("name", in_quick_tier(NEIGHBOURHOODS, QUICK.__contains__))
