@@ -38,6 +38,9 @@ GROUP = 32  # blocks of y that are first compared with a block of x together
 MAX_FOUND = 12
 NEIGHBOURS = 32
 LIMITED_NEIGHBOURS = 16  # if rows may stay unmatched, they compete less for columns
+MOVED_NEIGHBOURS = 12  # if most points moved less than their distance from others
+MIN_MUTUAL = 0.55  # share of x whose nearest y has them as its nearest; of unrelated random points it is 0.50
+SAMPLE = 2000  # points of x of which this share is taken
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
 CURVE_BITS = 62  # of a point's position on the curve
@@ -237,13 +240,16 @@ def _largest_paid(x, across, which, col_of, limit) -> float:
 def _first_pairs(x, y, metric, all_matched, neighbours):
     """Sorted pairs row * m + column: nearest neighbours, and a matching of all rows if all must be matched."""
     n, m = len(x), len(y)
-    power = 1 if metric == "cityblock" else 2
-    k = min(neighbours, m)
-    near = cKDTree(y).query(x, k, p=power, workers=-1)[1].reshape(n, k)
+    of_x, of_y = cKDTree(x), cKDTree(y)
+    options = {"p": 1 if metric == "cityblock" else 2, "workers": -1}
+    sample = np.arange(0, n, 1 + n // SAMPLE)
+    mutual = of_x.query(y[of_y.query(x[sample], **options)[1]], **options)[1] == sample
+    if mutual.mean() > MIN_MUTUAL:
+        neighbours = min(neighbours, MOVED_NEIGHBOURS)
+    near = of_y.query(x, min(neighbours, m), **options)[1].reshape(n, -1)
     keys = [(np.arange(n)[:, None] * np.int64(m) + near).ravel()]
     if m <= 2 * n:
-        k = min(neighbours, n)
-        near = cKDTree(x).query(y, k, p=power, workers=-1)[1].reshape(m, k)
+        near = of_x.query(y, min(neighbours, n), **options)[1].reshape(m, -1)
         keys.append((near * np.int64(m) + np.arange(m)[:, None]).ravel())
     if all_matched:
         keys.append(np.arange(n) * np.int64(m) + np.arange(n) * m // n)
