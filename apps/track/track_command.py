@@ -105,7 +105,11 @@ def _add_options(options) -> None:
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
     )
     shown = options.add_argument_group("results")
-    shown.add_argument("--table", metavar="FILE", help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)")
+    shown.add_argument(
+        "--table",
+        metavar="FILE",
+        help="tracks as .csv, .json, .npz or MOTChallenge .txt (default: OUT/NAME-tracks.csv)",
+    )
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
     shown.add_argument(
         "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"

@@ -1,4 +1,4 @@
-"""Read tables of detections (CSV), and write tables of tracks (CSV, JSON or NumPy's .npz).
+"""Read tables of detections (CSV), and write tables of tracks (CSV, JSON, NumPy's .npz or MOTChallenge's .txt).
 
 A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied
 character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
@@ -17,7 +17,7 @@ import numpy as np
 from apps.common.images import InputError, read_bytes, write_bytes
 from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of
 
-SUFFIXES = (".csv", ".json", ".npz")
+SUFFIXES = (".csv", ".json", ".npz", ".txt")
 TABLE_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
 
 
@@ -152,9 +152,20 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
         return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    if suffix == ".txt":
+        columns = _mot_columns(columns)
+    else:
+        writer.writerow(columns)
     writer.writerows(zip(*map(_cells, columns.values()), strict=True))
     return write_bytes(path, text.getvalue().encode(), option)
+
+
+def _mot_columns(columns: dict) -> dict:
+    """MOTChallenge's columns: frame and track from 1, box without extent, confidence, position; -1: no z."""
+    of = np.ones(len(columns["track"]), np.int64)
+    x, y, z = columns["x"], columns["y"], columns.get("z", -of)
+    values = columns["frame"] + 1, columns["track"] + 1, x, y, 0 * of, 0 * of, of, x, y, z
+    return dict(enumerate(values))
 
 
 def _cells(values: np.ndarray) -> list:

@@ -82,6 +82,12 @@ def test_json_and_npz_have_numbers(table):
         assert arrays["label"].tolist() == EXTRA["label"]
 
 
+def test_motchallenge(table):
+    rows = [line.split(",") for line in tracked(table, ".txt").read_text("utf-8").splitlines()]
+    assert rows[1] == ["2", "1", "10.5", "5.25", "0", "0", "1", "10.5", "5.25", "-1"]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4"]
+
+
 def test_columns_of_callers(tmp_path):
     extra = {
         "id": np.array([987654321012345, 7, 8, 9]),
