@@ -23,6 +23,7 @@ NAMES = (
     "out_of_core",
     "papers",
     "photographs",
+    "points",
     "refine",
     "scale",
     "segment",

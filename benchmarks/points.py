@@ -1,0 +1,110 @@
+"""`python -m benchmarks points`: assignments of points in the plane, against sparse matchers and trackpy's linker.
+
+    moved      each point of a frame moved by 0.3 of the mean distance; all are matched
+    limited    independent random points, with a cost of leaving a point unmatched of one mean distance
+
+Every result of cutmatch is certified, and the time of its certificate is shown.  The peers get the pairs within a
+radius from k-d trees, as their users find them, in the time measured: SciPy's min_weight_full_bipartite_matching and
+lapx's lapmod, which need all rows matched, and trackpy's linker, which is not exact.  A peer that finds no matching
+within the radius, or is not installed, has no time.
+"""
+
+import time
+from importlib.util import find_spec
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+from scipy.spatial import cKDTree
+
+import assign
+from benchmarks import command
+from benchmarks.table import header, markdown
+
+RADIUS = 3.0  # mean distances
+
+
+def main(argv):
+    parser = command.parser("points", __doc__, "points-cpu")
+    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", default=(10**5, 10**6), help="numbers of points")
+    parser.add_argument("--peers", type=int, metavar="N", default=10**5, help="most points for peers (100000)")
+    options = parser.parse_args(argv)
+    report = header("Assignments of points", ["scipy", "lapx", "trackpy", "numba", "numpy"])
+    print(report, flush=True)
+    assign.solve_points(*frames("moved", 5000)[:2], device="cpu")  # compiles
+    rows = []
+    for size in options.sizes:
+        for name in ("moved", "limited") if size == min(options.sizes) else ("moved",):
+            rows.append(measured(name, size, size <= options.peers))
+            print(*rows[-1], flush=True)
+    columns = ["points", "number", "cutmatch, s", "check, s", *(f"{peer}, s" for peer in PEERS)]
+    return command.finish(report, markdown(columns, rows), options.save)
+
+
+def measured(name, n, with_peers):
+    x, y, limit = frames(name, n)
+    begin = time.perf_counter()
+    found = assign.solve_points(x, y, max_cost=limit, device="cpu")
+    solved = time.perf_counter()
+    found.check()
+    checked = time.perf_counter()
+    seconds = [f"{solved - begin:.3g}", f"{checked - solved:.3g}"]
+    for peer, run in PEERS.items():
+        seconds.append(timed(run, x, y, found.cost) if with_peers and (limit is None or peer == "trackpy") else "")
+    return [name, str(n), *seconds]
+
+
+def frames(name, n):
+    rng = np.random.default_rng(n)
+    x = rng.random((n, 2)) * n**0.5  # the mean distance is near 1
+    if name == "moved":
+        return x, x + rng.normal(0, 0.3, x.shape), None
+    return x, rng.random((n, 2)) * n**0.5, 1.0
+
+
+def timed(run, x, y, best):
+    """Seconds of a peer, or nothing if it is missing or fails; RuntimeError if it is cheaper than the optimum."""
+    begin = time.perf_counter()
+    cost = run(x, y)
+    seconds = time.perf_counter() - begin
+    if cost is None:
+        return ""
+    if cost < best * (1 - 1e-9):
+        raise RuntimeError(f"a peer found {cost}, below the certified minimum {best}")
+    return f"{seconds:.3g}"
+
+
+def near_pairs(x, y):
+    pairs = cKDTree(x).sparse_distance_matrix(cKDTree(y), RADIUS, output_type="coo_matrix")
+    return csr_array((np.maximum(pairs.data, 1e-12), (pairs.row, pairs.col)), shape=pairs.shape)
+
+
+def by_scipy(x, y):
+    costs = near_pairs(x, y)
+    try:
+        row, col = min_weight_full_bipartite_matching(costs)
+    except ValueError:  # no full matching within the radius
+        return None
+    return float(np.linalg.norm(x[row] - y[col], axis=1).sum())
+
+
+def by_lapmod(x, y):
+    if find_spec("lap") is None:
+        return None
+    import lap
+
+    costs = near_pairs(x, y)
+    return lap.lapmod(len(x), costs.data, costs.indptr, costs.indices)[0]
+
+
+def by_trackpy(x, y):
+    """trackpy's time; its links are not compared, because it may leave points unmatched."""
+    if find_spec("trackpy") is None:
+        return None
+    from trackpy.linking import link_iter
+
+    list(link_iter([x, y], search_range=RADIUS / 2))
+    return np.inf
+
+
+PEERS = {"SciPy": by_scipy, "lapmod": by_lapmod, "trackpy": by_trackpy}
