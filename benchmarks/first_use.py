@@ -1,15 +1,16 @@
 """Seconds of the first process that does a job, with no kernel compiled by this user, and of the second.
 
   python -m benchmarks first_use                    this environment
-  python -m benchmarks first_use --python PATH      another one, such as a fresh one with a wheel
+  python -m benchmarks first_use --python PATH      another one: a fresh one after `pip install .`, or with a wheel
   python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
   python -m benchmarks first_use --kernels          processor seconds of each kernel that is compiled, and its types
   python -m benchmarks first_use --list             write gridcut/device/first_use.json, the kernels of each job
 
 Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
 compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
-clocks of the processes, start and imports included; medians of the repeats.  "compiling" is the processor time of
-numba's compiler in all threads, and "kernels" the number that were compiled, with those that kernels call.
+clocks of the processes, start and imports included; medians of the repeats.  "processors" is the processor time of the
+first process and those that it starts to compile, "compiling" that of numba's compiler in all of its own threads, and
+"kernels" the number that it compiled, with those that kernels call.
 """
 
 import json
@@ -117,6 +118,12 @@ def write_samples(folder: Path) -> None:
     scipy.io.mmwrite(folder / "matrix.mtx", scipy.sparse.random(3000, 3000, 0.001, random_state=2))
 
 
+def processor_seconds() -> float:
+    """Of all processes that this one has waited for, and those that they have waited for."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def run(python: str, job: str, folder: Path, cache: Path) -> dict:
     """Run a job in a process; return its seconds, and the kernels that it compiled and loaded from the package."""
     line = JOBS[job]
@@ -132,15 +139,15 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
         environment.pop("PYTHONPATH", None)
     environment |= {"NUMBA_CACHE_DIR": str(cache), "FIRST_USE_REPORT": str(report)}
     environment["FIRST_USE_FOLDER"] = str(Path(__file__).parent)
-    start = time.perf_counter()
+    start, before = time.perf_counter(), processor_seconds()
     done = subprocess.run(
         [python, "-c", PROBE + code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )
-    seconds = time.perf_counter() - start
+    seconds, busy = time.perf_counter() - start, processor_seconds() - before
     if done.returncode:
         raise RuntimeError(f"{job}: {done.stderr.strip()}")
     kernels, carried, listed = json.loads(report.read_bytes())
-    return {"seconds": seconds, "kernels": kernels, "carried": carried, "listed": listed}
+    return {"seconds": seconds, "busy": busy, "kernels": kernels, "carried": carried, "listed": listed}
 
 
 def write_list(folder: Path, jobs) -> int:
@@ -196,6 +203,7 @@ def main(argv) -> int:
                     job,
                     f"{median(one['seconds'] for one in first):.2f}",
                     f"{median(one['seconds'] for one in second):.2f}",
+                    f"{median(one['busy'] for one in first):.2f}",
                     str(compiled),
                     f"{median(sum(kernel[2] for kernel in one['kernels']) for one in first):.2f}",
                     str(first[0]["carried"]),
@@ -204,7 +212,15 @@ def main(argv) -> int:
             print(*rows[-1], sep="\t", flush=True)
             if chosen.kernels:
                 print(*first_use_kernels.lines(first[0]["kernels"]), sep="\n", flush=True)
-    columns = ("job", "first, s", "second, s", "kernels compiled", "compiling, s", "loaded from the package")
+    columns = (
+        "job",
+        "first, s",
+        "second, s",
+        "processors, s",
+        "kernels compiled",
+        "compiling, s",
+        "loaded from the package",
+    )
     command.finish(report, markdown(columns, rows), chosen.save)
     if chosen.none_compiled and wrong:
         print(f"benchmarks first_use: kernels were compiled for {', '.join(wrong)}", file=sys.stderr)
