@@ -15,7 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(f"{ROOT / name}{os.sep}" for name in ("apps", "assign", "gridcut", "matching"))
-HAS_TIMER = hasattr(signal, "setitimer")
+# Python 3.14 keeps a lock forever, also that of `threading`, if an interrupt arrives right after `with lock:` has
+# acquired it (python/cpython#148874).
+HAS_TIMER = hasattr(signal, "setitimer") and sys.version_info[:2] != (3, 14)
 
 
 class Fault(BaseException):

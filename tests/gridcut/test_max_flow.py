@@ -246,8 +246,9 @@ def test_what_is_left_to_the_sink_may_exceed_64_bits(device, tools, number):
 
 def test_int32_where_it_fits(tools):
     small = np.full((3, 3), 2**28, np.int64)
-    assert tools.solve(small, small, {(0, 1): 2**28}).stats["dtype"] == "int32"
-    assert tools.solve(small * 6, small, {(0, 1): 2**28}).stats["dtype"] == "int64"
+    edges = {(0, 1): 2**28, (1, 0): 2**28}
+    assert tools.solve(small, small, edges).stats["dtype"] == "int32"
+    assert tools.solve(small * 6, small, edges).stats["dtype"] == "int64"
 
 
 def test_floats_are_rounded_to_a_reported_unit(device, tools):
