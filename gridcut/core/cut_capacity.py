@@ -5,6 +5,7 @@ float64, together with the loss by rounding to units (see gridcut/core/units.py)
 """
 
 import math
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from gridcut.core import sums
 from gridcut.core.load import Plane, Reader, fill
 from gridcut.core.units import difference, scale_of, units
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads
 from gridcut.device.views import unmarked
 
 
@@ -198,18 +199,26 @@ def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> l
         for k, capacity in enumerate(views.arcs)
         for part, shift in halves(capacity, is_float)
     ]
-    terms = []
-    for band in views.bands(lines):
-        found = [
-            (shift, terminal_kernel(part, views.mask, flat, side, scale, extent, *band, zero))
-            for part, shift, side in terminals
-        ]
-        found += [
-            (shift, arc_kernel(part, far_mask, flat, scale, extent, offset, *band, zero))
-            for part, shift, offset, far_mask in arcs
-        ]
-        terms += [(float(sum_), loss) if is_float else (int(sum_) << shift, 0) for shift, (sum_, loss) in found]
-    return terms
+
+    def sums_of(bands):
+        found = []
+        for band in bands:
+            found += [
+                (shift, terminal_kernel(part, views.mask, flat, side, scale, extent, *band, zero))
+                for part, shift, side in terminals
+            ]
+            found += [
+                (shift, arc_kernel(part, far_mask, flat, scale, extent, offset, *band, zero))
+                for part, shift, offset, far_mask in arcs
+            ]
+        return found
+
+    shares = views.shares(lines)
+    if not is_float:
+        # Sums of floats depend on the bands, which must not depend on the number of threads.
+        shares = [[(share[0][0], share[-1][1])] if len(shares) > 1 else share for share in shares]
+    found = chain.from_iterable(run_threads(lambda i: sums_of(shares[i]), len(shares)))
+    return [(float(sum_), loss) if is_float else (int(sum_) << shift, 0) for shift, (sum_, loss) in found]
 
 
 def _bytes(labels: np.ndarray) -> np.ndarray:

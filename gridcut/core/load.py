@@ -223,9 +223,9 @@ class Reader(NamedTuple):
         for first in range(begin, end, height):
             yield first, min(end, first + height)
 
-    def shares(self) -> list[list[tuple[int, int]]]:
-        """The bands of all lines, divided among the threads; of a small grid, one share."""
-        bands = list(self.bands())
+    def shares(self, lines: tuple[int, int] | None = None) -> list[list[tuple[int, int]]]:
+        """The same bands, divided among the threads; of a small grid, one share."""
+        bands = list(self.bands(lines))
         threads = min(thread_count(), len(bands)) if self.layout.size >= SHARED_CELLS else 1
         ends = [len(bands) * i // threads for i in range(threads + 1)] if bands else [0, 0]
         return [bands[first:last] for first, last in pairwise(ends)]

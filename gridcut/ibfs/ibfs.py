@@ -10,7 +10,7 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
    tasks for the threads.
 2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
-   restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
+   restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges are complete.
 3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
    per cell of the forests, they are discarded and the flow is kept.  Each thread then searches its share of the grid
    from scratch, and the shares are merged.  Most flow has reached its end within a share, so these merges are small; if
@@ -26,6 +26,8 @@ Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and 
 
 import threading
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +35,9 @@ from gridcut.core import push_relabel_fifo
 from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.device import run_threads, thread_count
+from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
-from gridcut.ibfs.merge import activate_range, grow_active
+from gridcut.ibfs.merge import LEVEL, PARENT, merge_ranges, merge_tasks
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
@@ -78,6 +81,19 @@ def finish(grid: Grid):
     return run.forest.label, run.stats
 
 
+class Task(NamedTuple):
+    """A range of lines to search; until: the forests that must be complete at the end, UNTIL_SINK or UNTIL_BOTH."""
+
+    begin: int
+    end: int
+    until: int
+
+
+def tasks_of(bounds, until) -> list[Task]:
+    """Searches of all ranges between `bounds`."""
+    return [Task(begin, end, until) for begin, end in pairwise(bounds)]
+
+
 @lru_cache(maxsize=64)
 def unsigned_steps(step):
     """Steps modulo 2^64, as an array and a tuple: sums of unsigned indices wrap, so none is tested for its sign."""
@@ -112,6 +128,7 @@ class Run:
         self.threads = thread_count()
         self.deepest = deepest
         self.work = work
+        self.reached: dict[int, int] = {}  # cells in the forests of each range that was searched, by its first line
         self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
         size = layout.size
         self.seams = Seams(residual, layout, [])
@@ -132,10 +149,8 @@ class Run:
         for line in self.seams.lines:
             self.seams.cut(line)
         is_split = len(bounds) > 2
-        strip_until = UNTIL_BOTH if is_split else until
-        strips = [(begin, end, strip_until) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
         try:
-            self._run_tasks("strips", strips, height, self._solve_strip)
+            self._run_tasks("strips", tasks_of(bounds, UNTIL_BOTH if is_split else until), self._solve_strip)
             if is_split and not self.gave_up and not self._merge_all(bounds):
                 self._search_all(until)
             if self.gave_up:
@@ -147,7 +162,7 @@ class Run:
 
     def resolve(self, touched):
         """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
-        work = self.work or make_work(self.layout.size, self.index_type)
+        work = self.work or make_work(self.layout.size, self.forest.link)
         if self.layout.size <= STRIP_CELLS:
             self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
@@ -171,15 +186,15 @@ class Run:
             push_relabel_fifo.solve(*state, discharge=discharge_highest, most=2 * self.patience * size)
             self.patience *= MORE
             self.gave_up = False
-            self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)
+            self._run_tasks("finish", tasks_of((0, self.lines), until), self._search)
 
-    def _run_tasks(self, phase, tasks, lines, run):
+    def _run_tasks(self, phase, tasks, run):
         """Call run(task, work) for all tasks, in order, each on the first thread that is free.
 
-        Each thread has its own `work`, with lists for that many lines.  The callback is called in the calling thread,
+        Each thread has its own `work`, with lists for the largest task.  The callback is called in the calling thread,
         after each task it ran and when all are done.  An error stops all threads after their current task.
         """
-        cells = min(self.layout.size, (2 * lines + 1) * self.layout.stride[0])
+        cells = self.seams.cell(max(end - begin for begin, end, _ in tasks)) - self.seams.cell(0)
         threads = min(self.threads, len(tasks))
         results = [None] * len(tasks)
         lock = threading.Lock()
@@ -189,7 +204,7 @@ class Run:
 
         def worker(which):
             nonlocal done
-            work = make_work(cells, self.index_type)
+            work = make_work(cells, self.forest.link)
             while not abort[0] and not self.gave_up:
                 with lock:
                     i = next(pending, None)
@@ -214,53 +229,51 @@ class Run:
             self.callback({"phase": phase, "done": done, "of": count, **self.stats})
 
     def _solve_strip(self, task, work):
-        """Solve a strip of lines, a task (begin, end, until), with its seams cut."""
-        begin, end, until = task
-        first, last = self.seams.cell(begin), self.seams.cell(end)
-        cells = np.uint64(first), np.uint64(last)
+        """Solve a strip of lines with its seams cut."""
+        cells = np.uint64(self.seams.cell(task.begin)), np.uint64(self.seams.cell(task.end))
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
         if self.aggregates:
-            aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
+            aggregate_excess(self.excess, self.residual, self.layout, task.begin, task.end - task.begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return search(
-            first, last, until, self.patience, self.excess, self.residual, self.steps, self.jump, self.forest, work
-        )
+        return self._search(task, work)
 
     def _search(self, task, work):
-        """Search a range of lines, a task (begin, end, until), from scratch."""
-        begin, end, until = task
-        first, last = self.seams.cell(begin), self.seams.cell(end)
-        return search(
-            first, last, until, self.patience, self.excess, self.residual, self.steps, self.jump, self.forest, work
-        )
+        """Search a range of lines from scratch."""
+        first, last = self.seams.cell(task.begin), self.seams.cell(task.end)
+        found = search(
+            first, last, task.until, self.patience,
+            self.excess, self.residual, self.steps, self.jump, self.forest, work,
+        )  # fmt: skip
+        # In a grid with a mask, most cells may be in neither forest.
+        self.reached[task.begin] = np.count_nonzero(self.forest.label[first:last])
+        return found
 
     def _merge_all(self, bounds):
         """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
-        # In a grid with a mask, most cells may be in neither forest.
-        reached = np.count_nonzero(self.forest.label)
-        while len(bounds) > 2:
-            pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
-            self.budget = int(MAX_MERGE_REPAIR * reached)
-            self._run_tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
-            if self.budget < 0:
-                return False
-            bounds = sorted({*bounds} - {line for _, line, _ in pairs})
-        return True
+        tasks = merge_tasks(bounds, self.seams)
+        waits = np.bincount(tasks[:, PARENT] + 1, minlength=len(tasks) + 1)[1:]
+        leaves = np.flatnonzero(waits == 0)
+        reached = sum(self.reached[begin] for begin in bounds[:-1])
+        budgets = np.full(tasks[-1, LEVEL] + 1, int(MAX_MERGE_REPAIR * reached))
+        deepest = np.full((len(tasks), 2), self.deepest)
+        found = np.zeros((len(tasks), 2), np.int64)
+        abort, taken = new_cells(), np.zeros(1, np.int64)
+        least = min(4 * STRIP_CELLS, self.layout.size)  # of lists: enough for the first levels
 
-    def _merge(self, pair, work):
-        """Restore the seam of two ranges, a task (begin, line, end), and repair and grow their forests."""
-        _, line, _ = pair
-        if self.budget < 0:
-            return 0, 0, 0, False
-        self.seams.restore(line)
-        rise = self.seams.max_rise
-        activate_range(self.seams.cell(line - rise), self.seams.cell(line + rise), self.forest, work)
-        deepest, augmentations, repaired = grow_active(
-            self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
-        )
-        self.budget -= repaired
-        return deepest, augmentations, repaired, False
+        def worker(which):
+            merge_ranges(
+                tasks, waits, leaves, abort, taken, budgets, deepest, found, least,
+                self.seams.rises, self.layout.stride[0], self.seams.saved, self.seams.is_cut,
+                self.excess, self.residual, self.steps, self.forest,
+            )  # fmt: skip
+
+        run_team(worker, min(self.threads, len(leaves)), abort)
+        self.deepest = int(deepest.max())
+        self.stats["augmentations"] += int(found[:, 0].sum())
+        self.stats["repaired"] += int(found[:, 1].sum())
+        self._report("merge", len(tasks), len(tasks))
+        return budgets.min() >= 0
 
     def _search_all(self, until):
         """Search one share of the grid per thread from scratch and merge the shares, or else search the whole grid."""
@@ -272,10 +285,9 @@ class Run:
                 self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
-            shares = [(begin, end, UNTIL_BOTH) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
-            self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
+            self._run_tasks("search", tasks_of(bounds, UNTIL_BOTH), self._search)
             if self.gave_up or self._merge_all(bounds):
                 return
             for line in self.seams.cut_lines():
                 self.seams.restore(line)
-        self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)
+        self._run_tasks("finish", tasks_of((0, self.lines), until), self._search)

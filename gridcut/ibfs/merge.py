@@ -11,10 +11,14 @@ when it joins a forest.
 vision." PAMI 26(9), 2004.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
+from gridcut.device.atomics import atomic_add, atomic_load
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, make_work, repair, steps_as_array
+from gridcut.ibfs.seams import restore_seam
 
 
 # args: not bundled yet
@@ -110,10 +114,74 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     return head.size - 4, augmentations, repaired
 
 
+# Columns of the tasks of `merge_ranges`: first and last cell of the range; number of its seam, and first cell after it;
+# level; number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
+FIRST, LAST, SEAM, CELL, LEVEL, PARENT, SIDE = range(7)
+
+
+def merge_tasks(bounds, seams) -> np.ndarray:
+    """Merges of all ranges between the lines `bounds` to one, pairwise, level by level: rows of the columns above."""
+    tasks: list[list[int]] = []
+    ranges = [(begin, end, -1) for begin, end in pairwise(bounds)]  # and the task that makes it; -1: none
+    level = 0
+    while len(ranges) > 1:
+        merged = []
+        for (begin, line, one), (_, end, other) in zip(ranges[::2], ranges[1::2], strict=False):
+            for side, child in enumerate((one, other)):
+                if child >= 0:
+                    tasks[child][PARENT:] = len(tasks), side
+            merged.append((begin, end, len(tasks)))
+            first, last = seams.cell(begin), seams.cell(end)
+            tasks.append([first, last, seams.lines.index(line), seams.cell(line), level, -1, 0])
+        ranges = merged + ranges[2 * len(merged) :]
+        level += 1
+    return np.array(tasks, np.int64)
+
+
+# args: an entry call
 @kernel
-def activate_range(first, last, forest, work):
-    """Make all cells first..last that are in a forest active."""
-    for p in range(first, last):
-        v = np.uint64(p)
-        if forest.label[v] != 0:
-            activate(v, forest.queued, work.ring, work.ends)
+def merge_ranges(
+    tasks, waits, order, abort, taken, budgets, deepest, found, least_cells,
+    rises, stride, saved, is_cut, excess, residual, step, forest,
+):  # fmt: skip
+    """Run tasks: merge two ranges at their seam, restored here; then what waited for this last, and so up.
+
+    Threads enter this once: a call from Python takes as long as a small merge, and waits for the interpreter's lock.
+
+    waits[i]           tasks that have to end before task i; order: tasks that wait for none, the first taken[0] begun
+    abort[0]           if it is set, no task is begun
+    budgets[level]     what is left of the cells that may be repaired; if one is negative, no task is begun either
+    deepest[i, side]   bounds of the depths of both ranges; found[i]: numbers of augmentations and of repaired cells
+    """
+    rise = rises.max()
+    work = make_work(least_cells, forest.link)
+    while True:
+        at = atomic_add(taken, 0, 1)
+        if at >= order.size:
+            return
+        i = np.int64(order[at])
+        while i >= 0:
+            if atomic_load(abort, 0) or budgets.min() < 0:
+                return
+            task = tasks[i]
+            if work.queue.size <= task[LAST] - task[FIRST]:
+                work = make_work(task[LAST] - task[FIRST], forest.link)
+            cell, level = task[CELL], task[LEVEL]
+            is_cut[task[SEAM]] = 0
+            restore_seam(residual, step, rises, cell, stride, saved[task[SEAM]])
+            for p in range(cell - rise * stride, cell + rise * stride):
+                v = np.uint64(p)
+                if forest.label[v] != 0:
+                    activate(v, forest.queued, work.ring, work.ends)
+            depth, augmentations, repaired = grow_active(
+                budgets[level], max(deepest[i, 0], deepest[i, 1]), excess, residual, step, forest, work
+            )
+            found[i, 0] = augmentations
+            found[i, 1] = repaired
+            atomic_add(budgets, level, -repaired)
+            deepest[i, 0] = depth
+            parent = task[PARENT]
+            if parent < 0:
+                return
+            deepest[parent, task[SIDE]] = depth
+            i = parent if atomic_add(waits, parent, -1) == 1 else -1

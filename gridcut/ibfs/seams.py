@@ -38,30 +38,36 @@ def restore_seam(residual, step, rises, first, stride, saved):
 
 
 class Seams:
-    """The seams of a grid before the lines `lines`."""
+    """The seams of a grid before the lines `lines`, in order.
+
+    rises     offsets of the arcs along the first axis
+    saved[i]  capacities of the seam before lines[i], while is_cut[i]
+    """
 
     def __init__(self, residual, layout, lines):
         self.residual = residual
         self.layout = layout
         self.lines = lines
-        self._rises = np.array([offset[0] for offset in layout.offsets], np.int64)
-        self.max_rise = int(self._rises.max(initial=0))
-        size = 2 * int(self._rises[::2].sum()) * layout.stride[0]
-        self._saved = {line: np.empty(size, residual.dtype) for line in lines}
+        self.rises = np.array([offset[0] for offset in layout.offsets], np.int64)
+        size = 2 * int(self.rises[::2].sum()) * layout.stride[0]
+        self.saved = np.empty((len(lines), size), residual.dtype)
+        self.is_cut = np.zeros(len(lines), np.uint8)
 
     def cell(self, line: int) -> int:
         return self.layout.head + line * self.layout.stride[0]
 
     def cut(self, line: int) -> None:
-        self._run(cut_seam, line, self._saved[line])
+        self._run(cut_seam, line)
+        self.is_cut[self.lines.index(line)] = 1
 
     def restore(self, line: int) -> None:
-        self._run(restore_seam, line, self._saved.pop(line))
+        self.is_cut[self.lines.index(line)] = 0
+        self._run(restore_seam, line)
 
-    def _run(self, run, line, saved):
-        layout = self.layout
-        run(self.residual, layout.step, self._rises, self.cell(line), layout.stride[0], saved)
+    def _run(self, run, line):
+        layout, saved = self.layout, self.saved[self.lines.index(line)]
+        run(self.residual, layout.step, self.rises, self.cell(line), layout.stride[0], saved)
 
     def cut_lines(self) -> list[int]:
         """The lines of the seams that are still cut."""
-        return sorted(self._saved)
+        return [line for line, is_cut in zip(self.lines, self.is_cut, strict=True) if is_cut]

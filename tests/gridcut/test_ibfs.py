@@ -113,13 +113,13 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
             super().resolve(touched)
             seen["warm"] += 1
 
-        def _merge(self, pair, work):
-            seen["merge"] += self.budget >= 0
-            return super()._merge(pair, work)
+        def _merge_all(self, bounds):
+            seen["merge"] += 1
+            return super()._merge_all(bounds)
 
-        def _run_tasks(self, phase, tasks, lines, run):
+        def _run_tasks(self, phase, tasks, run):
             seen["finish"] += phase == "finish"
-            super()._run_tasks(phase, tasks, lines, run)
+            super()._run_tasks(phase, tasks, run)
 
         def _search_all(self, until):
             seen["warm abandoned" if self.resolving else "search"] += 1
