@@ -184,4 +184,4 @@ def merge_ranges(
             if parent < 0:
                 return
             deepest[parent, task[SIDE]] = depth
-            i = parent if atomic_add(waits, parent, -1) == 1 else -1
+            i = np.int64(parent) if atomic_add(waits, parent, -1) == 1 else np.int64(-1)
