@@ -31,6 +31,7 @@ NAMES = (
     "stereo",
     "superpixels",
     "track",
+    "unwrap",
     "video",
     "volume",
 )
