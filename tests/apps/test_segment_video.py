@@ -355,6 +355,7 @@ def test_a_foreign_mask_is_not_overwritten(given, rejects):
     rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists; choose", given)
 
 
+@pytest.mark.slow
 def test_the_benchmark(tmp_path, capsys, scene):
     assert video.main(["--data", "gone"]) == 0
     assert "skipped, no folder 'gone'" in capsys.readouterr().out
