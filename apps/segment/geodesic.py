@@ -32,22 +32,14 @@ def geodesic_preference(
     return preference
 
 
-def geodesic_excess(lab, marks, count) -> np.ndarray:
-    """max(0, (d_l - d_others) / (d_l + d_others)) of geodesic distances from the seeds; float32 (count, H, W)."""
+def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarray:
+    """max(0, (d_l - d_others) / (d_l + d_others)) of geodesic distances from the seeds; float32 (count, H, W).
+
+    `marks` int16 (H, W) is the place of a seed's label, below 0 without a seed.
+    """
     away = np.empty((count, *marks.shape), np.float32)
-    for first in range(0, count, 2):
-        distance = np.full((*marks.shape, 2), UNREACHED, np.float32)
-        both = (first, min(first + 1, count - 1))
-        for side, label in enumerate(both):
-            distance[marks == label, side] = 0.0
-        for _ in range(SWEEPS):
-            sweep_kernel(lab, 1, distance)
-            sweep_kernel(lab, -1, distance)
-        for side, label in enumerate(both):
-            away[label] = distance[..., side]
-    nearest = np.partition(away, 1, axis=0)[:2]
-    others = np.where(away == nearest[0], nearest[1], nearest[0])
-    return np.maximum(0, (away - others) / np.maximum(away + others, np.float32(1e-6)))
+    excess_kernel(lab, marks, away)
+    return away
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -126,6 +118,54 @@ def sweep_kernel(lab, step, distance):
                 nearest_background = min(nearest_background, distance[v, u, 1] + length)
             distance[y, x, 0] = nearest_object
             distance[y, x, 1] = nearest_background
+
+
+@kernel
+def excess_kernel(lab, marks, away):
+    """Write the result of `geodesic_excess`; all labels are propagated together, as lengths are the same for all."""
+    L, H, W = away.shape
+    distance = np.full((H, W, L), UNREACHED)
+    for y in range(H):
+        for x in range(W):
+            if marks[y, x] >= 0:
+                distance[y, x, marks[y, x]] = 0.0
+    for _ in range(SWEEPS):
+        sweep_all_kernel(lab, 1, distance)
+        sweep_all_kernel(lab, -1, distance)
+    for y in range(H):
+        for x in range(W):
+            near = distance[y, x]
+            first = second = np.float32(np.inf)
+            for k in range(L):
+                second = min(second, max(first, near[k]))
+                first = min(first, near[k])
+            for k in range(L):
+                other = second if near[k] == first else first
+                total = max(near[k] + other, np.float32(1e-6))
+                away[k, y, x] = max(np.float32(0.0), (near[k] - other) / total)
+
+
+@kernel
+def sweep_all_kernel(lab, step, distance):
+    """As `sweep_kernel` for any number of distances, (H, W, L)."""
+    H, W, L = distance.shape
+    for row in range(H):
+        y = row if step > 0 else H - 1 - row
+        for column in range(W):
+            x = column if step > 0 else W - 1 - column
+            here = distance[y, x]
+            for k in range(4):
+                v = y if k == 3 else y - step
+                u = x - step if k == 3 else x - 1 + k
+                if v < 0 or v >= H or u < 0 or u >= W:
+                    continue
+                square = np.float32(2.0) if k == 0 or k == 2 else np.float32(1.0)
+                for c in range(3):
+                    change = lab[y, x, c] - lab[v, u, c]
+                    square += change * change
+                length, before = np.sqrt(square), distance[v, u]
+                for label in range(L):
+                    here[label] = min(here[label], before[label] + length)
 
 
 @kernel
