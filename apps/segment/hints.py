@@ -4,6 +4,7 @@ Strokes, trimaps and the outside of a box are constraints, and strokes prevail w
 mask is a hint that colours, or strokes if it is soft, can override (see apps.segment.start_mask).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from apps.common.images import InputError, check_same_size, read_bytes
+from apps.segment.connected_parts import strokes_of
 from apps.segment.marks import OBJECT, OPEN
 from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, restored, start_in, volume_mask_of
 from apps.segment.strokes import check_box, check_marks, marks_of_box
@@ -35,6 +37,8 @@ class MaskKind(NamedTuple):
 
 
 MASKS = {"start": MaskKind(start_in, mask_of, volume_mask_of, restored)}
+MAX_LISTED = 3  # strokes in a message
+MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
@@ -141,11 +145,37 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     return inside
 
 
-def remarks_on(mask: np.ndarray) -> tuple[str, ...]:
-    """Warnings about an object that is empty or covers nearly the whole image, which are rarely intended."""
+def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None) -> tuple[str, ...]:
+    """Warnings about an object that is empty or covers nearly the whole image, and about strokes that it surrounds.
+
+    strokes   marks of strokes to check; or None
+    """
     share = np.count_nonzero(mask) / mask.size
     if share == 0:
         return ("the object is empty; add object strokes, or draw the box around the whole object",)
     if share > NEARLY_ALL:
         return (f"the object covers {100 * share:.1f} % of the image; add background strokes",)
-    return ()
+    found = [] if strokes is None else surrounded_strokes(mask, strokes)
+    if not found:
+        return ()
+    places = " and ".join(str(where[::-1]) for where in found[:MAX_LISTED])
+    more = " and others" if len(found) > MAX_LISTED else ""
+    return (f"most pixels around the stroke at {places}{more} have the other label; add strokes there",)
+
+
+def surrounded_strokes(mask: np.ndarray, marks: np.ndarray) -> list[tuple[int, ...]]:
+    """A pixel of each stroke around which most pixels have the other label; of at least MIN_STROKE pixels."""
+    places, stroke = strokes_of(marks)
+    sizes = np.bincount(stroke)
+    around = np.zeros((2, sizes.size))  # open pixels beside a stroke, and those of the other label
+    kinds, is_object = marks.ravel(), mask.ravel()
+    for axis, at in enumerate(np.unravel_index(places, marks.shape)):
+        for step in (-1, 1):
+            inside = (at + step >= 0) & (at + step < marks.shape[axis])
+            beside = places[inside] + step * math.prod(marks.shape[axis + 1 :])
+            is_open = kinds[beside] == OPEN
+            differs = is_open & (is_object[beside] != (kinds[places[inside]] == OBJECT))
+            around += [np.bincount(stroke[inside], one, sizes.size) for one in (is_open, differs)]
+    wrong = (2 * around[1] > around[0]) & (sizes >= MIN_STROKE)
+    firsts = places[np.unique(stroke, return_index=True)[1][wrong]]
+    return [tuple(map(int, np.unravel_index(place, marks.shape))) for place in firsts]

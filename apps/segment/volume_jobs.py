@@ -8,7 +8,7 @@ import numpy as np
 
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import passed, spelled
-from apps.common.errors import InputError
+from apps.common.errors import InputError, print_error
 from apps.common.images import READABLE, write_image
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
@@ -100,6 +100,7 @@ def volume_results(path: Path, chosen) -> tuple[Path, ...]:
 
 def segment_volume_files(job: VolumeJob, chosen) -> dict:
     """Segment a volume; write labels or mask and a figure of slices; return the report."""
+    from apps.segment.hints import remarks_on
     from apps.segment.label_figures import middle_slices
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.multilabel import segment_volume
@@ -133,6 +134,9 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         seeds, written = result.marks + 1, result.mask.astype(np.uint8)
         shown = np.where(result.mask, np.uint8(1), np.uint8(2))
         counted, places = {1: int(written.sum())}, _largest_sections(result.mask)
+    notes = remarks_on(result.mask, result.marks) if "scribbles" in job.hints else ()
+    for note in notes:
+        print_error(f"cutmatch segment: {job.image}: {note}")
     sheet = middle_slices(values, written, spacing, places)
     charge("figures")
     files = _files(job.image, chosen)
@@ -148,6 +152,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         "rounds": len(result.energies),
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "device": result.solved.device,
+        "warnings": list(notes),
         "files": {kind: str(path) for kind, path in files.items()},
     }
     if truth is not None:

@@ -21,6 +21,7 @@ from gridcut.device import kernel
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
 MAX_STROKE = 256  # voxels: a larger stroke has the weight of so many, so that small ones beside it count
+MIN_STROKE = 64  # voxels: a smaller one weighs less than its voxels, as it corrects a place and may be on an outline
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
@@ -79,7 +80,8 @@ class VolumeView:
     def stroke_counts(self, marks: np.ndarray, values: Sequence[int]) -> np.ndarray:
         """Weight per level of the marks of each label, (L, BINS); a stroke weighs MAX_STROKE voxels at most."""
         places, stroke = strokes_of(marks)
-        weight = np.minimum(1.0, MAX_STROKE / np.bincount(stroke))[stroke]
+        size = np.bincount(stroke)
+        weight = (np.minimum(1.0, MAX_STROKE / size) * np.minimum(1.0, size / MIN_STROKE))[stroke]
         grey, label = self.grey.ravel()[places], marks.ravel()[places]
         return np.stack([np.bincount(grey[one], weight[one], BINS) for one in (label == value for value in values)])
 

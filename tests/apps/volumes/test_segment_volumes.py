@@ -357,6 +357,17 @@ def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
     assert "holds no object: all its values are 0" in capsys.readouterr().err
 
 
+def test_a_stroke_that_the_other_label_surrounds_is_named(ball, tmp_path, capsys):
+    seeds = ball.seeds.copy()
+    seeds[5:8, 16:19, 12:15] = 2  # in the ball
+    path, strokes = write_volume(tmp_path / "a.npy", ball.values), write_volume(tmp_path / "s.npy", seeds)
+    status, report = segment(tmp_path, path, "--scribbles", strokes)
+    assert status == 0
+    (note,) = report["warnings"]
+    assert "around the stroke at (12, 16, 5) have the other label" in note
+    assert note in capsys.readouterr().err
+
+
 def test_a_large_stroke_does_not_outweigh_a_small_one():
     """A ball that touches another one of a similar grey, which a small stroke gives to the background."""
     z, y, x = np.mgrid[:20, :40, :48]
