@@ -171,6 +171,7 @@ def test_a_stem_of_dots_writes_into_out(folder, stem):
     made = set(folder.rglob("*")) - before
     assert all(path.is_relative_to(folder / "deep") for path in made)
     results = {path.name for path in made if path.is_file() and ".cutmatch" not in path.parts}
+    stem = Path(name).stem  # on Python 3.14 with the suffix, because the name has nothing but dots before it
     assert {f"{stem}-restored.png", f"{stem}-labels.png", f"{stem}-disparity.png"} <= results
     assert {path.parent for path in made if path.name in results} == {folder / "deep" / "out"}
 
