@@ -28,12 +28,16 @@ class Column:
     def __init__(self, stem: str, title: str):
         self.names, self.rows = next(of for name, of in sections(stem).items() if name.startswith(title))
 
-    def of(self, name: str, *start: str) -> float:
-        (row,) = (row for row in self.rows if tuple(row[: len(start)]) == start)
+    def of(self, name: str, *start: str, sweep: int = -1) -> float:
+        """The value of the only row that begins with `start`, or of that of a sweep, which lists its default again."""
+        rows = [row for row in self.rows if tuple(row[: len(start)]) == start]
+        row = rows[sweep]
+        assert sweep >= 0 or len(rows) == 1, rows
         return float(row[self.names.index(name)].replace(" ", "").split("(")[0].split("±")[0])
 
-    def over(self, name: str, groups, *end: str) -> np.ndarray:
-        return np.array([self.of(name, *([group] if isinstance(group, str) else group), *end) for group in groups])
+    def over(self, name: str, groups, *end: str, sweep: int = -1) -> np.ndarray:
+        starts = ([group] if isinstance(group, str) else group for group in groups)
+        return np.array([self.of(name, *start, *end, sweep=sweep) for start in starts])
 
     def ranges(self, name: str, groups, *end: str) -> list[float]:
         """The least and the largest value of cells "a to b"."""
@@ -68,7 +72,8 @@ def lupinska() -> dict:
     launches = cycle.over("launches", grids, "10")
     gpu = Column("papers-lupinska-cuda", "CYCLE")
     on_gpu = ["astronaut", "ising camera", "grey camera x4"]
-    ms = {c: gpu.over("ms", on_gpu, "hybrid", f"cycle = {c}") for c in (2000, 7000)}
+    cycles = np.array([gpu.over("ms", on_gpu, "hybrid", name, sweep=0) for name in ("default", "default, again")])
+    shorter = gpu.over("ms", on_gpu, "hybrid", "cycle = 2000")
     gaps = Column("papers-lupinska", "Gap relabeling")
     layout = Column("papers-lupinska", "Layout").over(
         "pair / pixel", [(g, k) for g in grids for k in ("16 kB", "48 kB")]
@@ -79,12 +84,8 @@ def lupinska() -> dict:
         for a in ("2", "10", "100")
     }
     free = Column("papers-lupinska-cuda", "ALPHA")
-    lock_free = {a: free.over("ms", ["30", "100", "200"], f"{{'alpha': {a}}}") for a in (4, 10, 100)}
-    repeats = [
-        free.of("ms", "200", "{'alpha': 10}"),
-        free.of("ms", "200", "{'price_updates': True, 'arc_fixing': True}"),
-        free.of("ms", "200", "{'block': 512}"),
-    ]
+    lock_free = {a: free.over("ms", ["30", "100", "200"], "default" if a == 10 else f"alpha = {a}") for a in (4, 10, 100)}
+    repeats = [free.of("ms", "200", name) for name in ("default", "default, again", "block = 512")]
     scaling = Column("papers-lupinska", "Algorithms 5.0")
     problems = [(n, c) for n in ("30", "100", "300", "800") for c in ("u100", "geometric 1e3")]
     saved = np.array(
@@ -96,10 +97,16 @@ def lupinska() -> dict:
     every = rules.over("every V", some)
     work_of = Column("papers-lupinska", "The lock-free")
     ratio = work_of.over("ratio", ["10", "30", "100", "200", "300"])
-    shapes = [(32, 8), (32, 4), (32, 16), (16, 16), (64, 4), (8, 32)]
-    block = np.array([gpu.over("ms", on_gpu, "cudacuts", f"block = {shape}") for shape in shapes])
-    again = np.array([gpu.over("ms", on_gpu, "cudacuts", "pushes = 1"), block[0]])
-    pushed = [gpu.over("ms", on_gpu, "cudacuts", f"pushes = {m}") / again[0] for m in (2, 4, 8)]
+    defaults = np.array(
+        [
+            [gpu.over("ms", on_gpu, "cudacuts", name, sweep=sweep) for name in ("default", "default, again")]
+            for sweep in (0, 1)
+        ]
+    )
+    shapes = [(32, 4), (32, 16), (16, 16), (64, 4), (8, 32)]
+    block = np.array([defaults[1, 0], *(gpu.over("ms", on_gpu, "cudacuts", f"block = {shape}") for shape in shapes)])
+    phases = ("pushes = 2, global_every = 42", "pushes = 4, global_every = 25", "pushes = 8, global_every = 14")
+    pushed = [gpu.over("ms", on_gpu, "cudacuts", name) / defaults[0, 0] for name in phases]
     fifo, highest = (heuristics.over("gain", grids, order, "global") for order in ("fifo", "highest"))
     extra = {o: gain[o, "global and gap"] / gain[o, "global"] for o in ("fifo", "highest")}
     two = Column("papers-lupinska", "Lock-free and")
@@ -174,12 +181,12 @@ def lupinska() -> dict:
             *span(extra["highest"]),
             *span(extra["fifo"]),
         ],
-        "several push phases": [2, 4, 8, *(x for of in pushed for x in span(of)), 64],
+        "several push phases": [2, 4, 8, *(x for of in pushed for x in span(of))],
         "blocks of 32×8": [
             32,
             8,
             *span(100 * (block.max(0) / block.min(0) - 1)),
-            *span(100 * (again.max(0) / again.min(0) - 1)),
+            *span(100 * (defaults[1].max(0) / defaults[1].min(0) - 1)),
         ],
         "CYCLE = 7000": [
             7000,
@@ -187,7 +194,8 @@ def lupinska() -> dict:
             2000,
             *span(work["7 000"] / work["10"]),
             *span(launches),
-            *(ms[7000] / ms[2000])[1:],
+            *(cycles[0] / shorter),
+            *span(100 * (cycles.max(0) / cycles.min(0) - 1)),
         ],
         "gap relabeling after": [
             10,
