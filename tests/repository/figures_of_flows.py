@@ -84,7 +84,8 @@ def lupinska() -> dict:
         for a in ("2", "10", "100")
     }
     free = Column("papers-lupinska-cuda", "ALPHA")
-    lock_free = {a: free.over("ms", ["30", "100", "200"], "default" if a == 10 else f"alpha = {a}") for a in (4, 10, 100)}
+    names = {4: "alpha = 4", 10: "default", 100: "alpha = 100"}
+    lock_free = {a: free.over("ms", ["30", "100", "200"], name) for a, name in names.items()}
     repeats = [free.of("ms", "200", name) for name in ("default", "default, again", "block = 512")]
     scaling = Column("papers-lupinska", "Algorithms 5.0")
     problems = [(n, c) for n in ("30", "100", "300", "800") for c in ("u100", "geometric 1e3")]
