@@ -19,7 +19,13 @@ OURS = (".py", ".pyi", "py.typed", ".jinja", "gridcut/device/first_use.json", ".
 SOURCES = {
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "setup.py", "run"),
     *("tests/conftest.py", "tests/gridcut/battery.py", "benchmarks/__init__.py", "docs/architecture.md", ".ci/run"),
-    *("docs/conf.py", "docs/guide/index.md", "docs/gallery/plot_segment.py", "data/README.md", "data/astronaut.jpg"),
+    *(
+        "docs/conf.py",
+        "docs/guide/index.md",
+        "docs/gallery/images/plot_segment.py",
+        "data/README.md",
+        "data/astronaut.jpg",
+    ),
 }
 
 

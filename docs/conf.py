@@ -12,6 +12,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, GENERATED = ROOT / "docs", ROOT / "docs/generated"
 sys.path.insert(0, str(ROOT))
@@ -29,8 +31,14 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
+    "sphinx_design",
 ]
-exclude_patterns = ["images/README.md", "generated/gallery/**/*.ipynb", "gallery/README.txt"]
+exclude_patterns = [
+    "images/README.md",
+    "generated/gallery/**/*.ipynb",
+    "gallery/**/README.txt",
+    "generated/packages.md",
+]
 language = "en"  # the script of the search page cannot read the translations for en_GB
 default_role = "obj"
 
@@ -42,6 +50,11 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    word: word for word in DEFAULT_LINKS
+}  # no links to other sites; `write_pages` adds our classes
 add_module_names = False
 
 sphinx_gallery_conf = {
@@ -61,13 +74,16 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "cutmatch"
+html_logo = html_favicon = "../apps/app/static/icon.svg"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "cutmatch"},
+    "logo": {"text": "cutmatch", "alt_text": ""},  # the text stands beside the picture
+    # The repository that publishes the site, which GitHub names in the environment of an action; elsewhere no link.
+    "github_url": "/".join(filter(None, map(os.environ.get, ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY")))),
     "navigation_with_keys": False,
     "show_prev_next": True,
     "navbar_align": "left",
@@ -107,7 +123,7 @@ def relinked(text: str, source: Path, page: Path) -> str:
         if target == DOCS / "gallery":
             target = GENERATED / "gallery/index.rst"
         elif target.is_relative_to(DOCS / "gallery"):
-            target = GENERATED / "gallery" / target.name
+            target = GENERATED / target.relative_to(DOCS)
         if target.is_relative_to(DOCS) and target.suffix in (".md", ".rst", ".png", ".jpg"):
             return f"{mark}[{name}]({os.path.relpath(target, page.parent)}{anchor or ''})"
         return name if name.startswith("`") or " " in name else f"`{name}`"
@@ -158,10 +174,12 @@ def api_page(package: str, names: list[str], summary: str) -> str:
 
 
 def packages() -> list[str]:
-    """The solvers, and the modules of apps, and of the folders there, that say by `__all__` what is public."""
-    files = [*(ROOT / "apps").glob("*/__init__.py"), *(ROOT / "apps/compat").glob("*.py")]
-    public = [path.relative_to(ROOT).with_suffix("") for path in files if "__all__" in path.read_text("utf-8")]
-    return ["gridcut", "assign", "matching", *sorted(".".join(path.parts).removesuffix(".__init__") for path in public)]
+    """The solvers, and the modules of apps and of compat that say by `__all__` what is public."""
+    solvers = ["gridcut", "assign", "matching"]
+    compat = [path for top in (*solvers, "apps") for path in sorted((ROOT / top / "compat").glob("**/*.py"))]
+    files = [*sorted((ROOT / "apps").glob("*/__init__.py")), *compat]
+    public = [path.relative_to(ROOT).with_suffix("") for path in files if "__all__ =" in path.read_text("utf-8")]
+    return [*solvers, *(".".join(path.parts).removesuffix(".__init__") for path in public)]
 
 
 def write_pages() -> None:
@@ -172,10 +190,19 @@ def write_pages() -> None:
         f"{page.stem} <results/{page.stem}>" for page in COPIES.values() if page.parent.name == "results"
     )
     write(GENERATED / "tables.md", f"# All tables\n\n```{{toctree}}\n:maxdepth: 1\n\n{tables}\n```\n")
+    numpydoc_xref_aliases.update(
+        (name, f"{package}.{name}")
+        for package in reversed(packages())
+        for name in importlib.import_module(package).__all__
+        if inspect.isclass(getattr(importlib.import_module(package), name))
+    )
+    rows = ["| package | content |", "|---|---|"]
     for package in packages():
         module = importlib.import_module(package)
-        summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").removeprefix(f"{package}: ")
         write(GENERATED / "api" / f"{package}.rst", api_page(package, list(module.__all__), summary))
+        rows.append(f"| [`{package}`](../generated/api/{package}.rst) | {summary} |")
+    write(GENERATED / "packages.md", "\n".join(rows))  # docs/api/index.md includes it
 
 
 def setup(app) -> None:

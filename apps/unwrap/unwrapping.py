@@ -72,8 +72,8 @@ class Unwrapped(GridResult):
 
         Notes
         -----
-        O(H * W).  Any other cycles k cost at least sum(price difference * d) over the pairs, by |price difference| <=
-        weight and because price differences around a pixel cancel; `cycles` cost just that.
+        O(H * W).  Any other cycles k cost at least sum(price difference * d) over the pairs, because no price
+        difference is larger than the weight, and those around a pixel cancel; `cycles` cost just that.
         """
         phase, known, weight = problem_of(*self._given)
         if not np.array_equal(self.phase, _congruent(phase, known, self.cycles, self.phase.dtype), equal_nan=True):

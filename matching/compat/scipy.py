@@ -1,4 +1,4 @@
-"""The faces of scipy.sparse.csgraph for matchings: the same arguments, results and exceptions."""
+"""SciPy's functions for matchings: the same arguments, results and exceptions."""
 
 from typing import Literal
 

@@ -8,7 +8,7 @@ GALLERY = Path(__file__).resolve().parents[2] / "docs/gallery"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(GALLERY.glob("plot_*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", sorted(GALLERY.rglob("plot_*.py")), ids=lambda path: path.stem)
 def test_the_script_runs(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
@@ -24,7 +24,7 @@ def test_the_script_runs(script, tmp_path, monkeypatch):
 
 
 def test_a_script_has_a_title_and_explains_itself():
-    for script in GALLERY.glob("plot_*.py"):
+    for script in GALLERY.rglob("plot_*.py"):
         _, title, line, _, text = script.read_text("utf-8").splitlines()[:5]
         assert len(line) >= len(title), script.name
         assert text.endswith("."), script.name

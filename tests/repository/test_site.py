@@ -61,10 +61,12 @@ def test_every_public_name_has_a_page(site):
 
 
 def test_figures_and_notebooks_are_there(site):
-    scripts = [path.stem for path in (ROOT / "docs/gallery").glob("plot_*.py")]
+    scripts = list((ROOT / "docs/gallery").rglob("plot_*.py"))
     built = {path.name for path in (site / "_downloads").rglob("*.ipynb")}
-    assert {f"{name}.ipynb" for name in scripts} <= built
-    assert all((site / f"generated/gallery/{name}.html").exists() for name in scripts)
+    assert {f"{path.stem}.ipynb" for path in scripts} <= built
+    pages = [(site / "generated" / path.relative_to(ROOT / "docs")).with_suffix(".html") for path in scripts]
+    assert pages
+    assert all(page.exists() for page in pages)
 
 
 def test_no_page_needs_the_network(site):
@@ -77,7 +79,8 @@ def test_no_page_needs_the_network(site):
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("query", "wanted"),
-    [("graph cut", "Minimum cuts in Python"), ("assignment", "Assignments"), ("superpixels", "Superpixels")],
+    [("graph cut", "Minimum cuts in Python"), ("assignment", "Assignments"), ("superpixels", "Superpixels")]
+    + [(query, "Questions and answers") for query in ("remove small holes", "heic", "yolo", "iphone jpeg strokes")],
 )
 def test_search_finds(driver, query, wanted):
     from selenium.webdriver.common.by import By
@@ -95,7 +98,9 @@ def test_search_finds(driver, query, wanted):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", ["index", "guide/segment", "generated/gallery/plot_stereo", "generated/api/gridcut"])
+@pytest.mark.parametrize(
+    "page", ["index", "guide/segment", "generated/gallery/motion/plot_stereo", "generated/api/gridcut"]
+)
 def test_a_page_has_all_its_images_and_fits(driver, page):
     browser, address = driver
     browser.get(f"{address}/{page}.html")

@@ -23,6 +23,7 @@ print(found)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 left.imshow(levels[found.labels], cmap="gray", vmin=0, vmax=255)
+left.set_title("eight grey levels")
 left.axis("off")
 right.plot(found.stats["energies"], ".-")
-right.set(xlabel="move", ylabel="energy")
+right.set(title="energy after every move", xlabel="move", ylabel="energy")

@@ -23,4 +23,4 @@ figure, axis = plt.subplots(figsize=(5, 5), layout="constrained")
 for _, one in tracks.to_pandas().groupby("particle"):
     axis.plot(one.x, one.y, lw=1)
     axis.plot(one.x.iloc[-1], one.y.iloc[-1], "k.", ms=3)
-axis.set_aspect("equal")
+axis.set(title="60 tracks, and where they end", aspect="equal")

@@ -18,6 +18,8 @@ found = unwrap(phase)
 print(found.residues, "residues")
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
-for axis, values, colours in zip(axes, (phase, found.phase), ("twilight", "turbo"), strict=True):
+panels = (("wrapped", phase, "twilight"), ("continuous", found.phase, "turbo"))
+for axis, (title, values, colours) in zip(axes, panels, strict=True):
     figure.colorbar(axis.imshow(values, cmap=colours), ax=axis, label="radians", shrink=0.8)
+    axis.set_title(title)
     axis.axis("off")
