@@ -376,6 +376,16 @@ def test_where_pymaxflow_goes_on_or_crashes(call, text):
         call(*grid())
 
 
+@pytest.mark.parametrize("capacities", [(-1, 0), (0, np.nan)])
+def test_bad_capacities_of_single_edges_are_found_by_maxflow(capacities):
+    graph, _ = grid(kind=float)
+    graph.add_edge(2, 3, 1, 0)
+    graph.add_edge(0, 1, *capacities)
+    text = "must be 0 or more, and not NaN; the edge from node 0 to node 1 has {:.1f} and {:.1f}".format(*capacities)
+    with pytest.raises(ValueError, match=text):
+        graph.maxflow()
+
+
 def test_negative_nodes_are_not_in_the_graph():
     graph, _ = grid()
     for call in (lambda: graph.add_edge(0, -1, 1, 1), lambda: graph.add_tedge(-1, 1, 1), lambda: graph.get_segment(-1)):

@@ -8,18 +8,20 @@ Edges added one at a time are packed (gridcut/compat/maxflow/packed_edges.py).
 """
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.packed_edges import packed, too_large, unpacked
+from gridcut.compat.maxflow.packed_edges import pack_cut_edge, pack_cut_terminals, packed, too_large, unpacked
 from gridcut.compat.maxflow.solution import Arcs, Solution, drawn, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 
 __all__ = ["GraphFloat", "GraphInt"]
 
 NOT_IN_GRAPH = "the node is not in the graph"
+BAD_CAPACITY = "capacities between nodes must be 0 or more, and not NaN"
 
 
 class _Network:
@@ -31,8 +33,8 @@ class _Network:
 
     _dtype: type = np.int64
     _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
-    _pack_edge = struct.Struct("QQQQ").pack  # two nodes and two capacities, none of which is negative
-    _pack_terminals = struct.Struct("Qqq").pack  # a node and two capacities
+    _edge_form = "QQQQ"  # two nodes and two capacities, none of which is negative
+    _terminals_form = "Qqq"  # a node and two capacities
 
     def __init__(self, est_node_num: int = 0, est_edge_num: int = 0):
         """Make an empty graph; the estimates are accepted, without effect."""
@@ -47,7 +49,8 @@ class _Network:
         self._packed_edges = bytearray()
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
         self._packed_terminals = bytearray()  # the same for one node each
-        self._nodes = bytearray()  # as long as there are nodes, so that indexing it rejects others
+        self._pack_edge: Callable[..., bytes] = struct.Struct(self._edge_form).pack  # found sooner than in the class
+        self._pack_terminals: Callable[..., bytes] = struct.Struct(self._terminals_form).pack
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
         self._segments = b""  # the same
         self._solution: Solution | None = None
@@ -85,7 +88,6 @@ class _Network:
     def _added(self, count: int) -> np.ndarray:
         self._changed()
         self._node_count += count
-        self._nodes += bytes(count)
         return np.arange(self._node_count - count, self._node_count)
 
     def _changed(self) -> None:
@@ -101,13 +103,15 @@ class _Network:
         self._grid, self._grid_arcs, self._arcs = None, [], [*self._arcs, *arcs]
 
     def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
-        """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
+        """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse.
+
+        In GraphFloat, capacities that are negative or NaN are found by `maxflow`, which raises the ValueError.
+        """
         try:
-            self._nodes[i], self._nodes[j]
-            if capacity >= 0 and rcapacity >= 0:
-                self._packed_edges += self._pack_edge(i, j, capacity, rcapacity)
+            if i < self._node_count > j:
+                self._packed_edges.extend(self._pack_edge(i, j, capacity, rcapacity))
                 return
-        except (struct.error, IndexError, TypeError, ValueError):
+        except (struct.error, TypeError, ValueError):
             pass
         self._add_unusual_edge(i, j, capacity, rcapacity)
 
@@ -122,8 +126,10 @@ class _Network:
             which = "second" if 0 <= tail < self._node_count else "first"
             raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
         if not (forward >= 0 and back >= 0):
-            raise _bad_capacity()
-        self._packed_edges += packed(self._pack_edge, tail, head, forward, back)
+            raise ValueError(BAD_CAPACITY)
+        self._packed_edges += packed(self._edge_form, tail, head, forward, back)
+        if number is int:  # the next capacities are probably floats too
+            self._pack_edge = pack_cut_edge
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add many edges, given by four arrays of one axis."""
@@ -137,10 +143,12 @@ class _Network:
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
         try:
-            self._nodes[i]
-            self._packed_terminals += self._pack_terminals(i, cap_source, cap_sink)
-        except (struct.error, IndexError, TypeError, ValueError):
-            self._add_unusual_terminals(i, cap_source, cap_sink)
+            if i < self._node_count:
+                self._packed_terminals.extend(self._pack_terminals(i, cap_source, cap_sink))
+                return
+        except (struct.error, TypeError, ValueError):
+            pass
+        self._add_unusual_terminals(i, cap_source, cap_sink)
 
     def _add_unusual_terminals(self, i, cap_source, cap_sink) -> None:
         """Add terminal edges that cannot be packed as they are, or raise."""
@@ -150,7 +158,9 @@ class _Network:
             raise TypeError("add_tedge requires a node index and two capacities") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
-        self._packed_terminals += packed(self._pack_terminals, node, source, sink)
+        self._packed_terminals += packed(self._terminals_form, node, source, sink)
+        if self._cast is int:
+            self._pack_terminals = pack_cut_terminals
 
     def add_grid_tedges(self, nodeids: np.ndarray, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
         """The same for many nodes; the capacities are broadcast to the shape of `nodeids`."""
@@ -216,7 +226,7 @@ class _Network:
             with np.errstate(invalid="ignore"):
                 capacity = weight * self._dtype(factor)
             if not (capacity >= 0).all():
-                raise _bad_capacity()
+                raise ValueError(BAD_CAPACITY)
             added.append((offset, capacity, bool(symmetric)))
         self._changed()
         if whole:
@@ -234,7 +244,7 @@ class _Network:
             if ends.size and not 0 <= ends.min() <= ends.max() < self._node_count:
                 raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
         if not ((forward >= 0).all() and (back >= 0).all()):
-            raise _bad_capacity()
+            raise ValueError(BAD_CAPACITY)
         self._changed()
         kept = tail != head
         self._arcs.append(Arcs(tail[kept], head[kept], forward[kept], back[kept]))
@@ -268,7 +278,7 @@ class _Network:
             else:
                 np.add.at(source, nodes, added[0])
                 np.add.at(sink, nodes, added[1])
-        nodes, *added = unpacked(self._pack_terminals, self._packed_terminals)
+        nodes, *added = unpacked(self._terminals_form, self._packed_terminals)
         np.add.at(source, nodes, added[0])
         np.add.at(sink, nodes, added[1])
         self._terminals, self._packed_terminals = [(None, source, sink)], bytearray()
@@ -280,9 +290,14 @@ class _Network:
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        tail, head, forward, back = unpacked(self._pack_edge, self._packed_edges)
-        if min(forward.min(initial=0), back.min(initial=0)) < 0:  # packed without a sign
-            raise too_large()
+        tail, head, forward, back = unpacked(self._edge_form, self._packed_edges)
+        is_good = (forward >= 0) & (back >= 0)
+        if not is_good.all():
+            if self._dtype is np.int64:
+                raise too_large()  # packed without a sign
+            edge = int(np.argmin(is_good))
+            ends = f"from node {tail[edge]} to node {head[edge]}"
+            raise ValueError(f"{BAD_CAPACITY}; the edge {ends} has {forward[edge]} and {back[edge]}")
         kept = tail != head
         parts = [*self._arcs, Arcs(tail[kept], head[kept], forward[kept], back[kept])]
         arcs = Arcs(*map(np.concatenate, zip(*parts, strict=True)))
@@ -320,7 +335,7 @@ class _Network:
 
     def get_edge_count(self) -> int:
         """Number of directed edges between nodes: two for each edge that was added."""
-        tail, head, *_ = unpacked(self._pack_edge, self._packed_edges)
+        tail, head, *_ = unpacked(self._edge_form, self._packed_edges)
         edges = int(np.count_nonzero(tail != head)) + sum(len(arcs.tail) for arcs in self._arcs)
         if self._grid is not None:
             edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)
@@ -377,7 +392,7 @@ class GraphFloat(_Network):
 
     _dtype = np.float64
     _cast = float
-    _pack_edge, _pack_terminals = struct.Struct("QQdd").pack, struct.Struct("Qdd").pack
+    _edge_form, _terminals_form = "QQdd", "Qdd"
 
 
 def _node(number) -> int:
@@ -413,7 +428,3 @@ def _arcs_along(nodes, offset, capacity, symmetric, wraps) -> Arcs:
 
 def _pairs(shape, offset) -> int:
     return int(np.prod([max(0, size - abs(step)) for size, step in zip(shape, offset, strict=True)], dtype=np.int64))
-
-
-def _bad_capacity() -> ValueError:
-    return ValueError("capacities between nodes must be 0 or more, and not NaN")

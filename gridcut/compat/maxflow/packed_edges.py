@@ -2,25 +2,37 @@
 
 A call of a Python function alone takes half of PyMaxflow's time for an edge, so that little else may be done in it:
 `struct` converts, checks and stores the numbers.  What it cannot pack, such as a negative node, takes a slower one.
+A form is a Struct's, of "Q", "q" and "d".
 """
 
 import struct
+from math import trunc
 
 import numpy as np
 
 
-def packed(pack, *numbers) -> bytes:
-    """The bytes of an edge, by the `pack` of a Struct of "Q", "q" and "d"; OverflowError if a number does not fit."""
+def pack_cut_edge(i, j, capacity, rcapacity) -> bytes:
+    """The bytes of an edge of GraphInt whose capacities are floats."""
+    return struct.pack("QQQQ", i, j, trunc(capacity), trunc(rcapacity))
+
+
+def pack_cut_terminals(i, cap_source, cap_sink) -> bytes:
+    """The same for terminal edges."""
+    return struct.pack("Qqq", i, trunc(cap_source), trunc(cap_sink))
+
+
+def packed(form: str, *numbers) -> bytes:
+    """The bytes of an edge; OverflowError if a number does not fit."""
     try:
-        return pack(*numbers)
+        return struct.pack(form, *numbers)
     except struct.error:
         raise too_large() from None
 
 
-def unpacked(pack, edges: bytearray) -> list[np.ndarray]:
+def unpacked(form: str, edges: bytearray) -> list[np.ndarray]:
     """The columns of packed edges, as int64 and float64."""
-    form = pack.__self__.format.replace("Q", "q")
-    table = np.frombuffer(bytes(edges), [(str(place), letter) for place, letter in enumerate(form)])
+    letters = form.replace("Q", "q")
+    table = np.frombuffer(bytes(edges), [(str(place), letter) for place, letter in enumerate(letters)])
     return [table[str(place)].copy() for place in range(len(form))]
 
 
