@@ -101,9 +101,12 @@ def by_trackpy(x, y):
     """trackpy's time; its links are not compared, because it may leave points unmatched."""
     if find_spec("trackpy") is None:
         return None
-    from trackpy.linking import link_iter
+    from trackpy.linking import SubnetOversizeException, link_iter
 
-    list(link_iter([x, y], search_range=RADIUS / 2))
+    try:
+        list(link_iter([x, y], search_range=RADIUS / 2))
+    except SubnetOversizeException:  # more than 30 points compete for one another
+        return None
     return np.inf
 
 
