@@ -37,7 +37,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
     image, square = two_colours()
     marks = marks_of_box((12, 7, 33, 23), square.shape)
     marked_energies = []
-    real = fit.fit_and_cut
+    real = fit._fitted
 
     def whole_box_first(*arguments):
         found = real(*arguments)
@@ -46,7 +46,7 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
             return found
         return found._replace(labels=(marks != 0).astype(np.int16), energies=(-1e9,))
 
-    monkeypatch.setattr(fit, "fit_and_cut", whole_box_first)
+    monkeypatch.setattr(fit, "_fitted", whole_box_first)
     mask = segment_marked(image, marks, device="cpu").mask
     assert len(marked_energies) == len(BOX_SHARES)
     np.testing.assert_array_equal(mask, square)

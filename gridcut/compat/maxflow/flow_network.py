@@ -49,11 +49,21 @@ class _Network:
         self._packed_edges = bytearray()
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
         self._packed_terminals = bytearray()  # the same for one node each
-        self._pack_edge: Callable[..., bytes] = struct.Struct(self._edge_form).pack  # found sooner than in the class
-        self._pack_terminals: Callable[..., bytes] = struct.Struct(self._terminals_form).pack
+        self._make_packers()
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
         self._segments = b""  # the same
         self._solution: Solution | None = None
+
+    def _make_packers(self) -> None:
+        self._pack_edge: Callable[..., bytes] = struct.Struct(self._edge_form).pack  # found sooner than in the class
+        self._pack_terminals: Callable[..., bytes] = struct.Struct(self._terminals_form).pack
+
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_pack_edge", "_pack_terminals")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._make_packers()
 
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
