@@ -65,9 +65,18 @@ class Work(NamedTuple):
     head: np.ndarray  # first cells of the lists of orphans by depth, all -1 between calls
 
 
+def make_work(cells: int, index_type) -> Work:
+    """The lists for a range of cells.
+
+    In Python, because a signal while compiled code makes a named tuple would end the process.
+    """
+    lists = (np.empty(cells + 1, index_type) for _ in range(9))
+    return Work(*lists, np.zeros(2, np.int64), np.full(DEPTHS, -1, index_type))
+
+
 @kernel
-def make_work(cells, like):
-    """The lists for a range of cells, of indices of the type of the array `like`."""
+def make_merge_work(cells, like):
+    """The same in compiled code, with indices like those of an array."""
     n = cells + 1
     return Work(
         np.empty(n, like.dtype), np.empty(n, like.dtype), np.empty(n, like.dtype),

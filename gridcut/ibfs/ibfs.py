@@ -162,7 +162,7 @@ class Run:
 
     def resolve(self, touched):
         """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
-        work = self.work or make_work(self.layout.size, self.forest.link)
+        work = self.work or make_work(self.layout.size, self.index_type)
         if self.layout.size <= STRIP_CELLS:
             self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
@@ -204,7 +204,7 @@ class Run:
 
         def worker(which):
             nonlocal done
-            work = make_work(cells, self.forest.link)
+            work = make_work(cells, self.index_type)
             while not abort[0] and not self.gave_up:
                 with lock:
                     i = next(pending, None)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.atomics import atomic_add, atomic_load
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, make_work, repair, steps_as_array
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, make_merge_work, repair, steps_as_array
 from gridcut.ibfs.seams import restore_seam
 
 
@@ -154,7 +154,7 @@ def merge_ranges(
     deepest[i, side]   bounds of the depths of both ranges; found[i]: numbers of augmentations and of repaired cells
     """
     rise = rises.max()
-    work = make_work(least_cells, forest.link)
+    work = make_merge_work(least_cells, forest.link)
     while True:
         at = atomic_add(taken, 0, 1)
         if at >= order.size:
@@ -165,7 +165,7 @@ def merge_ranges(
                 return
             task = tasks[i]
             if work.queue.size <= task[LAST] - task[FIRST]:
-                work = make_work(task[LAST] - task[FIRST], forest.link)
+                work = make_merge_work(task[LAST] - task[FIRST], forest.link)
             cell, level = task[CELL], task[LEVEL]
             is_cut[task[SEAM]] = 0
             restore_seam(residual, step, rises, cell, stride, saved[task[SEAM]])

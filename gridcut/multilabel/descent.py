@@ -83,7 +83,7 @@ class State:
             np.empty(size, self.index_type),
             np.zeros(size, np.uint8),
         )
-        self.work = make_work(size, self.forest.link)
+        self.work = make_work(size, self.index_type)
         self.flows = {}
         self.no_flow = np.empty(0, number)
 

@@ -254,7 +254,7 @@ class _Space(NamedTuple):
             np.empty(size, index), np.empty(size, np.uint8), np.empty(size, index), np.zeros(size, np.uint8)
         )
         arrays = np.empty(size, np.int32), np.empty(size * layout.arcs, np.int32), np.empty(size, np.int32)
-        return cls(*arrays, forest, make_work(size, forest.link))
+        return cls(*arrays, forest, make_work(size, index))
 
 
 def _ignore(share):
