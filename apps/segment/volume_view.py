@@ -20,7 +20,7 @@ from apps.segment.terms import UNIT
 from gridcut.device import kernel
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
-MAX_STROKE = 256  # voxels: a larger stroke has the weight of so many, so that small ones beside it count
+MAX_STROKE = 256  # voxels: a larger stroke weighs as much as one of this size, so that small ones beside it count
 MIN_STROKE = 64  # voxels: a smaller one weighs less than its voxels, as it corrects a place and may be on an outline
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight

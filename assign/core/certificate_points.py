@@ -23,7 +23,7 @@ from assign.core.certificate_costs import DenseCosts
 LEAF = 8
 FAN = 4
 MIN_COSTS = 1 << 22  # the matrix is faster for fewer costs
-DECIDING_GROUPS = 64  # where x or y has so many groups, the search goes on, or the matrix is computed
+DECIDING_GROUPS = 64  # groups of x or y at which it is decided whether the search goes on or the matrix is computed
 MAX_SHARE = 0.25  # of the pairs of groups that remain there; with more, the matrix is faster
 PIECE = 1 << 14  # pairs of groups that are divided in one pass, so that their parts fit into the cache
 
