@@ -73,7 +73,7 @@ def solve(weight: np.ndarray, supply: np.ndarray, hole: np.ndarray):
     """
     height, width = hole.shape
     hole = hole.ravel()
-    has_arc = (weight > 0).any(axis=0)
+    has_arc = (weight[0] > 0) | (weight[1] > 0)
     has_arc[:, 1:] |= weight[0, :, :-1] > 0
     has_arc[1:] |= weight[1, :-1] > 0
     members = np.flatnonzero((hole > OUTSIDE) & has_arc.ravel()).astype(np.int32)
