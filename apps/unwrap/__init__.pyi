@@ -1,5 +1,7 @@
 from .unwrapping import Unwrapped, unwrap
 
+NORMS: tuple[str, ...]
+
 __all__ = [
     "Unwrapped",
     "unwrap",

@@ -3,14 +3,17 @@
 import numpy as np
 
 from apps.common.figures import side_by_side, with_scale
-
-CYCLE = 2 * np.pi
+from apps.unwrap.phase_problem import CYCLE
 
 
 def phase_figure(phase: np.ndarray) -> np.ndarray:
-    """Draw a phase (H, W) in colours from its minimum, which is 0 of the scale, to its maximum; uint8 RGB, NaN grey."""
+    """Draw a phase (H, W), or the middle slice of a volume (D, H, W), in colours; uint8 RGB, NaN grey.
+
+    The scale is from its minimum, 0, to its maximum.
+    """
     import cv2
 
+    phase = middle_slice(phase)
     known = ~np.isnan(phase)
     above = np.where(known, phase - np.nanmin(phase), 0)
     return with_scale(above, max(float(above.max()), 1e-6), cv2.COLORMAP_TURBO, known, "rad")
@@ -20,6 +23,12 @@ def both_figure(wrapped: np.ndarray, unwrapped: np.ndarray) -> np.ndarray:
     """Draw the wrapped phase in cyclic colours, next to the unwrapped one; uint8 RGB, NaN of the latter grey."""
     import cv2
 
+    wrapped, unwrapped = middle_slice(wrapped), middle_slice(unwrapped)
     known = ~np.isnan(unwrapped)
     fraction = np.where(known, wrapped, 0) % CYCLE
     return side_by_side(with_scale(fraction, CYCLE, cv2.COLORMAP_TWILIGHT, known, "rad"), phase_figure(unwrapped))
+
+
+def middle_slice(values: np.ndarray) -> np.ndarray:
+    """An image (H, W) itself, or the middle slice of a volume (D, H, W)."""
+    return values[len(values) // 2] if values.ndim == 3 else values

@@ -4,14 +4,16 @@
   cutmatch unwrap fringes.png                           8 or 16 bits: one cycle is 256 or 65536 grey levels
   cutmatch unwrap phase.tif --quality coherence.tif     with known weights; by default they are estimated
   cutmatch unwrap phase.tif --mask water.png            leave out pixels where the mask is not 0
+  cutmatch unwrap volume.nii.gz --norm l2               a volume; with squared differences as the cost
   cutmatch unwrap phases/                               a folder
 
 Whole cycles are added to the pixels so that neighbours differ by less than half a cycle, except where the phase
 contradicts itself: there, the sum of the weights of pairs that differ by more is the smallest possible (minimum-cost
-flow).  Weights are the quality if given, or estimated from the phase.
+flow).  With --norm l2, the sum of the weighted squares of all differences is, as in volumes by minimum cuts.  Weights
+are the quality if given, or estimated from the phase.
 
 Each phase gives NAME-unwrapped.tif in the --out folder (or another --format): floats in radians, NaN where masked; and
-NAME-phases.png, the wrapped and the unwrapped phase above their scales.
+NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a volume its middle slice.
 
 Exit status: 0 done, 1 some phases of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
@@ -29,6 +31,7 @@ from apps.common.images import InputError, pixels_in, read_bytes, write_bytes, w
 from apps.common.stems import stem_of
 from apps.many.inputs import companion_of, image_items, images_of
 from apps.many.program import Program, Work
+from apps.unwrap import NORMS
 
 FORMATS = ("tif", "npy")
 INPUTS = ("image", "mask", "quality")
@@ -49,6 +52,7 @@ def _add_options(options) -> None:
     options.add_argument(
         "--quality", metavar="FILE", help="reliability of each pixel, such as the coherence, or a folder of them"
     )
+    options.add_argument("--norm", choices=NORMS, default=NORMS[0], help="what the cost is of (default: %(default)s)")
     options.add_argument(
         "--format", choices=FORMATS, default="tif", help="format of the results (default: %(default)s)"
     )
@@ -56,8 +60,9 @@ def _add_options(options) -> None:
 
 def _plan(chosen) -> Work:
     from apps.refine.mask_files import is_mask_name
+    from apps.volumes.volume_files import kind_of
 
-    images, many = images_of(chosen, is_mask_name)
+    images, many = images_of(chosen, lambda path: is_mask_name(path) or kind_of(path) is not None)
     items = image_items(images, partial(_job, chosen), lambda path: _files(stem_of(path), chosen).values())
     return Work(items, many, _unwrap_one, _line)
 
@@ -77,15 +82,16 @@ def _unwrap_one(job: Job, chosen) -> dict:
     import numpy as np
 
     from apps.unwrap.phase_figures import both_figure
-    from apps.unwrap.unwrapping import CYCLE, unwrap
+    from apps.unwrap.phase_problem import CYCLE
+    from apps.unwrap.unwrapping import unwrap
 
     charge("import")
-    phase = _plane(job.image, "image")
+    phase = _grid(job.image, "image")
     if phase.dtype.kind in "iu":
         phase = phase.astype(np.float32) * np.float32(CYCLE / 2 ** (8 * phase.dtype.itemsize))
-    mask = None if job.mask is None else _plane(job.mask, "--mask")
-    quality = None if job.quality is None else _plane(job.quality, "--quality")
-    result = unwrap(phase, mask=mask, quality=quality)
+    mask = None if job.mask is None else _grid(job.mask, "--mask")
+    quality = None if job.quality is None else _grid(job.quality, "--quality")
+    result = unwrap(phase, mask=mask, quality=quality, norm=chosen.norm)
     figure = both_figure(phase, result.phase)
     charge("figures")
     data = io.BytesIO()
@@ -100,8 +106,9 @@ def _unwrap_one(job: Job, chosen) -> dict:
     write_image(files["phases"], figure)
     return {
         "image": str(job.image),
-        "width": phase.shape[1],
-        "height": phase.shape[0],
+        "width": phase.shape[-1],
+        "height": phase.shape[-2],
+        **({"depth": len(phase)} if phase.ndim == 3 else {}),
         "residues": result.residues,
         "cost": result.cost,
         "cycles": int(np.ptp(result.cycles)),
@@ -111,26 +118,34 @@ def _unwrap_one(job: Job, chosen) -> dict:
     }
 
 
-def _plane(path: Path, name: str):
-    """The numbers (H, W) in a file of numpy.save, or in a grey image."""
+def _grid(path: Path, name: str):
+    """The numbers (H, W) or (D, H, W) in a file of numpy.save, a grey image, or a volume of floats."""
     import numpy as np
 
-    from apps.segment.start_mask import array_in
+    from apps.segment.start_mask import ARRAYS, array_in
+    from apps.volumes.volume_files import is_volume, read_volume
 
+    if path.suffix.lower() not in ARRAYS and is_volume(path):
+        values = read_volume(path, name).values
+        if name == "image" and values.dtype.kind != "f":
+            raise InputError(f"{name}: {str(path)!r} holds {values.dtype}; convert the volume to floats in radians")
+        return values
     data = read_bytes(path, name)
-    values = array_in(data, path, name)
-    if values is None:
-        values = pixels_in(data, path, name)
-        if values.ndim == 3 and np.array_equal(values, np.broadcast_to(values[..., :1], values.shape)):
-            values = values[..., 0]  # grey, stored as RGB
-    if values.ndim != 2:
-        raise InputError(f"{name}: {str(path)!r} holds values of shape {values.shape}; pass one grey image or (H, W)")
-    return values
+    array = array_in(data, path, name)
+    if array is not None:
+        return array
+    pixels = pixels_in(data, path, name)
+    if pixels.ndim == 3 and np.array_equal(pixels, np.broadcast_to(pixels[..., :1], pixels.shape)):
+        return pixels[..., 0]  # grey, stored as RGB
+    if pixels.ndim != 2:
+        raise InputError(f"{name}: {str(path)!r} is a colour image; pass a grey one")
+    return pixels
 
 
 def _line(report) -> str:
     return (
-        f"{report['image']}: {report['width']}x{report['height']}, {report['residues']} residues, "
+        f"{report['image']}: {'x'.join(str(report[side]) for side in ('width', 'height', 'depth') if side in report)}, "
+        f"{report['residues']} residues, "
         f"{report['cycles']} cycles, {shown_seconds(report['seconds'])} -> {report['files']['unwrapped']}"
     )
 

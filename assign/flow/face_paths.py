@@ -65,7 +65,7 @@ class Search(NamedTuple):
 
 
 def solve(weight: np.ndarray, supply: np.ndarray, hole: np.ndarray):
-    """Flows (2, height, width) to the right and down, prices (height, width), and the number of nodes with a supply.
+    """Flows (2, height, width) to the right and down, and prices (height, width).
 
     weight   (2, height, width) int32, 0 beyond the last column and row and between two faces of a hole
     supply   (height, width) int32, with the sum 0
@@ -84,7 +84,6 @@ def solve(weight: np.ndarray, supply: np.ndarray, hole: np.ndarray):
     supply[hole > 0] = 0
     supply[0] = total[OUTSIDE]
     supply[members[first[2:-1]]] = total[2:-1]
-    supplied = int(np.count_nonzero(supply))
     flow = np.zeros((2, height * width), np.int32)
     price = np.zeros(height * width, np.int64)
     faces = Faces(weight.reshape(2, -1), flow, hole, first, members, price, supply, width)
@@ -92,7 +91,7 @@ def solve(weight: np.ndarray, supply: np.ndarray, hole: np.ndarray):
     inside = hole > OUTSIDE
     price[inside] = price[members[first[hole[inside]]]]
     price[hole == OUTSIDE] = 0
-    return flow.reshape(2, height, width), price.reshape(height, width), supplied
+    return flow.reshape(2, height, width), price.reshape(height, width)
 
 
 @kernel

@@ -1,9 +1,10 @@
-"""The same image and marks give the same labels by every way: library, command, session at rest, and server API."""
+"""The same image and marks give the same labels by every way: library, command, session at rest, server, grabCut."""
 
 import base64
 import io
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,6 +13,7 @@ from apps import Session, cli
 from apps.app.image_sources import Image as AppImage
 from apps.app.prompts import PromptSessions, parse_marks
 from apps.common.images import read_image
+from apps.compat.cv2 import grabCut
 from apps.segment import full_size, segment, segment_labels
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
@@ -94,6 +96,18 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
         words += ["--scribbles", str(tmp_path / "strokes.png")]
     assert cli.main(words) == 0
     np.testing.assert_array_equal(read_image(tmp_path / "photo-mask.png")[..., 0] > 0, mask)
+
+
+@pytest.mark.parametrize("kind", ["box", "start"])
+def test_grab_cut(photo, kind):
+    """OpenCV's rectangle is a box, and a guess without sure pixels a start mask; it keeps all parts."""
+    given, _, _ = hints_of(kind, photo.shape[:2], np.random.default_rng(1))
+    x0, y0, x1, y1 = given.get("box", (0, 0, 0, 0))
+    codes = np.where(given.get("start", False), np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
+    mode = cv2.GC_INIT_WITH_RECT if kind == "box" else cv2.GC_INIT_WITH_MASK
+    codes, *_ = grabCut(photo[..., ::-1].copy(), codes, (x0, y0, x1 - x0, y1 - y0), None, None, 10, mode)
+    mask = segment(photo, **given, keep="all", device="cpu").mask
+    np.testing.assert_array_equal(codes & 1, mask)
 
 
 @pytest.mark.parametrize("size", ["small", "reduced"])
