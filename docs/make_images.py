@@ -196,14 +196,28 @@ def energies_figure():
 
 
 def published_figure():
-    """The first Python block of the guide's page on Łupińska's paper, and its two labellings."""
-    import re
+    """A cat by the energies of classes F2 and F3."""
+    from apps.segment.published_energy import segment_by_energy
+    from apps.segment.strokes import read_scribbles
 
-    page = (ROOT / "docs/guide/flow-and-matching.md").read_text("utf-8")
-    names: dict = {}
-    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1].replace("data/", f"{DATA}/"), names)
-    labels = [names["gridcut"].binary_minimum(names[energy]).labels for energy in ("f2", "f3")]
-    return side_by_side(*(overlay(to_rgb(photo("chelsea.jpg")), mask) for mask in labels))
+    rgb, marks = photo("chelsea.jpg"), read_scribbles(DATA / "chelsea-strokes.png")
+    return side_by_side(*(overlay(to_rgb(rgb), segment_by_energy(rgb, marks, kind).mask) for kind in ("f2", "f3")))
+
+
+def windows_figure():
+    """Matches of assignments in windows, and the flow computed from them."""
+    import cv2
+
+    from apps.motion.windows import WINDOW_SIDE, match_windows
+
+    first, second = photo("frame1.png"), photo("frame2.png")
+    found = match_windows(first, second, device="cpu", method="lock_free").matches
+    shown = first // 2 + 100
+    shown[::WINDOW_SIDE], shown[:, ::WINDOW_SIDE] = 255, 255
+    for start, end in zip(np.rint(found.first).astype(int), np.rint(found.second).astype(int), strict=True):
+        cv2.arrowedLine(shown, start.tolist(), end.tolist(), (190, 30, 30), 1, cv2.LINE_AA, tipLength=0.3)
+    options = ["--linker", "windows", "--method", "lock_free", "--quiet"]
+    return side_by_side(shown, photo(written("flow", "frame1.png", "frame2.png", *options) / "frame1-colour.png"))
 
 
 def assignments_figure():
@@ -269,6 +283,7 @@ FIGURES = {
     "guide-gridcut.png": gridcut_figure,
     "guide-energies.png": energies_figure,
     "guide-flow-and-matching.jpg": published_figure,
+    "guide-flow-windows.jpg": windows_figure,
     "guide-assignments.png": assignments_figure,
     "guide-graphs.png": graphs_figure,
 }

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,6 +135,16 @@ def in_batch(many: bool, chosen) -> bool:
         )
     chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
     return chosen.many
+
+
+def check_method(method: str, devices: Mapping[str, Container[str]], device: str) -> None:
+    """Raise InputError unless a method, one of `devices` by name, runs on the device, or if that is "auto" on any."""
+    from gridcut.device import resolve
+
+    usable = {"cpu", resolve("auto")} if device == "auto" else {device}
+    known = ["auto", *(name for name, on in devices.items() if any(one in on for one in usable))]
+    if method not in known:
+        raise InputError(f"--method must be one of {', '.join(known)} on this device, got {method!r}")
 
 
 def check_threads(threads: int | None) -> int:

@@ -2,7 +2,6 @@ from .dense_flow import Flow, flow
 from .sequence_flow import flow_sequence
 
 LINKERS: tuple[str, ...]
-WINDOW_METHODS: dict[str, str]
 
 __all__ = [
     "Flow",

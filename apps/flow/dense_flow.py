@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.reused_memory import keep_freed_memory
-from apps.flow import LINKERS, WINDOW_METHODS
+from apps.flow import LINKERS
 from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
 from gridcut.device import DeviceName, run_threads, thread_count
@@ -67,6 +67,7 @@ def flow(
     *,
     matches: Matches | None = None,
     linker: str = LINKERS[0],
+    method: str = "auto",
     fast: bool = False,
     device: DeviceName = "auto",
 ) -> Flow:
@@ -78,10 +79,11 @@ def flow(
         Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
     matches : Matches, optional
         Sparse matches to start from; computed if absent.
-    linker : {"assignment", "greedy", "mutual", "nearest", "windows", "windows_lock_free"}, default "assignment"
+    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
         How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
-        small assignment problem per window (`apps.motion.windows`), as one batch, and "windows_lock_free" by the
-        lock-free method of `assign.solve`, one after the other.
+        small assignment problem per window (`apps.motion.windows`).
+    method : str, default "auto"
+        How the problems of windows are solved: "auto" as one batch, a method of `assign.solve` one after the other.
     fast : bool, default False
         Compute a less accurate flow in about a seventh of the time (`apps.flow.fast_flow`); not with windows.
     device : {"auto", "cpu", "cuda"}, default "auto"
@@ -97,14 +99,23 @@ def flow(
     ------
     InputError
         If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
-        combined with a linker of windows.
+        combined with windows, or `method` with another linker.
+    ValueError
+        If `method` is unknown.
     """
     frames = map(Frame, check_frames(first, second))
-    return flow_of_frames(*frames, matches=matches, linker=linker, fast=fast, device=device)
+    return flow_of_frames(*frames, matches=matches, linker=linker, method=method, fast=fast, device=device)
 
 
 def flow_of_frames(
-    first: Frame, second: Frame, *, matches: Matches | None, linker: str, fast: bool, device: DeviceName
+    first: Frame,
+    second: Frame,
+    *,
+    matches: Matches | None,
+    linker: str,
+    fast: bool,
+    device: DeviceName,
+    method: str = "auto",
 ) -> Flow:
     """Return the flow of two frames, which may be shared with other pairs; see `flow` for the arguments and errors."""
     from apps.flow.fusion import fuse
@@ -116,9 +127,10 @@ def flow_of_frames(
     check_sizes(first.shape, second.shape)
     if matches is not None:
         check_matches(matches, first.shape)
-    check_fast(fast, linker)
+    check_linker(linker, fast, method)
+    given = {"linker": linker, "method": method, "device": device}
     if min(first.shape) < PADDED_SIDE:
-        return _padded_flow(first.rgb, second.rgb, matches, linker, fast, device)
+        return _padded_flow(first.rgb, second.rgb, matches=matches, fast=fast, **given)
     keep_freed_memory()
     clock = Clock()
     if fast:
@@ -128,7 +140,7 @@ def flow_of_frames(
         return Flow(motion, valid, matches, clock.total())
 
     def match():
-        return _sparse_matches(first, second, linker, device) if matches is None else matches
+        return _sparse_matches(first, second, **given) if matches is None else matches
 
     # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
     matches = while_preparing(match, first, second)
@@ -150,13 +162,13 @@ def flow_of_frames(
     return Flow(motion, valid, matches, clock.total())
 
 
-def _sparse_matches(first: Frame, second: Frame, linker: str, device) -> Matches:
+def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, device) -> Matches:
     """Match two frames with a linker of `apps.motion.linking`, or window by window."""
-    if linker in WINDOW_METHODS:
+    if linker == "windows":
         from apps.motion.agreement import agrees_with_neighbours
         from apps.motion.windows import match_windows
 
-        found = match_windows(first.bytes, second.bytes, device=device, method=WINDOW_METHODS[linker]).matches
+        found = match_windows(first.bytes, second.bytes, device=device, method=method).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
     from apps.motion.sparse import match_stages
 
@@ -164,13 +176,13 @@ def _sparse_matches(first: Frame, second: Frame, linker: str, device) -> Matches
     return match_stages(first.bytes, second.bytes, linker=linker, seed_points=points, device=device).matches
 
 
-def _padded_flow(first, second, matches, linker, fast, device) -> Flow:
+def _padded_flow(first, second, **given) -> Flow:
     """Compute the flow of frames with a short side, on frames padded by repeating their borders."""
     from apps.flow.refine import warp
     from apps.motion.candidates import padded
 
     height, width = first.shape[:2]
-    found = flow(padded(first), padded(second), matches=matches, linker=linker, fast=fast, device=device)
+    found = flow(padded(first), padded(second), **given)
     cropped = np.ascontiguousarray(found.flow[:height, :width])
     _, inside = warp(second, cropped)
     ends = found.matches.first, found.matches.second
@@ -209,10 +221,14 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
     return filled
 
 
-def check_fast(fast: bool, linker: str, name: str = "fast") -> None:
-    """Raise InputError for `fast` with a linker that it does not have; `name` is the option in the message."""
-    if fast and linker in WINDOW_METHODS:
-        raise InputError(f"{name} links a grid of seeds and has no windows; pass another linker, or omit {name}")
+def check_linker(linker: str, fast: bool, method: str = "auto", dashes: str = "") -> None:
+    """Raise InputError for `fast` with windows, and for a method without; `dashes` precede the names of options."""
+    if fast and linker == "windows":
+        raise InputError(
+            f"{dashes}fast links a grid of seeds and has no windows; pass another linker, or omit {dashes}fast"
+        )
+    if method != "auto" and linker != "windows":
+        raise InputError(f"{dashes}method solves the problems of windows; pass linker windows, or omit {dashes}method")
 
 
 def check_sizes(

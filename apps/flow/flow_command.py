@@ -28,7 +28,7 @@ from pathlib import Path
 
 from apps import cli
 from apps.common.clock import charge, shown_seconds
-from apps.common.command import check_threads
+from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
 from apps.flow import LINKERS
 from apps.flow.frame import SharedFrames, SharedPair
@@ -69,6 +69,12 @@ def _add_options(options) -> None:
         "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
     )
     options.add_argument(
+        "--method",
+        metavar="NAME",
+        default="auto",
+        help="with --linker windows: method of their assignments, such as lock_free (default: all as one batch)",
+    )
+    options.add_argument(
         "--fast", action="store_true", help="less accurate, in about a seventh of the time; not with windows"
     )
     options.add_argument(
@@ -82,10 +88,8 @@ def _add_options(options) -> None:
 def _plan(chosen) -> Work:
     if chosen.max_motion is not None and not chosen.max_motion > 0:
         raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
-    if chosen.fast:
-        from apps.flow.dense_flow import check_fast
-
-        check_fast(chosen.fast, chosen.linker, "--fast")
+    if chosen.fast or chosen.method != "auto":
+        _check_linker(chosen)
     if chosen.video is not None:
         _check_video(chosen)
     items, many, total = _pairs(chosen)
@@ -93,6 +97,16 @@ def _plan(chosen) -> Work:
     # Several pairs at once: one is read or written, or runs on one thread, while another one uses the other threads.
     threads = max(1, check_threads(chosen.threads) // PAIRS_AT_ONCE)
     return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=threads, finish=finish)
+
+
+def _check_linker(chosen) -> None:
+    """Raise InputError for --fast and --method with a linker that has not these, and for an unknown method."""
+    from apps.flow.dense_flow import check_linker
+    from assign.methods import METHODS
+
+    check_linker(chosen.linker, chosen.fast, chosen.method, "--")
+    found = {name: [on for on in ("cpu", "cuda") if of.find("dense", on)] for name, of in METHODS.items()}
+    check_method(chosen.method, found, chosen.device)
 
 
 def _check_video(chosen) -> None:
@@ -187,7 +201,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     if pair.matches is not None:
         matches = Matches.read(pair.matches)
     charge("read")
-    settings = {"linker": chosen.linker, "fast": chosen.fast, "device": chosen.device}
+    settings = {"linker": chosen.linker, "method": chosen.method, "fast": chosen.fast, "device": chosen.device}
     result = flow_of_frames(*frames, matches=matches, **settings)
     scores = None if truth is None else score_flow(result.flow, truth, known)
     charge("scores")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from apps.common.command import limit_threads, limited_threads
 from apps.common.images import to_rgb
 from apps.flow import LINKERS
-from apps.flow.dense_flow import Flow, check_fast, check_sizes, flow_of_frames
+from apps.flow.dense_flow import Flow, check_linker, check_sizes, flow_of_frames
 from apps.flow.frame import Frame
 from gridcut.device import DeviceName, thread_count
 
@@ -18,7 +18,12 @@ PAIRS_AT_ONCE = 2  # each on a share of the threads; stages that run on one thre
 
 
 def flow_sequence(
-    frames: Iterable[ArrayLike], *, linker: str = LINKERS[0], fast: bool = False, device: DeviceName = "auto"
+    frames: Iterable[ArrayLike],
+    *,
+    linker: str = LINKERS[0],
+    method: str = "auto",
+    fast: bool = False,
+    device: DeviceName = "auto",
 ) -> Iterator[Flow]:
     """Compute the dense optical flow from each frame of a sequence to the next.
 
@@ -30,7 +35,7 @@ def flow_sequence(
     ----------
     frames : iterable of array_like, (H, W), (H, W, 3) or (H, W, 4)
         Frames of the same size, as for `flow`; drawn one at a time, up to three before the flow that is returned.
-    linker, fast, device
+    linker, method, fast, device
         As for `flow`.
 
     Yields
@@ -43,8 +48,8 @@ def flow_sequence(
     InputError
         As `flow`; the message names the frame.
     """
-    check_fast(fast, linker)
-    flow_of_pair = partial(flow_of_frames, matches=None, linker=linker, fast=fast, device=device)
+    check_linker(linker, fast, method)
+    flow_of_pair = partial(flow_of_frames, matches=None, linker=linker, method=method, fast=fast, device=device)
     threads = max(1, thread_count() // PAIRS_AT_ONCE)
     pairs = min(PAIRS_AT_ONCE, thread_count())
     pending: deque = deque()

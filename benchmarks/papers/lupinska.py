@@ -14,6 +14,7 @@ import assign
 import gridcut
 from apps.flow.flow_files import read_flow
 from apps.motion.windows import match_windows
+from apps.segment.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
 from benchmarks.papers import lupinska_gpu
@@ -254,10 +255,11 @@ def energies(quick: bool):
     rows = []
     for name in ("astronaut", "camera"):
         picture = getattr(skimage.data, name)()
-        grey = picture if picture.ndim == 2 else picture.mean(-1)
+        grey = (picture if picture.ndim == 2 else picture.mean(-1)).astype(np.int64)
         grey = grey[tuple(slice((n - side) // 2, (n + side) // 2) for n in grey.shape)]
         for kind in ("F2", "F3"):
-            energy = contrast_energy(grey, triples=kind == "F3")
+            terms = smoothness(grey, kind.lower(), contrast=60, falloff=800, line=20)
+            energy = gridcut.BinaryEnergy(np.array([grey, 255 - grey]), *terms)
             found = {method: gridcut.binary_minimum(energy, method=method, device="cpu") for method in CPU_METHODS}
             for of in found.values():
                 of.check()
@@ -273,20 +275,6 @@ def energies(quick: bool):
     )
     columns = ["picture", "class", "least energy", "pixels of label 1", "push_relabel: pushes"]
     yield Section("Energies of classes F2 and F3 (abstract, §1)", note, columns, rows)
-
-
-def contrast_energy(grey, triples: bool) -> gridcut.BinaryEnergy:
-    """The binary energy of the guide's page on this paper: grey values, contrasts, and lines of three pixels."""
-    grey = grey.astype(np.int64)
-    pairwise, lines = {}, {}
-    for axis, offset in ((1, (0, 1)), (0, (1, 0))):
-        weight = np.rint(60 * np.exp(-((np.roll(grey, -1, axis) - grey) ** 2) / 800)).astype(np.int64)
-        zero = np.zeros_like(weight)
-        pairwise[offset] = np.array([[zero, weight], [weight, zero]])
-        differ = np.full((2, 2, 2), 20)
-        differ[0, 0, 0] = differ[1, 1, 1] = 0
-        lines[offset, tuple(2 * i for i in offset)] = differ
-    return gridcut.BinaryEnergy(np.array([grey, 255 - grey]), pairwise, lines if triples else {})
 
 
 def windows(quick: bool):

@@ -110,7 +110,20 @@ def test_fast(files, capsys):
     )
 
 
-def test_matches_window_by_window(files, monkeypatch):
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--method", "lock_free"], "--method solves the problems of windows; pass linker windows, or omit --method"),
+        (["--linker", "windows", "--method", "best"], "--method must be one of auto, shortest_paths, jonker_volgenant"),
+        (["--linker", "windows", "--method", "auction", "--device", "cpu"], "on this device, got 'auction'"),
+    ],
+)
+def test_bad_methods(files, rejects, given, message):
+    rejects(["flow", *in_folder(files, ["one.png", "two.png"]), *given], message, files)
+
+
+@pytest.mark.parametrize("method", ["auto", "lock_free"])
+def test_matches_window_by_window(files, monkeypatch, method):
     from apps.motion import windows
 
     calls = []
@@ -121,10 +134,11 @@ def test_matches_window_by_window(files, monkeypatch):
 
     windows_of = windows.match_windows
     monkeypatch.setattr(windows, "match_windows", recorded)
-    assert run(files, "one.png", "two.png", "--linker", "windows", "--quiet") == 0
+    assert run(files, "one.png", "two.png", "--linker", "windows", "--method", method, "--quiet") == 0
     (found,) = calls
-    for batch in found.batches:
-        batch.check()
+    for one in found.batches if method == "auto" else (one for batch in found.batches for one in batch):
+        one.check()
+        assert getattr(one, "method", "auto") == method
     matches = Matches.read(files / "out" / "one-matches.csv")
     assert 4 <= len(matches) <= len(found.matches)
     assert np.median(np.linalg.norm(matches.motion - MOTION, axis=1)) < 1
