@@ -3,30 +3,47 @@
 {what the paper says, or its beginning: the values in the cell "here"}
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from apps.motion.windows import UNMATCHED_COST
+
+WORK = "generic (4.2)", "global and gap"
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
 def sections(stem: str) -> dict:
-    """{title: (columns, rows of cells)} of a table of results."""
-    found = {}
+    """{title: [(columns, rows of cells) of each table]} of a file of results."""
+    found: dict = {}
     for part in (ROOT / f"benchmarks/results/{stem}.md").read_text("utf-8").split("\n## "):
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.split("\n") if line[:1] == "|"]
-        if rows:
-            found[part.split("\n")[0]] = rows[0], rows[2:]
+        for lines in re.findall(r"(?:^\|.*\|\n)+", part + "\n", re.MULTILINE):
+            rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.splitlines()]
+            found.setdefault(part.split("\n")[0], []).append((rows[0], rows[2:]))
     return found
 
 
 class Column:
-    """`Column(stem, title)[name, of, keys]`: the column `name` of the rows that begin with `keys`, by `of`."""
+    """`Column(stem, title)[name, of, keys]`: the column `name` of the rows that begin with `keys`, by `of`.
 
-    def __init__(self, stem: str, title: str):
-        self.names, self.rows = next(of for name, of in sections(stem).items() if name.startswith(title))
+    title   of a section, or its beginning;  number   of the table in it
+    """
+
+    def __init__(self, stem: str, title: str = "", number: int = 0):
+        self.names, self.rows = next(of for name, of in sections(stem).items() if name.startswith(title))[number]
+
+    def where(self, name: str, **of: str) -> list[float]:
+        """The values of the rows with these cells."""
+        at = {self.names.index(key): cell for key, cell in of.items()}
+        rows = [row for row in self.rows if all(row[i] == cell for i, cell in at.items())]
+        return [float(row[self.names.index(name)]) for row in rows]
+
+    def shares(self, name: str, *start: str) -> list[int]:
+        """The numbers of a cell such as "7 of 8"."""
+        return [int(number) for number in re.findall(r"\d+", self.of_text(name, *start))]
 
     def of(self, name: str, *start: str, sweep: int = -1) -> float:
         """The value of the only row that begins with `start`, or of that of a sweep, which lists its default again."""
@@ -34,6 +51,11 @@ class Column:
         row = rows[sweep]
         assert sweep >= 0 or len(rows) == 1, rows
         return float(row[self.names.index(name)].replace(" ", "").split("(")[0].split("±")[0])
+
+    def of_text(self, name: str, *start: str) -> str:
+        """The only cell of such a row as it is."""
+        (row,) = (row for row in self.rows if tuple(row[: len(start)]) == start)
+        return row[self.names.index(name)]
 
     def over(self, name: str, groups, *end: str, sweep: int = -1) -> np.ndarray:
         starts = ([group] if isinstance(group, str) else group for group in groups)
@@ -129,6 +151,18 @@ def lupinska() -> dict:
         for k in ("0.1", "1", "4")
     }
     flow = Column("papers-lupinska", "Optical flow")
+    vertices, arcs = 64**2, 4 * 64 * 63  # of the grids of 64 by 64 pixels
+    total = {v: heuristics.over("pushes", [(g, o, v) for g in grids for o in ("fifo", "highest")]) for v in WORK}
+    for v in WORK:
+        total[v] += heuristics.over("relabels", [(g, o, v) for g in grids for o in ("fifo", "highest")])
+    schemes = Column("gridcut-cuda-schemes")
+    seconds = {of: np.array(schemes.where("kernel s", method=of)) for of in {row[2] for row in schemes.rows}}
+    equal = [
+        scaling.of("neither", *row[:3]) == scaling.of("arc fixing", *row[:3])
+        and scaling.of("price updates", *row[:3]) == scaling.of("both", *row[:3])
+        for row in scaling.rows
+    ]
+    on_card = Column("assign-cuda", number=2)
     refines = [
         alpha.of(f"{x}: refines", n, a) for n in ("30", "200") for a in ("2", "100") for x in ("5.0", "5.1", "5.2")
     ]
@@ -141,7 +175,23 @@ def lupinska() -> dict:
             flow.of("matches", "lock_free"),
             3,
             5.4,
+            UNMATCHED_COST,
+            100,
         ],
+        "atomic functions are": span(seconds["cudacuts_pull"] / seconds["cudacuts"]),
+        "generic push–relabel": [total[WORK[0]].max(), vertices**2 * arcs],
+        "the generic algorithm": [*span(total[WORK[0]]), vertices, *span(total[WORK[1]])],
+        "synchronisation makes": [
+            x
+            for of in ("hybrid", "lock_free")
+            for x in (at_least(seconds[of] / seconds["cudacuts"], 1), len(seconds[of]))
+        ],
+        "the hybrid scheme": [
+            *span(schemes.where("/ tiles", method="hybrid")),
+            at_least(seconds["lock_free"] / seconds["hybrid"], 1),
+            6,
+        ],
+        "an edge with": [sum(equal)],
         "the lock-free algorithm terminates": two.ranges("operations / push_relabel", grids, "lock_free"),
         "asynchronous global relabeling improves": [
             *ranges.ranges("none / asynchronous", grids),
@@ -166,14 +216,18 @@ def lupinska() -> dict:
             *span(timed["30"][0], timed["100"][0]),
             *span(*(of[1] for of in timed.values())),
         ],
-        "n = 30, costs": [work_of.of("lock-free, ms", "30"), 5.2, work_of.of("5.2, ms", "30"), 7.9],
+        "n = 30, costs": [
+            work_of.of("lock-free, ms", "30"),
+            5.2,
+            work_of.of("5.2, ms", "30"),
+            *on_card.where("ms", size="30", method="lock_free"),
+        ],
         "on large complete": [
             *span(work_of.over("lock-free: time / default", ["10", "30", "100", "200", "300"])),
             10,
             300,
-            320,
             200,
-            2.1,
+            *(on_card.where("ms", size="200", method=of)[0] for of in ("lock_free", "auction")),
         ],
         "global relabeling improves": [*span(fifo), *span(highest)],
         "the effect of gap": [*span(gain["fifo", "gap"]), *span(fifo), *span(gain["highest", "gap"]), *span(highest)],
@@ -187,6 +241,7 @@ def lupinska() -> dict:
             32,
             8,
             *span(100 * (block.max(0) / block.min(0) - 1)),
+            100 * (block[0] / block.min(0) - 1).max(),
             *span(100 * (defaults[1].max(0) / defaults[1].min(0) - 1)),
         ],
         "CYCLE = 7000": [
@@ -227,6 +282,6 @@ def lupinska() -> dict:
             200,
             100 * (max(repeats) / min(repeats) - 1),
         ],
-        "blocks of 32×16": [32, 1024, 30, 100, 512, 200, *repeats],
+        "blocks of 32×16": [32, 1024, 30, 100, 512, 200, *repeats, 100 * (max(repeats) / min(repeats) - 1)],
         "the amount of work": [*span(ratio), 10, 300, 30, 100, 200, *ratio[1:]],
     }

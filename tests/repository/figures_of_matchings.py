@@ -45,7 +45,33 @@ def azad() -> dict:
     sixteen = rate.over("PF / Graft, 16", EIGHT)
     graft = np.array([[threads.of(f"MS-BFS-Graft, {n}", name) for name in EIGHT] for n in (2, 4, 8, 16)])
     at = {name: i for i, name in enumerate(EIGHT)}
+    over = {
+        of: {
+            who: float(serial.of_text(column, f"mean, {of}").removeprefix(who))
+            for who, column in zip(("PR", "PF"), serial.names[1:3], strict=True)
+        }
+        for of in classes
+    }
+    over_large = {
+        of: {who: mean(rate.over(f"{who} / Graft, 1", names)) for who in ("PR", "PF")}
+        for of, names in {**classes, "all": EIGHT}.items()
+    }
+    largest = {
+        (n, w): eight.shares("largest at first level", n, w)
+        for n in ("RMAT", "uniform 5", "road", "uniform 3")
+        for w in ("MS-BFS-Graft", "MS-BFS")
+    }
+    larger = Column("matching-steps")
+    groups = [row[0] for row in larger.rows if row[0] != "geometric mean"]
+    turned = larger.over("direction x", groups)
+    again = larger.over("both x", groups) / turned
+    on_gpu = Column("matching-cuda-large")
+    anew = np.array(on_gpu.where("search ms", asked="ms_bfs_graft-anew"))
+    kept = np.array(on_gpu.where("search ms", asked="ms_bfs_graft"))
     return {
+        "serial MS-BFS-Graft": [*(x for of in (*over.values(), *over_large.values()) for x in of.values())],
+        "no gain on": [*over["scientific"].values(), *over_large["scientific"].values()],
+        "without grafting, frontiers": [5, 3, *(x for of in largest.values() for x in of)],
         "Karp–Sipser finds": [
             *span(100 * two.over("Karp–Sipser %", ALL) / two.over("maximum %", ALL)),
             *span(two.over("maximum %", ALL[:6])),
@@ -65,20 +91,17 @@ def azad() -> dict:
             plain["uniform 5"] / up["uniform 5"],
             up["web"] / plain["web"],
             up["kron"] / plain["kron"],
-            0.80,
-            0.4,
-            2.5,
+            larger.of("direction x", "geometric mean"),
+            *span(turned),
         ],
         "grafting gains another": [
             up["web"] / graft_up["web"],
             up["kron"] / graft_up["kron"],
             *span([up[n] / graft_up[n] for n in EIGHT[:6]]),
-            1.13,
-            0.41,
-            6.6,
-            0.83,
-            1.43,
-            1.02,
+            mean(again),
+            *span(again),
+            *span(anew / kept),
+            mean(anew / kept),
         ],
         "graphs with low matching": [*(of[n] / graft_up[n] for of in (up, plain) for n in ("web", "kron"))],
         "grafting reduces": [
@@ -102,8 +125,14 @@ def azad() -> dict:
             *(edges[who][0] for who in ("PF", "MS-BFS", "SS-DFS", "SS-BFS")),
             edges["SS-DFS"][1] / edges["PF"][1],
             *(edges["HK"] / edges["SS-DFS"])[:2],
+            100 * (1 - edges["MS-BFS"][0] / edges["SS-DFS"][0]),
         ],
-        "with a low matching": [3, 92.85, 97.69, edges["SS-BFS"][4], edges["MS-BFS"][4]],
+        "with a low matching": [
+            3,
+            *(two.of("maximum %", n) for n in ("uniform 3", "road")),
+            edges["SS-BFS"][4],
+            edges["MS-BFS"][4],
+        ],
         "multi-source algorithms need": [
             *span(*(phases[w] for w in ("PF", "MS-BFS", "HK"))),
             *span(phases["SS-BFS"], phases["SS-DFS"]),
@@ -140,6 +169,7 @@ def azad() -> dict:
             16,
             *span(rate.over("rate Graft / PF", EIGHT)),
             2,
+            40,
         ],
         "speed-up of 15": [
             16,
@@ -229,8 +259,20 @@ def fagginger_auer() -> dict:
         for what in ("pairs", "level 5")
     )
     changed = [[order.of(f"{o}: level 5", g, "parallel") for o in ("random order", "as generated")] for g in graphs]
+    scanned, rounds_of = (
+        {s: three_of.over(f"{s}: {what}", ps) for s in ("first", "random")} for what in ("entries", "rounds")
+    )
+    md5 = Column("papers-fagginger-auer", "MD5").rows
+    means = [[float(x) for cell in row[1:] for x in cell.split("±")] for row in md5]
     random = {d: equation.of("random: first round, %", d) for d in ("3", "5", "10", "20", "40")}
     return {
+        "p = 0.53406": [0.534, *(float(ps[of.argmax()]) for of in (third[5], third[6]))],
+        "hence it gives": [
+            *(float(ps[scanned[s].argmin()]) for s in scanned),
+            *(float(ps[rounds_of[s].argmin()]) for s in rounds_of),
+        ],
+        "a quarter of MD5": [sum(abs(a - b) <= min(c, d) for a, c, b, d in means), len(means), 16],
+        "graphs up to": [float(small.rows[0][small.names.index("edges")]) / 1e6],
         "size and weight": [
             100 * max(p3.max() / p3.min() - 1 for p3 in third[:2]),
             100 * (third[2].max() / third[2].min() - 1),

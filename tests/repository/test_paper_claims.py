@@ -1,10 +1,11 @@
 """The figures of docs/benchmarks/papers.md are those of its tables, and its totals those of its rows.
 
-CLAIMS lists the values of a row, computed from benchmarks/results.  Each number of the row must be one of them, rounded
-as it is written there, and each of them must be in the row.  Numbers of names and settings are values too.
+CLAIMS lists the values of a row, computed from benchmarks/results.  Each number of its last two cells must be one of
+them, rounded as it is written there, and each of them must be there.  Numbers of names and settings are values too.
 """
 
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tests.repository.figures_of_matchings import azad, fagginger_auer
 
 TEXT = (ROOT / "docs/benchmarks/papers.md").read_text("utf-8")
 ROW = re.compile(r"^\| ((?:Fig|Table|Eq|§|Abstract|Alg|Theorem).*) \|$", re.MULTILINE)
-NUMBER = re.compile(r"(?<![\w.^])-?\d+(?: \d{3})*(?:\.\d+)?(?![\w^]|\.\d)")
+NUMBER = re.compile(r"(?<![\w.^])-?\d+(?: \d{3})*(?:\.\d+)?(·10[⁰-⁹²³¹]+)?(?![\w^]|\.\d)")
 
 CLAIMS = {
     "Łupińska": lupinska,
@@ -39,8 +40,15 @@ def rows_of(paper: str) -> list[list[str]]:
 def quoted(text: str) -> list[tuple[float, float]]:
     """The numbers of a text, and the rounding of each."""
     text = re.sub(r"`[^`]*`|\]\([^)]*\)|2\^\d+|\d+×\d+|CT|V²E|\(fix, |\(adaptive, ", " ", text)
-    found = [match.group().replace(" ", "") for match in NUMBER.finditer(text)]
-    return [(float(x), 0.5 * 10.0 ** -len(x.partition(".")[2])) for x in found]
+    found = [match.group().replace(" ", "").partition("·10") for match in NUMBER.finditer(text)]
+    scaled = [(x, 10.0 ** int(unicodedata.normalize("NFKC", power) or 0)) for x, _, power in found]
+    return [(float(x) * scale, 0.5 * scale * 10.0 ** -len(x.partition(".")[2])) for x, scale in scaled]
+
+
+def numbers_of(row: list[str]) -> list[tuple[float, float]]:
+    """The numbers of the cell "here" and those of the verdict that are not the paper's own."""
+    own = quoted(" ".join(row[:2]))
+    return quoted(row[4]) + [of for of in quoted(row[5]) if of not in own]
 
 
 def fits(number: float, rounding: float, value: float) -> bool:
@@ -54,16 +62,24 @@ def test_figures_are_those_of_the_tables(paper):
     rows, wrong = rows_of(paper), []
     for says, values in CLAIMS[paper]().items():
         (row,) = (row for row in rows if row[1].startswith(says))
-        numbers = quoted(row[4])
+        numbers = numbers_of(row)
         wrong += [f"{says}: {n:g} is no value" for n, of in numbers if not any(fits(n, of, value) for value in values)]
         wrong += [f"{says}: {v:g} is not quoted" for v in values if not any(fits(n, of, v) for n, of in numbers)]
     assert not wrong
+
+
+@pytest.mark.parametrize("paper", CLAIMS)
+def test_every_row_with_a_figure_has_its_values(paper):
+    values = CLAIMS[paper]()
+    for row in rows_of(paper):
+        assert not numbers_of(row) or any(row[1].startswith(says) for says in values), row[1]
 
 
 def test_a_changed_figure_is_noticed():
     assert not any(fits(number, rounding, 3.61) for number, rounding in quoted("2.7 to 3.5 times"))
     assert fits(*quoted("11 301 phases")[0], 11_301)
     assert not fits(*quoted("11 302 phases")[0], 11_301)
+    assert quoted("1.3·10⁵ of 3·10¹¹") == [(1.3e5, 0.5e4), (3e11, 0.5e11)]
 
 
 def test_totals_are_those_of_the_rows():
