@@ -11,6 +11,7 @@ from apps.common.callable_module import make_callable as _make_callable
 DETECTORS = ("auto", "bright", "dark", "corners")
 THRESHOLD = 4.0  # minimum brightness in multiples of the noise
 LINKERS = ("assignment", "greedy", "mutual", "global")
+DIVISION_COST = 0.2  # in squared search ranges, of the command
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 _make_callable(__name__, "track")

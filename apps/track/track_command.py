@@ -30,7 +30,7 @@ from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
 from apps.many.program import Program, Work
-from apps.track import DETECTORS, LINKERS, THRESHOLD
+from apps.track import DETECTORS, DIVISION_COST, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
 MIN_DETECTIONS = 4  # of a sequence
@@ -100,6 +100,15 @@ def _add_options(options) -> None:
         action="store_const",
         const="global",
         help="link all frames together at minimum total cost, as --linker global does",
+    )
+    linked.add_argument(
+        "--divisions",
+        type=float,
+        nargs="?",
+        const=DIVISION_COST,
+        metavar="COST",
+        help="cells may divide, at this cost in squared search ranges, 0 to 1 (default: they do not; without COST "
+        "%(const)g): the table gets a column parent",
     )
     linked.add_argument(
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
@@ -195,6 +204,7 @@ def _track_one(job: Job, chosen) -> dict:
         memory=settings["memory"],
         predict=predict,
         linker=chosen.linker,
+        divisions=chosen.divisions,
         device=chosen.device,
         progress=bar,
     )
@@ -218,6 +228,7 @@ def _track_one(job: Job, chosen) -> dict:
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
+        **({} if tracks.parent is None else {"divisions": tracks.counts["divisions"]}),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
         "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
@@ -234,6 +245,8 @@ def _check(chosen) -> None:
         raise InputError(f"--global compares detections without prediction; omit --predict {chosen.predict}")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
+    if chosen.divisions is not None and not 0 <= chosen.divisions <= 1:
+        raise InputError(f"--divisions must be a cost of 0 to 1 squared search ranges, got {chosen.divisions:g}")
     for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
         if number < 1:
             raise InputError(f"{option} must be 1 or more, got {number}")
@@ -321,9 +334,11 @@ def _bar(chosen, what: str, total: int | None = None):
 
 
 def _line(report) -> str:
+    divisions = f"{report['divisions']} divisions, " if "divisions" in report else ""
     return (
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
-        f"{report['links']} links, mean length {report['mean_length']:.1f}, search range {report['search_range']:.1f}, "
+        f"{divisions}{report['links']} links, mean length {report['mean_length']:.1f}, "
+        f"search range {report['search_range']:.1f}, "
         f"{report['unlinked_in_range']} times a track lost a point in range to another, "
         f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
     )

@@ -4,7 +4,8 @@ A table of detections has a header with the columns frame, x and y, optionally z
 character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
 have as many digits as reading the same numbers again takes.  A
 table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
-link_margin, which is empty for the first detection of a track (see `apps.track.tracking.Tracks`).
+link_margin, which is empty for the first detection of a track, and parent, if divisions were searched (see
+`apps.track.tracking.Tracks`).
 """
 
 import csv
@@ -15,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of
+from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of, parents_of
 
 SUFFIXES = (".csv", ".json", ".npz", ".txt")
-TABLE_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
+TABLE_COLUMNS = ("track", "link_margin", "parent")  # columns added to a table of tracks; ignored when it is read again
 
 
 def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
@@ -129,7 +130,8 @@ def columns_of(tracks: Tracks) -> dict:
     found = tracks.detections
     order = np.lexsort((found.frame, tracks.track))
     axes = dict(zip(AXES, found.position.T, strict=False))
-    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, "link_margin": margins_of(tracks)}
+    added = {"link_margin": margins_of(tracks), **parents_of(tracks)}
+    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, **added}
     return {name: values[order] for name, values in columns.items()}
 
 

@@ -7,7 +7,8 @@ detections is limited to about thirty of them.  One sparse assignment solves all
 a shortest-path search never leaves its group, and splitting the graph first took longer than the whole solve.
 
 An unlinked track is kept for `memory` frames, at its last or its predicted position.  An unlinked detection starts a
-new track.  The linker "global" links all frames together instead (global_links.py).
+new track.  The linker "global" links all frames together instead (global_links.py).  If cells may divide, tracks that
+start beside another one become daughters (divisions.py).
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 """
@@ -25,7 +26,8 @@ from apps.motion.linking import link
 from apps.motion.plots import plot_lines
 from apps.track import LINKERS
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
-from apps.track.global_links import pairs_of_frames, tracks_of
+from apps.track.divisions import divided, family_tracks
+from apps.track.global_links import pairs_of_frames
 from gridcut.device import DeviceName
 from gridcut.device.result import Result
 from gridcut.device.tables import DataFrame, data_frame, is_data_frame
@@ -33,7 +35,7 @@ from gridcut.device.tables import DataFrame, data_frame, is_data_frame
 MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
 MAX_FRAME = 2**53  # up to here float64 represents every integer
 AXES = ("x", "y", "z")
-ADDED_COLUMNS = ("particle", "link_margin")  # columns that `Tracks.to_pandas` adds
+ADDED_COLUMNS = ("particle", "link_margin", "parent")  # columns that `Tracks.to_pandas` adds
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,14 +70,16 @@ class Tracks(Result):
     track : (N,) int64
         Index of each detection's track: 0, 1, ... in order of their first detection.
     link : (L, 2) int64
-        Linked detections, earlier and later, as indices into `detections`.
+        Linked detections, earlier and later, as indices into `detections`; a cell that divides has one such link.
     margin : (L,) float64
         Lower bound on the cost increase of the frame's links (linker "global": of all links) without this one, in
         squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
     counts : dict
         "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
         had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
-        the nearest of another track.
+        the nearest of another track; "divisions": cells that divided, if they may.
+    parent : (T,) int64, or None
+        The track of the cell that divided into each track and another one, or -1; None if divisions were not searched.
     """
 
     detections: Detections
@@ -83,6 +87,7 @@ class Tracks(Result):
     link: np.ndarray
     margin: np.ndarray
     counts: dict
+    parent: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Number of tracks."""
@@ -97,11 +102,12 @@ class Tracks(Result):
         """The detections as a pandas.DataFrame with their tracks as `particle`; ImportError without pandas.
 
         The rows are in the order of the detections.  The columns are x, y (and z), frame, those of
-        `Detections.extra`, particle, and link_margin, which is NaN for the first detection of a track.
+        `Detections.extra`, particle, link_margin, which is NaN for the first detection of a track, and parent, if
+        divisions were searched.
         """
         found = self.detections
         axes = {name: found.position[:, i] for i, name in enumerate(AXES[: found.position.shape[1]])}
-        added = {"particle": self.track, "link_margin": margins_of(self)}
+        added = {"particle": self.track, "link_margin": margins_of(self), **parents_of(self)}
         return data_frame({**axes, "frame": found.frame, **found.extra, **added})
 
     def plot(self, ax: Any = None) -> Any:
@@ -123,6 +129,7 @@ def track(
     memory: int = 0,
     predict: bool | Callable = False,
     linker: str = LINKERS[0],
+    divisions: float | None = None,
     device: DeviceName = "auto",
     progress: Callable | None = None,
 ) -> Tracks:
@@ -146,6 +153,10 @@ def track(
         "assignment" links frame by frame, exactly, and "greedy" and "mutual" are its baselines; see
         `apps.motion.linking`.  "global" links all frames together at minimum total cost, without prediction; with
         `memory`, fewer links are wrong (see `apps.track.global_links`).
+    divisions : float, optional
+        The cost of a division in squared search ranges, 0 to 1, such as 0.2: a track that starts within the search
+        range of another becomes the second daughter of its cell (see `apps.track.divisions`).  By default cells do not
+        divide.
     device : {"auto", "cpu", "cuda"}
         Checked for availability; these sparse assignments are solved on the CPU on every device.
     progress : callable, optional
@@ -166,6 +177,10 @@ def track(
     check_number(memory, "memory", integer=True)
     if memory < 0:
         raise InputError(f"memory must be 0 or more frames, got {memory}")
+    if divisions is not None:
+        check_number(divisions, "divisions")
+        if not 0 <= divisions <= 1:
+            raise InputError(f"divisions must be a cost of 0 to 1 squared search ranges, got {divisions}")
     if linker == "global" and predict is not False:
         raise InputError(f"linker 'global' compares detections without prediction; pass predict=False, got {predict!r}")
     if is_data_frame(detections):
@@ -178,12 +193,25 @@ def track(
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
     counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
+    how = search_range, memory, unmatched_cost, counts, device, progress
     if linker == "global":
-        return _all_frames(detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress)
+        links, margin = _all_frames(detections, order, steps, *how)
+    else:
+        links, margin = _frame_by_frame(detections, steps, predict, linker, *how)
+    mother = second = np.zeros(0, np.int64)
+    if divisions is not None:
+        mother, second = divided(steps, detections.position, links, search_range, divisions, device)
+        counts["divisions"] = len(mother)
+    track_of, parent = family_tracks(links, order, mother, second)
+    return Tracks(detections, track_of, links, margin, counts, None if divisions is None else parent)
+
+
+def _frame_by_frame(
+    detections, steps, predict, linker, search_range, memory, unmatched_cost, counts, device, progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Links (L, 2) and their margins, each frame linked to the tracks before it."""
     active = ActiveTracks(detections.position.shape[1], predict)
-    track_of = np.zeros(len(order), np.int64)
-    links, margins = [], []
-    n_tracks = 0
+    links, margins = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
     for frame, found in progress(steps) if progress else steps:
         position = detections.position[found]
         active.prune(frame, memory)
@@ -194,17 +222,14 @@ def track(
         _count(counts, row, col, cost, len(linked))
         links.append(np.column_stack([active.detection[linked], found[taken]]))
         margins.append(chosen.margin)
-        track_of[found[taken]] = track_of[active.detection[linked]]
-        new = np.setdiff1d(np.arange(len(found)), taken)
-        track_of[found[new]] = n_tracks + np.arange(len(new))
-        n_tracks += len(new)
-        active.update(frame, position, found, linked, taken, new)
-    all_links = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
-    return Tracks(detections, track_of, all_links, np.concatenate(margins) if margins else np.zeros(0), counts)
+        active.update(frame, position, found, linked, taken, np.setdiff1d(np.arange(len(found)), taken))
+    return np.concatenate(links), np.concatenate(margins)
 
 
-def _all_frames(detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress) -> Tracks:
-    """The tracks of the linker "global"."""
+def _all_frames(
+    detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Links (L, 2) and their margins, by the linker "global"."""
     row, col, cost = pairs_of_frames(progress(steps) if progress else steps, detections.position, search_range, memory)
     shape = len(order), len(order)
     chosen = link(row, col, cost, shape, unmatched_cost, "assignment", device, exact_margin=False)
@@ -212,8 +237,7 @@ def _all_frames(detections, order, steps, search_range, memory, unmatched_cost, 
     margin = np.empty(len(row))
     margin[chosen.pair] = chosen.margin
     _count(counts, row, col, cost, len(pair))
-    links = np.column_stack([row[pair], col[pair]])
-    return Tracks(detections, tracks_of(links, order), links, margin[pair], counts)
+    return np.column_stack([row[pair], col[pair]]), margin[pair]
 
 
 def from_frames(frames) -> Detections:
@@ -244,6 +268,11 @@ def margins_of(tracks: Tracks) -> np.ndarray:
     margin = np.full(len(tracks.detections), np.nan)
     margin[tracks.link[:, 1]] = tracks.margin
     return margin
+
+
+def parents_of(tracks: Tracks) -> dict[str, np.ndarray]:
+    """The column `parent` of a table of detections: the parent of each one's track or -1; none without divisions."""
+    return {} if tracks.parent is None else {"parent": tracks.parent[tracks.track]}
 
 
 def from_data_frame(frame: DataFrame) -> Detections:
@@ -277,7 +306,10 @@ def from_data_frame(frame: DataFrame) -> Detections:
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
-    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed."""
+    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed.
+
+    Daughters of tracks that are dropped have no parent.
+    """
     if min_length <= 1:
         return tracks
     is_long = tracks.length >= min_length
@@ -292,6 +324,7 @@ def keep_long(tracks: Tracks, min_length: int) -> Tracks:
         new_index[tracks.link[links]],
         tracks.margin[links],
         tracks.counts,
+        None if tracks.parent is None else np.append(np.where(is_long, number, -1), -1)[tracks.parent[is_long]],
     )
 
 
