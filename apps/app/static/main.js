@@ -123,7 +123,8 @@ export class App {
     $("title").textContent = $("title").title = info.name;
     document.title = `${info.name} · cutmatch`;
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
-    for (const id of ["start-button", "kinds", "brighten-row"]) $(id).hidden = isVolume;
+    for (const id of ["kinds", "brighten-row"]) $(id).hidden = isVolume;
+    for (const button of document.querySelectorAll("[data-hint]")) /** @type {HTMLElement} */ (button).hidden = isVolume;
     this.strokes.order = [];
     this.tools.forgetLine();
     if (isVolume) {
