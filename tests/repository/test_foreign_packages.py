@@ -1,6 +1,8 @@
 """Other projects have packages named apps, assign or matching: what works beside them, and how the rest is refused."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +10,34 @@ from pathlib import Path
 import pytest
 
 import cutmatch
+from cutmatch.own_packages import NEEDS
 from tests.compat.networkx_entries import write_entries
-from tests.tiers import in_quick_tier
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/guide/install.md").read_text("utf-8")
+(MESSAGE,) = re.findall(r"^cutmatch\.segment needs.*", PAGE, re.MULTILINE)
+# Of the table there: other projects' packages, whether they come first on the path, the cells.
+ROWS = [
+    pytest.param(re.findall(r"\w+(?=`)", where), where.endswith(", before ours"), cells.split(" | "), id=where)
+    for where, cells in re.findall(r"^\| (`.*? ours) \| (.*) \|$", PAGE, re.MULTILINE)
+]
 ONE_CUT = "cutmatch.max_flow([3, 0], [0, 2], {(1,): 1}).value"
+OUTCOMES = f"""
+import json
+from importlib.util import find_spec
+import cutmatch
+
+def outcome(use):
+    try:
+        return use()
+    except ImportError as error:
+        return str(error)
+
+found = {{name: outcome(lambda: getattr(cutmatch, name) and "works") for name in cutmatch.__all__}}
+found["a cut"] = outcome(lambda: int({ONE_CUT}))
+found |= {{f"import {{name}}": find_spec(name).origin for name in ("gridcut", "assign", "matching", "apps")}}
+print(json.dumps(found))
+"""
 
 
 @pytest.fixture
@@ -40,32 +65,28 @@ def printed(code, path):
     return done.stdout.strip()
 
 
-EVERY = "apps", "assign", "matching"
-
-
-@pytest.mark.parametrize("names", in_quick_tier([("apps",), ("assign", "matching"), EVERY], EVERY.__eq__))
-def test_what_needs_no_hidden_package_works(foreign, names):
-    assert printed(ONE_CUT, [foreign(*names), ROOT]) == "1"
-
-
-@pytest.mark.parametrize(
-    ("names", "attribute"),
-    [
-        (("apps",), "segment"),
-        (("apps",), "apps"),
-        (("assign",), "linear_sum_assignment"),
-        (("assign",), "flow"),  # it imports assign itself
-        (("matching",), "matching"),
-        (("gridcut",), "max_flow"),
-    ],
-)
-def test_what_needs_a_hidden_package_is_refused_in_one_line(foreign, names, attribute):
+@pytest.mark.parametrize(("names", "first", "cells"), ROWS)
+def test_the_table_of_the_guide(foreign, names, first, cells):
+    """Every attribute of cutmatch works or is refused in the words of the guide, the command works."""
     folder = foreign(*names)
-    done = python("-c", f"import cutmatch; cutmatch.{attribute}", path=[folder, ROOT])
-    (line,) = (line for line in done.stderr.splitlines() if line.startswith("ImportError"))
-    assert f"cutmatch.{attribute} needs the package {names[0]} in {ROOT}" in line
-    assert str(folder / names[0] / "__init__.py") in line
-    assert "rename it" in line
+    path = [folder, ROOT] if first else [ROOT, folder]
+    done = python("-c", OUTCOMES, path=path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for package, cell in zip(("gridcut", "assign", "matching", "apps"), cells, strict=False):
+        owner = folder if package in names and first else ROOT
+        assert found.pop(f"import {package}") == str(owner / package / "__init__.py")
+        hidden = next((name for name in NEEDS[package] if name in names and first), "")
+        refusal = MESSAGE.replace("package apps", f"package {hidden}").replace("/apps/", f"/{hidden}/")
+        refusal = refusal.replace("OURS", str(ROOT)).replace("THEIRS", str(folder))
+        for name in (package, *cutmatch._NAMES[package].split()):
+            refused = refusal.replace("cutmatch.segment", f"cutmatch.{name}")
+            assert found.pop(name) == {"work": "works", "refused": refused}[cell]
+    cut, cell = found.pop("a cut"), cells[0]
+    assert cut == 1 if cell == "work" else cut.startswith("cutmatch.max_flow needs the package gridcut in")
+    assert not found
+    assert cells[4] == "works"
+    assert python("-m", "cutmatch", "info", path=path).returncode == 0
 
 
 @pytest.mark.parametrize("stub", ["types.ModuleType('apps')", "unittest.mock.MagicMock()"])
@@ -89,11 +110,6 @@ def test_a_module_or_a_bare_folder_of_the_same_name_is_named(tmp_path):
     (tmp_path / "apps.py").write_text("")
     done = python("-c", "import cutmatch; cutmatch.segment", path=[tmp_path, ROOT])
     assert f"but {tmp_path / 'apps.py'} has the same name" in done.stderr
-
-
-def test_ours_first_hides_theirs(foreign):
-    path = [ROOT, foreign("apps", "assign", "matching", "gridcut")]
-    assert printed("cutmatch.segment.__name__, cutmatch.matching.__name__", path) == "apps.segment matching"
 
 
 def test_the_command_finds_its_own_packages(foreign):
@@ -123,11 +139,12 @@ calls = {
 """
 
 
-@pytest.mark.parametrize("names", in_quick_tier([("apps",), EVERY], EVERY.__eq__))
-def test_networkx_beside_foreign_packages(foreign, tmp_path, names):
+@pytest.mark.parametrize(("names", "first", "cells"), ROWS)
+def test_networkx_beside_foreign_packages(foreign, tmp_path, names, first, cells):
     """Importing networkx works; the backend runs, raises an error of one line, or is not chosen automatically."""
     pytest.importorskip("networkx", minversion="3.4", reason="networkx asks no should_run")
-    hidden = [name for name in ("assign", "matching") if name in names]
+    refused = {"refused": ["assign", "gridcut", "matching"], "works": []}
+    hidden = refused.get(cells[5]) or [name for name in ("assign", "matching") if name[:6] in cells[5]]
     code = f"""{BACKEND}
 for name, (function, *arguments) in calls.items():
     try:
@@ -139,18 +156,16 @@ nx.config.backend_priority = ["cutmatch"]
 for function, *arguments in calls.values():
     function(*arguments)
 """
-    path = [
-        foreign(*names, text="raise RuntimeError('the project was imported')\n"),
-        write_entries(tmp_path / "e"),
-        ROOT,
-    ]
+    theirs = foreign(*names, text="raise RuntimeError('the project was imported')\n")
+    path = [write_entries(tmp_path / "e"), *([theirs, ROOT] if first else [ROOT, theirs])]
     done = python("-c", code, path=path)
     assert done.returncode == 0, done.stderr
     found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert [name for name, what in found.items() if what != "runs"] == hidden
     for name in hidden:
-        assert found[name].startswith(f"networkx's backend 'cutmatch' needs the package {name} in {ROOT}")
-        assert str(tmp_path / name / "__init__.py") in found[name]
+        culprit = name if name in names else "gridcut"
+        assert found[name].startswith(f"networkx's backend 'cutmatch' needs the package {culprit} in {ROOT}")
+        assert str(theirs / culprit / "__init__.py") in found[name]
 
 
 def test_the_command_keeps_the_standard_library(foreign, tmp_path):

@@ -84,7 +84,7 @@ def test_other_commands_exist(page):
         elif words[:2] == ["python", "-m"]:
             assert importlib.util.find_spec(words[2]), words
         else:
-            assert words[0] in ("cutmatch", "pip", "./run"), words
+            assert words[0] in ("cutmatch", "pip", "pipx", "uvx", "./run"), words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
