@@ -142,11 +142,15 @@ def test_an_object_that_leaves_the_frame_does_not_end_the_clip():
     assert all(one.energy is None or one.is_certified for one in nothing)
 
 
-def test_grey_frames_floats_and_tiny_frames():
+def test_grey_frames_of_floats():
     frames, masks = clip()
     grey = [frame.mean(axis=2) / 255 for frame in frames]
     found = [one.mask for one in segment_video(iter(grey), {0: strokes_on(masks[0])}, device="cpu")]
     assert iou(found[-1], masks[-1]) > 0.9
+
+
+@pytest.mark.slow  # kernels for lines of pixels; tests/apps/test_refine.py has them
+def test_frames_of_one_row():
     tiny = [np.array([[10, 10, 200, 200, 10]], np.uint8)] * 3
     marks = np.array([[2, 0, 1, 0, 0]], np.uint8)
     found = list(segment_video(tiny, {1: marks}, device="cpu"))
