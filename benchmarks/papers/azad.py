@@ -45,15 +45,18 @@ ON_GPU = (("Fig. 7 and 8 with ms_bfs_graft on a GPU", "matching --device cuda --
 
 
 class Start:
-    """A graph by rows with its initial matching and the size of a maximum matching, certified."""
+    """A graph by rows with its initial matching and the size of a maximum matching, certified.
 
-    def __init__(self, make):
-        self.graph = matching.bipartite_graph(make())
+    inits   initial matchings; the first one is used that is not maximum, else the last one
+    """
+
+    def __init__(self, graph, inits=("karp_sipser_one_sided", "cheap")):
+        self.graph = matching.bipartite_graph(graph)
         self.entries = len(self.graph.row_adj)
         best = matching.maximum(self.graph, device="cpu", threads=1)
         best.check()
         self.size = best.cardinality
-        for self.init in ("karp_sipser_one_sided", "cheap"):
+        for self.init in inits:
             self.rows, self.cols = self.start(self.init)
             self.initial = int((self.rows >= 0).sum())
             if self.initial < self.size:
@@ -74,11 +77,15 @@ class Start:
         return found
 
     def line_by_line(self, rules: Rules):
-        """Levels, phases and edges of the line-by-line program, whose matching has the certified size."""
+        """Levels, phases and edges of the line-by-line program."""
+        return self.counted(grow_and_augment, (*self.graph.by_row, *self.graph.by_col), rules)
+
+    def counted(self, program, lists, *given):
+        """What a program returns that changes the matching in place, which gets the certified size."""
         rows, cols = self.rows.copy(), self.cols.copy()
-        found = grow_and_augment(*self.graph.by_row, *self.graph.by_col, rows, cols, rules)
+        found = program(*lists, rows, cols, *given)
         if (rows >= 0).sum() != self.size:
-            raise AssertionError(f"{rules}: {(rows >= 0).sum()} pairs, expected {self.size}")
+            raise AssertionError(f"{program.__name__}, {given}: {(rows >= 0).sum()} pairs, expected {self.size}")
         return found
 
     def search(self, method: str, **parameters) -> dict:
@@ -87,8 +94,13 @@ class Start:
         return matching.methods.solver(method, "cpu")(self.graph, rows, cols, **parameters)
 
 
-def starts(quick: bool) -> dict[str, Start]:
-    return {name: Start(make) for name, make in classes(quick).items()}
+def starts(quick: bool, **given) -> dict[str, Start]:
+    return {name: Start(make(), **given) for name, make in classes(quick).items()}
+
+
+def unfinished(graphs: dict[str, Start]):
+    """Names and graphs of those whose initial matching is not maximum."""
+    return ((name, start) for name, start in graphs.items() if start.initial < start.size)
 
 
 def table_two(quick: bool):
@@ -100,17 +112,8 @@ def table_two(quick: bool):
         two_sided = (start.start("karp_sipser")[0] >= 0).sum()
         row += [start.init, *(number(200 * size / vertices) for size in (start.initial, two_sided, start.size))]
         rows.append(row)
-    columns = [
-        "graph",
-        "class",
-        "vertices",
-        "edges, both ways",
-        "mean degree",
-        "initial",
-        "initial %",
-        "Karp–Sipser %",
-        "maximum %",
-    ]
+    columns = ["graph", "class", "vertices", "edges, both ways", "mean degree"]
+    columns += ["initial", "initial %", "Karp–Sipser %", "maximum %"]
     yield Section("Table II", "Vertices in the initial matchings and in a maximum matching.", columns, rows)
 
 
@@ -217,14 +220,13 @@ def figure_seven(quick: bool):
         some = [name for name in gains["both"] if kind in ("all", class_of(name))]
         mean = [geometric_mean([gains[step][name] for name in some]) for step in gains]
         rows.append([f"mean, {kind}", *["-"] * 7, *map(number, mean), "-"])
-    columns = [
-        "graph",
-        "class",
-        *(f"{step}: edges" for step in STEPS),
+    columns = ["graph", "class", *(f"{step}: edges" for step in STEPS)]
+    columns += [
         "phases, MS-BFS / both",
         "levels, MS-BFS / both",
+        *(f"{step}: gain" for step in gains),
+        "MS-BFS again / MS-BFS",
     ]
-    columns += [*(f"{step}: gain" for step in gains), "MS-BFS again / MS-BFS"]
     note = (
         f"Edges traversed, exact; gains over MS-BFS in processor time, minima of {repeats}, interleaved, search alone."
     )
@@ -257,11 +259,9 @@ def figure_eight(quick: bool):
 def open_rules(quick: bool):
     """What algorithms 6 and 7 leave open: the order of the neighbours, and children of rows of the same step."""
     graphs = starts(quick)
-    graphs |= {f"{name}, permuted": Start(partial(permuted, graphs[name].graph)) for name in ("web", "kron")}
+    graphs |= {f"{name}, permuted": Start(permuted(graphs[name].graph)) for name in ("web", "kron")}
     rows = []
-    for graph, start in graphs.items():
-        if start.initial == start.size:
-            continue
+    for graph, start in unfinished(graphs):
         for order, from_end in (("first to last", False), ("last to first", True)):
             for allowed, same_step in SAME_STEP.items():
                 rules = Rules(True, True, from_end, *same_step)
@@ -283,9 +283,7 @@ def open_rules(quick: bool):
 def alphas(quick: bool):
     """Section III-B: alpha, of direction optimisation and of grafting."""
     rows, least = [], {alpha: [] for alpha in ALPHAS}
-    for graph, start in starts(quick).items():
-        if start.initial == start.size:
-            continue
+    for graph, start in unfinished(starts(quick)):
         edges = {alpha: start.line_by_line(Rules(alpha=alpha))[2] for alpha in ALPHAS}
         for alpha in ALPHAS:
             least[alpha].append(edges[alpha] / min(edges.values()))
@@ -302,9 +300,7 @@ def alphas(quick: bool):
 def first_phases(quick: bool):
     """Section III-B: whether grafting helps after the first phases."""
     rows = []
-    for graph, start in starts(quick).items():
-        if start.initial == start.size:
-            continue
+    for graph, start in unfinished(starts(quick)):
         by_rule = [start.line_by_line(Rules(first_graft=first))[2] for first in (1, 2, 3)]
         always = [start.line_by_line(Rules(first_graft=first, always=True))[2] for first in (1, 2, 3)]
         _, phases, _ = start.line_by_line(Rules())

@@ -2,12 +2,10 @@
 of table I, the frequency of global relabeling, and rounds of G-PR.  Times on a GPU: deveci_gpu.py.
 """
 
-import numpy as np
-
-import matching
 from benchmarks.papers import deveci_gpu
+from benchmarks.papers.azad import Start, starts
 from benchmarks.papers.gpu_rounds import push_in_rounds
-from benchmarks.papers.sections import Section, bars, classes, count, data_of, new_figure, number
+from benchmarks.papers.sections import Section, bars, count, data_of, new_figure, number
 from benchmarks.table import geometric_mean
 from matching.papers.push_relabel import ORDERS
 
@@ -36,62 +34,30 @@ ON_GPU = (
 )
 
 
-def cheap_matching(graph):
-    """The matches of rows and of columns after the cheap matching."""
-    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
-    matching.methods.initialiser("cheap", "cpu")(graph, row_match, col_match)
-    return row_match, col_match
-
-
-def prepared(quick: bool) -> dict:
-    """{name: (graph, size of a maximum matching, certified)}."""
-    found = {}
-    for name, make in classes(quick).items():
-        graph = matching.bipartite_graph(make())
-        best = matching.maximum(graph, device="cpu", threads=1)
-        best.check()
-        found[name] = graph, best.cardinality
-    return found
+def prepared(quick: bool) -> dict[str, Start]:
+    """The graphs with their cheap matching."""
+    return starts(quick, inits=("cheap",))
 
 
 def initial_matchings(quick: bool):
     """Columns IM and MM of table I."""
     rows = []
-    for name, (graph, size) in prepared(quick).items():
-        row = [name, count(graph.rows), count(graph.edges)]
-        shares = []
+    for name, start in prepared(quick).items():
+        row = [name, count(start.graph.rows), count(start.graph.edges)]
         for init in ("cheap", "karp_sipser"):
-            row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
-            matching.methods.initialiser(init, "cpu")(graph, row_match, col_match)
-            shares.append((row_match >= 0).sum() / size)
-        row += [number(100 * share) for share in shares]
+            row.append(number(100 * (start.start(init)[0] >= 0).sum() / start.size))
         printed, first, best = PRINTED.get(name, ("-", None, 1))
         rows.append([*row, printed, number(None if first is None else 100 * first / best)])
-    columns = [
-        "graph",
-        "rows",
-        "entries",
-        "cheap, % of maximum",
-        "Karp–Sipser, %",
-        "graph of the paper",
-        "its IM / MM, %",
-    ]
+    columns = ["graph", "rows", "entries", "cheap, % of maximum", "Karp–Sipser, %", "graph of the paper"]
     note = "Initial matchings in % of a maximum matching; the paper's initial matching is the cheap one."
-    yield Section("Table I, columns IM and MM", note, columns, rows)
+    yield Section("Table I, columns IM and MM", note, [*columns, "its IM / MM, %"], rows)
 
 
 def serial_frequencies(quick: bool):
     """Section IV: k of the sequential algorithm, a global relabeling every k (m + n) pushes."""
     rows = []
-    for name, (graph, size) in prepared(quick).items():
-        row = [name]
-        for k in FREQUENCIES:
-            found = matching.maximum(graph, method="push_relabel", init="cheap", device="cpu", frequency=k)
-            found.check()
-            if found.cardinality != size:
-                raise AssertionError(f"{name}, k = {k:g}: not maximum")
-            row.append(count(found.stats["edges"]))
-        rows.append(row)
+    for name, start in prepared(quick).items():
+        rows.append([name, *(count(start.run("push_relabel", frequency=k).stats["edges"]) for k in FREQUENCIES)])
     columns = ["graph", *(f"k = {k:g}: edges" for k in FREQUENCIES)]
     note = "Edges traversed by `push_relabel`, global relabelings included, after the cheap matching; exact."
     yield Section("Frequency of the sequential algorithm (§IV)", note, columns, rows)
@@ -100,14 +66,10 @@ def serial_frequencies(quick: bool):
 def strategies(quick: bool):
     """Fig. 1: strategies of global relabeling."""
     rows, data = [], {name: {} for name in STRATEGIES}
-    for name, (graph, size) in prepared(quick).items():
-        for strategy, (factor, adaptive) in STRATEGIES.items():
-            row_match, col_match = cheap_matching(graph)
-            pushing, relabelings, levels, pushes, conflicts, edges, few, fixed = push_in_rounds(
-                *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive, True
-            )
-            if (row_match >= 0).sum() != size:
-                raise AssertionError(f"{name}, {strategy}: not maximum")
+    for name, start in prepared(quick).items():
+        for strategy, of in STRATEGIES.items():
+            found = start.counted(push_in_rounds, (*start.graph.by_row, *start.graph.by_col), *of, True)
+            pushing, relabelings, levels, pushes, conflicts, edges, few, fixed = found
             data[strategy][name] = pushing + levels
             row = [name, strategy, count(pushing), count(relabelings), count(levels), count(pushing + levels)]
             rows.append([*row, count(pushes), count(conflicts), count(edges), count(few), count(fixed)])
@@ -128,15 +90,10 @@ def strategies(quick: bool):
 def orders(quick: bool):
     """Section II-C: the order of the active columns."""
     rows, edges_of = [], {name: [] for name in ORDERS}
-    for name, (graph, size) in prepared(quick).items():
+    for name, start in prepared(quick).items():
         row, pushes_of = [name], []
         for order in ORDERS:
-            found = matching.maximum(
-                graph, method="push_relabel", init="cheap", device="cpu", order=order, gap=False, frequency=0.5
-            )
-            found.check()
-            if found.cardinality != size:
-                raise AssertionError(f"{name}, {order}: not maximum")
+            found = start.run("push_relabel", order=order, gap=False, frequency=0.5)
             # A push to a free row ends a path; one to a matched row lengthens a path by two edges.
             pushes_of.append(count((found.stats["path_length"] + found.stats["augmentations"]) // 2))
             edges_of[order].append(max(1, found.stats["edges"]))
@@ -152,22 +109,15 @@ def orders(quick: bool):
     yield Section("Order of the sequential algorithm (§II-C)", note, columns, rows)
 
 
-def starts(quick: bool):
+def first_relabelings(quick: bool):
     """Section III-A: a global relabeling at the start."""
     rows, gains = [], {name: [] for name in FIXED}
-    for name, (graph, size) in prepared(quick).items():
-        row = [name]
-        for strategy, (factor, adaptive) in FIXED.items():
-            launches = []
-            for exact_start in (True, False):
-                row_match, col_match = cheap_matching(graph)
-                pushing, _, levels, *_ = push_in_rounds(
-                    *graph.by_row, *graph.by_col, row_match, col_match, factor, adaptive, exact_start
-                )
-                if (row_match >= 0).sum() != size:
-                    raise AssertionError(f"{name}, {strategy}: not maximum")
-                launches.append(pushing + levels)
-                row.append(count(pushing + levels))
+    for name, start in prepared(quick).items():
+        row, lists = [name], (*start.graph.by_row, *start.graph.by_col)
+        for strategy, of in FIXED.items():
+            found = [start.counted(push_in_rounds, lists, *of, exact_start) for exact_start in (True, False)]
+            launches = [pushing + levels for pushing, _, levels, *_ in found]
+            row += map(count, launches)
             if min(launches):
                 gains[strategy].append(launches[1] / launches[0])
         rows.append(row)
@@ -182,7 +132,7 @@ def starts(quick: bool):
     yield Section("A global relabeling at the start (§III-A)", note, columns, rows)
 
 
-EXPERIMENTS = (initial_matchings, serial_frequencies, orders, strategies, starts)
+EXPERIMENTS = (initial_matchings, serial_frequencies, orders, strategies, first_relabelings)
 EXPERIMENTS_ON_GPU = deveci_gpu.ICPP
 
 

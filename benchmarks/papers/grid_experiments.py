@@ -149,7 +149,7 @@ def counts_of(problem: Problem, value: int, solver=None, method: str = "push_rel
         cut.check()
     if cut.value != value:
         raise AssertionError(f"{method} {parameters}: value {cut.value}, expected {value}")
-    return cut.stats
+    return {**cut.stats, "operations": cut.stats["pushes"] + cut.stats["relabels"]}
 
 
 def crop(problem: Problem, side: int) -> Problem:

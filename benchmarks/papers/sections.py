@@ -43,6 +43,11 @@ def spread(values, digits: int = 2) -> str:
     return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
 
 
+def spanned(values, digits: int = 2) -> str:
+    """The least and the largest value."""
+    return f"{number(min(values), digits)} to {number(max(values), digits)}"
+
+
 def data_of(sections: list[Section], title: str) -> dict:
     """The data of the section whose title starts with `title`."""
     return next(section.data for section in sections if section.title.startswith(title))

@@ -15,7 +15,7 @@ import numpy as np
 import matching
 from benchmarks.papers import azad
 from benchmarks.papers.fagginger_auer import families, greedy, plain, renumbered, weighed
-from benchmarks.papers.sections import CLASSES, Section, class_of, classes, new_figure, number
+from benchmarks.papers.sections import CLASSES, Section, class_of, classes, new_figure, number, spanned
 from benchmarks.table import geometric_mean
 
 SCALE = 20
@@ -53,7 +53,7 @@ def tree_grafting(quick: bool, threads: list[int]):
     gains, most, repeats = {}, threads[-1], 1 if quick else RUNS
     speeds, scaling, varied = [], [], []
     for graph, make in classes(quick, SCALE).items():
-        start = azad.Start(make)
+        start = azad.Start(make())
         if start.initial == start.size:
             continue
         runs, edges = {}, {}
@@ -63,6 +63,7 @@ def tree_grafting(quick: bool, threads: list[int]):
                 runs[name, t] = partial(search_time, start, method, threads=t)
         start.run("push_relabel")
         runs["PR", 1] = partial(search_time, start, "push_relabel")
+        runs["again", most] = runs["MS-BFS-Graft", most]
         seconds = interleaved(runs, repeats)
         middle = {key: median(times) for key, times in seconds.items()}
         graft = middle["MS-BFS-Graft", 1], middle["MS-BFS-Graft", most]
@@ -70,31 +71,40 @@ def tree_grafting(quick: bool, threads: list[int]):
         row += [number(middle[other] / graft[0]) for other in (("PR", 1), ("PF", 1))]
         row.append(number(middle["PF", most] / graft[1]))
         rate = [edges[name, most] / middle[name, most] / 1e6 for name in ("MS-BFS-Graft", "PF")]
-        speeds.append([*row, number(rate[0], 1), number(rate[1], 1), number(rate[0] / rate[1])])
+        row += [number(rate[0], 1), number(rate[1], 1), number(rate[0] / rate[1])]
+        speeds.append([*row, number(middle["again", most] / graft[1])])
         gains[graph] = [middle["MS-BFS-Graft", 1] / middle["MS-BFS-Graft", t] for t in threads]
         of_pf = [middle["PF", 1] / middle["PF", t] for t in threads]
         scaling.append([graph, class_of(graph), *map(number, (*gains[graph], *of_pf))])
-        varied.append([graph, *(number(sensitivity(seconds[name, most]), 1) for name in PARALLEL)])
+        psi = [number(sensitivity(seconds[name, most]), 1) for name in PARALLEL]
+        varied.append([graph, *psi, *(spanned(1e3 * np.array(seconds[name, most]), 1) for name in PARALLEL)])
     for kind in CLASSES:
         mean = [
             geometric_mean([gains[graph][i] for graph in CLASSES[kind] if graph in gains]) for i in range(len(threads))
         ]
         scaling.append([f"mean, {kind}", "-", *map(number, mean), *["-"] * len(threads)])
     psi = [number(float(np.mean([float(row[i]) for row in varied])), 1) for i in range(1, 1 + len(PARALLEL))]
-    varied.append(["mean", *psi])
+    varied.append(["mean", *psi, *["-"] * len(PARALLEL)])
     note = (
         f"Search alone, graphs of 2^{8 if quick else SCALE} vertices. Times of PR (serial here) and PF over that of "
         "MS-BFS-Graft with as many threads; millions of edges traversed per second. Graphs whose initial matching is "
         "maximum are left out."
     )
     columns = ["graph", "class", "Graft, 1 thread, ms", f"{most}, ms", "PR / Graft, 1", "PF / Graft, 1"]
-    columns += [f"PF / Graft, {most}", f"rate Graft, {most}", f"rate PF, {most}", "rate Graft / PF"]
+    columns += [
+        f"PF / Graft, {most}",
+        f"rate Graft, {most}",
+        f"rate PF, {most}",
+        "rate Graft / PF",
+        "Graft again / Graft",
+    ]
     yield Section(f"Fig. 3 and Fig. 4 with {most} threads", note, columns, speeds)
     columns = ["graph", "class", *(f"{name}, {t}" for name in PARALLEL for t in threads)]
     note = "Time with one thread over that with several, of the same program; classes: geometric means."
     yield Section("Fig. 5", note, columns, scaling, {"threads": threads, "gains": gains})
-    note = f"ψ = 100 σ / μ of the times of up to {repeats} runs with {most} threads, percent."
-    yield Section("Variation over runs (§V-B)", note, ["graph", *PARALLEL], varied)
+    note = f"ψ = 100 σ / μ of the times of up to {repeats} runs with {most} threads, percent, and their range."
+    columns = ["graph", *PARALLEL, *(f"{name}, ms" for name in PARALLEL)]
+    yield Section("Variation over runs (§V-B)", note, columns, varied)
 
 
 def greedy_matching(quick: bool, threads: list[int]):
@@ -114,14 +124,22 @@ def greedy_matching(quick: bool, threads: list[int]):
         for run in calls.values():
             run()  # compiles and certifies
         runs = {key: partial(call_time, run) for key, run in calls.items()}
-        middle = {key: median(times) for key, times in interleaved(runs, 1 if quick else RUNS).items()}
+        runs["again"] = runs["parallel", most]
+        seconds = interleaved(runs, 1 if quick else RUNS)
+        middle = {key: median(times) for key, times in seconds.items()}
         gains[name] = [middle["parallel", threads[0]] / middle["parallel", t] for t in threads]
-        scaling.append([name, number(1e3 * middle["parallel", threads[0]], 1), *map(number, gains[name])])
+        row = [name, number(1e3 * middle["parallel", threads[0]], 1), *map(number, gains[name])]
+        row += [
+            spanned(1e3 * np.array(seconds["parallel", most]), 1),
+            number(middle["again"] / middle["parallel", most]),
+        ]
+        scaling.append(row)
         row = [name, number(middle["random"] / middle["parallel", most])]
         row += [number(middle[serial] / middle["heaviest", most]) for serial in ("weighted", "sorted")]
         against.append(row)
     note = f"Algorithm 3, graphs of 2^{8 if quick else SCALE} vertices, permuted; times over that of one thread."
     columns = ["graph", f"{threads[0]} thread, ms", *(f"speed-up, {t}" for t in threads)]
+    columns += [f"{most} threads, ms", f"{most} threads again / {most} threads"]
     yield Section("Fig. 4", note, columns, scaling, {"threads": threads, "gains": gains})
     note = (
         f"Time of the serial algorithms over that of algorithm 3 with {most} threads. The paper: at most 1.1, 0.7, 13."

@@ -21,11 +21,12 @@ Arrays (ceiling = cells + 1)
 A neighbour's height may be read before or after it is relabeled in the same launch.  Either way the height that
 follows is at most one above the neighbour's, which is all that push-relabel needs.
 
-Deviates from the description: residuals stay in the grid's layout (a cache line holds all arcs of some pixels)
-instead of one table per direction; capacities to the sink are in the signed excess; heights start as distances; excess
+Deviates from the description: residuals stay in the grid's layout (a cache line holds all arcs of some pixels) instead
+of one table per direction; capacities to the sink are in the signed excess; heights start as distances; excess
 disconnected from the sink stays in its pixel.  The original stops when excesses have not changed for some iterations,
-which does not imply a maximum flow.  Here, every `global_every` iterations, heights are set to distances, and the solve
-ends when no excess can reach the sink.  This also avoids most relabels.
+which does not imply a maximum flow.  The split of a multiprocessor's memory into shared memory and L1 cache, of which
+the paper prefers 48 and 16 kB, is the driver's: numba cannot set it.  Here, every `global_every` iterations, heights
+are set to distances, and the solve ends when no excess can reach the sink.  This also avoids most relabels.
 
 [1] Vineet, Narayanan. "CUDA cuts: fast graph cuts on the GPU." CVPR workshops 2008.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.3.

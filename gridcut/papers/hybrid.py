@@ -11,11 +11,11 @@ Arrays (ceiling = cells + 1)               paper [1]
   total (of all excesses), arrived         ExcessTotal, e(t)
 
 Deviates from [1]: heights start as distances, not as 0; the arcs of source and sink are in the signed excesses, so
-there are no threads for them, and e(s) stays 0: no excess returns to the source.  Residuals and excesses are copied to
-the GPU only after arcs were cancelled.  Cancelling an arc may leave a pixel with a deficit, if its thread had read a
-neighbour's height before that was increased and had pushed the excess elsewhere.  This is a valid pseudoflow, but
-heights may then decrease, and the termination proof does not hold.  So from round FALLBACK_ROUND on, launches alternate
-between pushes only and relabels only, and no such arc can arise.
+there are neither threads for them nor pointers to them (toSourceOrSink), and e(s) stays 0: no excess returns to the
+source.  Residuals and excesses are copied to the GPU only after arcs were cancelled.  Cancelling an arc may leave a
+pixel with a deficit, if its thread had read a neighbour's height before that was increased and had pushed the excess
+elsewhere.  This is a valid pseudoflow, but heights may then decrease, and the termination proof does not hold.  So from
+round FALLBACK_ROUND on, launches alternate between pushes only and relabels only, and no such arc can arise.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 4.5 and 4.6.
 [2] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global

@@ -15,10 +15,10 @@ Arrays (n cells; ceiling = n + 1)     paper [1]
   queue (fifo)                         S, a ring: every active pixel that is connected to t, once
   first[h], after[p] (highest)         S, a list per height
 
-Deviates from [1]: excess disconnected from the sink stays in its pixel instead of flowing back to the source, which
-the minimum cut does not need (`Cut.flow` returns it on request); heights start as distances, or as 1 instead of 0,
-because the sink's arcs are in the excesses; the source's arcs are represented by the initial excess; a gap is found as
-in [2], by counting members, not only after a search.
+Deviates from [1]: excess disconnected from the sink stays in its pixel instead of flowing back to the source, which the
+minimum cut does not need (`Cut.flow` returns it on request), and heights end at n + 1, not at 2 n - 1; heights start as
+distances, or as 1 instead of 0, because the sink's arcs are in the excesses; the source's arcs are represented by the
+initial excess; a gap is found as in [2], by counting members, not only after a search.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.1 and 4.2.
 [2] Cherkassky, Goldberg. "On implementing the push-relabel method for the maximum flow problem." Algorithmica

@@ -1,7 +1,8 @@
 """The steps of team_search.py: each function is one thread's part of a step.
 
 Threads claim chunks of the frontier, of the words of a bitmap or of a list by the counters NEXT and ALSO, and append
-what they find to the shared queues by way of private ones.
+what they find to the shared queues by way of private ones.  They read a flag before they change it atomically.  Both
+are as in the paper; there is no switch to measure their effect.
 
 Arrays in addition to those of bitmap_search.py, or other than there
   queue, tree, root   two of each, which are read and written in turn; s[FLIP] and s[ROOT_FLIP] name the current ones

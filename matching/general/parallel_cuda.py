@@ -74,7 +74,8 @@ Termination
 Deviates from [1] as the CPU version does, and in three points. Without `heaviest`, a red vertex does not scan its list
 (line 26): blue vertices store themselves by atomic minimum, and the smallest proposer is the first in the list, which
 `select` returns. Such a red vertex detects only when it is blue that it has no active neighbour (lines 23 and 24).
-The last vertices are left to FEW_BLOCKS blocks, then to one, whose barriers are cheaper.
+The last vertices are left to FEW_BLOCKS blocks, then to one, whose barriers are cheaper. A flag `done`, which [1] sets
+by compare-and-swap, is not needed: the lengths of the lists are known.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.

@@ -24,7 +24,8 @@ Arrays (n rows, m columns; unreachable = n + m, the label of vertices without a 
 
 Deviations from [1]: labels are exact at the start too ([3]); a column with a label of 3 modulo 4 scans its rows in
 descending order; a gap ([2]) is used only if at least n edges were scanned since the last sweep of all rows, so that
-these sweeps do not dominate; the exchange at the end ([4]).
+these sweeps do not dominate; the exchange at the end ([4]).  The parallel version of Langguth and others (Parallel
+Computing 40, 2014) is not implemented.
 
 O((n + m) * edges).
 """

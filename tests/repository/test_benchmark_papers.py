@@ -207,6 +207,8 @@ def test_matchings_from_the_serial_start_in_the_simulator(tiny_matchings, tmp_pa
     assert "| uniform permuted" in texts[0]
     for text, name in zip(texts[1:3], [deveci_gpu.BEST_PUSHING] * 2, strict=True):
         assert name in text
+    for text, name in ((texts[1], deveci_gpu.BEST_PUSHING), (texts[4], deveci_gpu.BEST_AUGMENTING)):
+        assert f"| {name}, again |" in text
 
     measured = deveci_gpu.measured(True)
     monkeypatch.setattr(deveci_gpu.harness, "measure", None)
