@@ -5,7 +5,7 @@ to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  
 too, they start from the cheap one.  Graphs are of the families of table II with 2^15 vertices on a side.
 """
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -94,7 +94,9 @@ class Start:
         return matching.methods.solver(method, "cpu")(self.graph, rows, cols, **parameters)
 
 
+@cache
 def starts(quick: bool, **given) -> dict[str, Start]:
+    """The graphs of all classes; `given` as for Start."""
     return {name: Start(make(), **given) for name, make in classes(quick).items()}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import (
     assign,
+    command,
     graph_instances,
     graphs,
     graphs_cuda,
@@ -95,6 +96,13 @@ def test_listed_commands_exist(line):
     options = PARSERS[name](cuda).parse_args(rest)
     if name == "papers":
         assert set(options.names) <= set(papers.NAMES)
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if "--device cuda" in line])
+def test_commands_for_a_gpu_say_that_there_is_none(line, capsys, monkeypatch):
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
+    assert main(shlex.split(line)) == 2
+    assert re.search(r"^benchmarks \w+.*: numba finds no CUDA GPU$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_every_claim_has_a_verdict():

@@ -14,8 +14,8 @@ import scipy.sparse
 import assign
 import matching
 from gridcut.compat.scipy import maximum_flow
-from tests.repository.figures_of_flows import ROOT, lupinska
-from tests.repository.figures_of_gpu_matchings import europar, icpp
+from tests.repository.figures_of_flows import ROOT, Column, lupinska, mean
+from tests.repository.figures_of_gpu_matchings import MEASURED, europar, icpp
 from tests.repository.figures_of_matchings import azad, fagginger_auer
 
 TEXT = (ROOT / "docs/benchmarks/papers.md").read_text("utf-8")
@@ -95,6 +95,25 @@ def test_totals_are_those_of_the_rows():
         )
         total = [a + b for a, b in zip(total, counts, strict=True)]
     assert f"| all | {' | '.join(map(str, total))} |" in TEXT, total
+
+
+def test_other_tables_of_the_page_are_those_of_results():
+    """The rules that a pseudocode leaves open, and means of programs from the serial cheap matching."""
+    rules = {tuple(row[:3]): row for row in Column("papers-azad", "Rules").rows}
+    listed = re.findall(r"^\| ((?:first to last|last to first).*) \|$", TEXT, re.MULTILINE)
+    for order, allowed, *cells in (row.split(" | ") for row in listed):
+        of = [rules[graph, order[:13], re.sub("in (the )?", "", allowed)] for graph in ("web", "kron")]
+        expected = [float(row[i].replace(" ", "")) for row in of for i in (3, 5, 6, 7, 8)]
+        assert all(fits(n, r, x) for (n, r), x in zip(quoted(" | ".join(cells)), expected, strict=True)), (
+            order,
+            allowed,
+        )
+    assert len(listed) == 5
+    search = Column("papers-deveci-icpp-cuda", "Searches")
+    for kind, names in (("original", MEASURED), ("permuted", [f"{name} permuted" for name in MEASURED])):
+        (row,) = re.findall(rf"^\| {kind} \| (.*) \|$", TEXT, re.MULTILINE)
+        means = [mean(search.over(who, names)) for who in search.names[1:]]
+        assert all(fits(n, r, x) for (n, r), x in zip(quoted(row), means, strict=True)), kind
 
 
 def test_matchings_are_flows_and_assignments_are_flows_of_least_cost():
