@@ -23,7 +23,7 @@ from apps.segment.segmentation import Segmentation
 UNIT = 20
 CONTRAST, FALLOFF = 100, 200  # of differences of grey levels
 LINE = 40
-STROKE = 10_000  # cost of the other label at a stroke; of a colour it is below 20 log(number of pixels + 512)
+STROKE = 10_000  # cost of the other label at a stroke; all other terms of a pixel are below 1100 in total
 LEVELS = 8  # of each channel
 
 

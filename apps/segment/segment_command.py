@@ -172,7 +172,7 @@ def _check_energy(chosen) -> None:
         if chosen.method is not None:
             raise InputError("--method selects the cut of --energy f2 or f3; pass that too, or omit it")
         return
-    if others := passed(chosen, "start", "keep", "fill_holes", "soft_strokes", "min_area"):
+    if others := passed(chosen, "start", "resume_session", "keep", "fill_holes", "soft_strokes", "min_area"):
         raise InputError(f"{others[0]} does not apply to --energy, which is a single cut of strokes; omit one of them")
     if chosen.method is not None:
         from gridcut.methods import METHODS

@@ -27,14 +27,7 @@ from apps.volumes.volume_files import (
 from apps.volumes.voxel_geometry import Geometry
 
 FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
-FOR_IMAGES = (
-    *not_for("volume"),
-    "save_session",
-    "write",
-    "soft_strokes",
-    "energy",
-    "method",
-)  # options without volumes
+FOR_IMAGES = (*not_for("volume"), "save_session", "write", "soft_strokes", "energy", "method")
 MAX_LISTED = 6  # labels whose volumes are printed
 
 

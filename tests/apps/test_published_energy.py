@@ -87,6 +87,7 @@ def test_other_hints_have_no_such_energy(here, rejects):
     message = "--energy f2 needs strokes on the object and on the background"
     rejects(["segment", "photo.png", "--box", "4,5,27,28", "--energy", "f2"], message, here)
     rejects(["segment", "photo.png", "--start", "truth.png", "--energy", "f2"], "--start does not apply to", here)
+    rejects([*ARGUMENTS, "--resume-session", "s.json", "--energy", "f2"], "--resume-session does not apply to", here)
     rejects(["segment", "photo.png", "--labels", "strokes.png", "--energy", "f2"], "--energy applies to a", here)
     (here / "b.json").write_text("{}")
     rejects(["segment", "photo.png", "--boxes", "b.json", "--energy", "f2"], "--energy does not apply to", here)
