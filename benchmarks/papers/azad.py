@@ -5,7 +5,9 @@ to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  
 too, they start from the cheap one.  Graphs are of the families of table II with 2^15 vertices on a side.
 """
 
+from collections.abc import Mapping
 from functools import cache, partial
+from types import MappingProxyType
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -95,12 +97,12 @@ class Start:
 
 
 @cache
-def starts(quick: bool, **given) -> dict[str, Start]:
-    """The graphs of all classes; `given` as for Start."""
-    return {name: Start(make(), **given) for name, make in classes(quick).items()}
+def starts(quick: bool, **given) -> Mapping[str, Start]:
+    """The graphs of all classes, which all experiments share; `given` as for Start."""
+    return MappingProxyType({name: Start(make(), **given) for name, make in classes(quick).items()})
 
 
-def unfinished(graphs: dict[str, Start]):
+def unfinished(graphs: Mapping[str, Start]):
     """Names and graphs of those whose initial matching is not maximum."""
     return ((name, start) for name, start in graphs.items() if start.initial < start.size)
 
@@ -261,9 +263,9 @@ def figure_eight(quick: bool):
 def open_rules(quick: bool):
     """What algorithms 6 and 7 leave open: the order of the neighbours, and children of rows of the same step."""
     graphs = starts(quick)
-    graphs |= {f"{name}, permuted": Start(permuted(graphs[name].graph)) for name in ("web", "kron")}
+    others = {f"{name}, permuted": Start(permuted(graphs[name].graph)) for name in ("web", "kron")}
     rows = []
-    for graph, start in unfinished(graphs):
+    for graph, start in unfinished(graphs | others):
         for order, from_end in (("first to last", False), ("last to first", True)):
             for allowed, same_step in SAME_STEP.items():
                 rules = Rules(True, True, from_end, *same_step)

@@ -2,6 +2,8 @@
 of table I, the frequency of global relabeling, and rounds of G-PR.  Times on a GPU: deveci_gpu.py.
 """
 
+from collections.abc import Mapping
+
 from benchmarks.papers import deveci_gpu
 from benchmarks.papers.azad import Start, starts
 from benchmarks.papers.gpu_rounds import push_in_rounds
@@ -34,7 +36,7 @@ ON_GPU = (
 )
 
 
-def prepared(quick: bool) -> dict[str, Start]:
+def prepared(quick: bool) -> Mapping[str, Start]:
     """The graphs with their cheap matching."""
     return starts(quick, inits=("cheap",))
 
