@@ -83,7 +83,7 @@ def centres(count: int, size: int) -> np.ndarray:
 
 
 def interpolated(planes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Costs (L, h, w) at another size, interpolated linearly."""
+    """Costs or levels (L, h, w) at another size, interpolated linearly."""
     import cv2
 
     return np.stack([cv2.resize(plane, shape[::-1], interpolation=cv2.INTER_LINEAR) for plane in planes])

@@ -99,7 +99,7 @@ class SoftMask:
 
         steps = [m / n for m, n in zip(self.logits.shape, shape, strict=True)]
         if min(steps) > 1:
-            small = cv2.resize(self.logits, shape[::-1], interpolation=cv2.INTER_AREA)
+            small = means(self.logits, shape)
             steps = [1.0, 1.0]
         else:
             small = self.logits

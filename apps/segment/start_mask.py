@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.common.images import InputError, as_integers, check_same_size, pixels_in
+from apps.segment.image_sizes import interpolated
 from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.soft_masks import array_of, soft_masks_of
 from apps.segment.soft_start import HELD, SoftMask, refined
@@ -141,15 +142,13 @@ def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     Networks write squares for images of any shape.  InputError, starting with `name`, for masks of other proportions
     and larger ones.
     """
-    import cv2
-
     (h, w), (height, width) = mask.shape, shape
     is_alike = h == w or abs(h * width - w * height) <= max(height, width)
     if mask.shape == tuple(shape) or h > height or w > width or not is_alike:
         check_same_size(mask, shape, name)
         return mask
     levels = mask * np.uint8(255) if mask.dtype == bool else mask
-    return cv2.resize(levels, (width, height), interpolation=cv2.INTER_LINEAR)
+    return interpolated(levels[None], shape)[0]
 
 
 def restored(pixels: np.ndarray) -> np.ndarray:
