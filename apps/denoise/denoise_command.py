@@ -15,9 +15,6 @@ then minimises the energy over --levels grey levels.
 
 Each image gives NAME-restored.png in the --out folder (or the --format given), with 16 bits if the image has 16, and
 with its colour profile and resolution.
-
-Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import io

@@ -15,9 +15,6 @@ windows, the sparse matches are those of many small complete bipartite graphs, o
 Each pair writes to the --out folder, under the first frame's name: NAME.flo (or the format of --format),
 NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame warped onto the first),
 NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence share one colour scale.
-
-Exit status: 0 done, 1 some pairs of a sequence failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import os

@@ -29,6 +29,10 @@ from apps.common.outputs import Outputs, check_regular_files
 from apps.many.inputs import Item
 from apps.many.progress import Progress
 
+EXIT_STATUS = """
+Exit status: 0 done, 1 some of several inputs failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch, 130 stopped by Ctrl-C.
+"""
 MAX_WORKERS = 1024  # if the number of items is unknown
 
 
@@ -64,7 +68,7 @@ class Program:
     """A command that processes inputs.
 
     name          for messages and records
-    text          start of the help
+    text          start of the help, before the exit statuses
     noun          kind of an item, such as "image" or "pair"; key of its name in the reports of a batch
     inputs        options that name inputs, which the jobs represent
     add_options   adds the options to a parser
@@ -101,7 +105,7 @@ class Program:
 
     def parser(self) -> ArgumentParser:
         """Parser of the options."""
-        options = command.parser(self.name, self.text)
+        options = command.parser(self.name, self.text + EXIT_STATUS)
         self.add_options(options)
         if self.has_batches:
             command.add_batch_options(options)

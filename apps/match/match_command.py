@@ -15,9 +15,6 @@ inlier), FIRST-SECOND-matrix.txt, the homography or fundamental matrix, which nu
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, a checkerboard of the first image and the warped
 second image.  inlier is 1 for a residual of at most --inlier-threshold; large images, whose threshold is that of their
 reduced copies, also have matches with 0.
-
-Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
-common scene, 70 a defect in cutmatch.
 """
 
 import io

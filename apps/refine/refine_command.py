@@ -18,9 +18,6 @@ two channels, background and object.  Integers are labels if regions have consta
 Results are those of `cutmatch segment`: NAME-mask.png, NAME-overlay.png and NAME-cutout.png in the --out folder, or
 with several objects NAME-labels.png, NAME-labels.json, NAME-overlay.png and a cut-out per object.  --write chooses
 the files: also coco, coco-rle, geojson and labelme.
-
-Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import sys

@@ -52,9 +52,6 @@ The spacing of the voxels is the file's unless --spacing is given; volumes of th
 A clip gives NAME-mask0000.png and so on, and NAME-overlay.mp4.  The mask is carried from the frames with strokes to the
 others along the optical flow, each frame by an exact cut.  The first frame with strokes needs both colours; on a later
 one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds NAME-cutout0000.png and so on.
-
-Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import sys

@@ -11,9 +11,6 @@ filled from their neighbours.
 Each pair writes to the --out folder, under the left image's name: NAME-disparity.png (16 bits, disparity * 256 rounded,
 as in KITTI; or the format of --format), NAME-colour.png (near is red, with a scale bar), NAME-valid.png (255 where both
 labellings agree), and with --truth NAME-error.png.
-
-Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import sys

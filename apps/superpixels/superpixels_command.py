@@ -11,9 +11,6 @@ Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each 
 NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  The labels look black in image viewers, because their values are small; the other two
 are for viewing.  --truth adds boundary recall (2 pixels) and under-segmentation error.
-
-Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import sys

@@ -12,9 +12,6 @@ exactly.  Corners of photographs are predicted from the images (--predict image)
 position.  --global links all frames together, without prediction: with --memory, fewer links are wrong if points are
 missed or noise is detected.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track,
 frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
-
-Exit status: 0 done, 1 some of several sequences failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
 """
 
 import os

@@ -14,9 +14,6 @@ are the quality if given, or estimated from the phase.
 
 Each phase gives NAME-unwrapped.tif in the --out folder (or another --format): floats in radians, NaN where masked; and
 NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a volume its middle slice.
-
-Exit status: 0 done, 1 some phases of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
-cutmatch.
 """
 
 import io
