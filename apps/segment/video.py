@@ -35,11 +35,11 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
 from apps.segment.hints import MASKS, Hints, combine
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
-from apps.segment.video_carry import Carrier, as_floats, core_marks
+from apps.segment.video_carry import Carrier, as_floats
 from gridcut.device import DeviceName
 
 CORRECTION_REACH = 0.1  # of the longer side: pixels around a correcting stroke that are decided again
@@ -220,7 +220,7 @@ def _corrected(frame, carried, marks, device, name):
 
     All else keeps its label, and the colours are those of the whole frame.
     """
-    completed = core_marks(carried, marks, CORRECTION_REACH * max(marks.shape))
+    completed = core_marks(carried.view(np.int8), marks, CORRECTION_REACH * max(marks.shape))
     _check_kinds(completed, name, "nothing of it is carried to this frame")
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None

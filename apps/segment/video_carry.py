@@ -29,7 +29,6 @@ import numpy as np
 
 import gridcut
 from apps.segment.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
@@ -188,20 +187,6 @@ def signed_distance(mask: np.ndarray) -> np.ndarray:
 def as_floats(frame: np.ndarray) -> np.ndarray:
     """float32 RGB in [0, 1] of uint8 RGB."""
     return np.divide(frame, np.float32(255), dtype=np.float32)
-
-
-def core_marks(mask: np.ndarray, marks: np.ndarray, reach: float) -> np.ndarray:
-    """Strokes that correct a mask (H, W), completed by marks on the mask itself.
-
-    All pixels are marked as they are, except those within `reach` pixels of a stroke that contradicts them.
-    """
-    import cv2
-
-    wrong = ((marks == OBJECT) & ~mask) | ((marks == BACKGROUND) & mask)
-    far = np.ones(mask.shape, bool)
-    if wrong.any():
-        far = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5) > reach
-    return np.where(far & (marks == OPEN), np.where(mask, OBJECT, BACKGROUND), marks).astype(marks.dtype)
 
 
 def _thick(mask: np.ndarray) -> np.ndarray:

@@ -188,9 +188,9 @@ class Session(ObjectEdits):
     def set_marks(self, marks: ArrayLike) -> None:
         """Replace all marks, also boxes and start masks, by those of an array, and answer.
 
-        For marks that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel or a
-        volume, the result is that of strokes on the same pixels.  A call reads the whole array, O(N) for N pixels; the
-        cut starts from the last one.
+        For marks that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel, the
+        result is that of strokes on the same pixels; in a volume, that of `segment_object`.  A call reads the whole
+        array, O(N) for N pixels; the cut starts from the last one.
 
         Parameters
         ----------

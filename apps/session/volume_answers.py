@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from apps.segment import SPACING
+from apps.segment.connected_parts import keep_parts
 from apps.segment.grid_cut import GridCut
 from apps.segment.marks import OPEN
 from apps.segment.part_cut import PartCut
@@ -22,6 +23,7 @@ from apps.session.canvas import Canvas, Change
 from apps.session.packed_mask import PackedMask
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, Stroke, locator_of
 from apps.session.volume_box import object_in_box
+from apps.session.volume_corrections import VolumeCorrections
 from apps.session.volume_prior import VolumePrior, trusted_costs, volume_prior_of
 from gridcut.device import DeviceName, kernel
 
@@ -55,6 +57,9 @@ class VolumeAnswers:
         self.shape = self._view.shape
         self._keep, self._device, self._lock = keep, device, lock
         self._cut = PartCut(self._view, device)  # of the volume; the worker's
+        self._corrections = VolumeCorrections(self.shape, self._view.spacing)  # the worker's
+        self._solved: tuple[Histograms, np.ndarray] | None = None  # models and marks of the last cut; the worker's
+        self.held: np.ndarray | None = None  # marks of the cut that is shown, with the labels that it kept
         self._found: dict[Box, PackedMask] = {}  # objects found in boxes
         self._clear()
         self.answered: Sequence[Record] | None = ()  # None while they change, and after an exception then
@@ -146,27 +151,29 @@ class VolumeAnswers:
                 if self.answered is None or self._locator is not locator:
                     return  # the request for the new one follows
                 self._prior = prior
-        with self._lock:
-            check()
-            if self.answered is None:
-                return
-            values, marks = self.present(), self._canvas.all_marks()
-            if len(values) < 2:
-                return
-        models = _fitted(values, self._view.stroke_counts(marks, values), prior)
-        if prior is not None:
-            models = models._replace(location=trusted_costs(prior, marks, self._view.spacing))
-        keep = self._keep if prior is None else "all"
-        labels = self._cut.solve(models, marks, keep, check)
-        if models.location is not None and not labels.any():  # an empty object must not win where there is one
-            models = models._replace(location=np.int16(FIRM) * models.location)
-            labels = self._cut.solve(models, marks, keep, check)
+
+        def solve(marks: np.ndarray, held: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
+            models = _fitted(values, self._view.stroke_counts(marks, values), prior)
+            if prior is not None:
+                models = models._replace(location=trusted_costs(prior, marks, self._view.spacing))
+            keep = self._keep if prior is None else "all"
+            labels = self._cut.solve(models, held, keep, check)
+            if models.location is not None and not labels.any():  # an empty object must not win where there is one
+                models = models._replace(location=np.int16(FIRM) * models.location)
+                labels = self._cut.solve(models, held, keep, check)
+            self._solved = models, held
+            return labels if held is marks else keep_parts(labels, marks, keep)
+
+        labels = self._corrections.labels(records, solve)
+        if labels is None:
+            return
         with self._lock:
             check()
             if self.answered is None:
                 return
             answered, self.answered = self.answered, None
-            self._labels, self._models, self._slice = labels, models, None
+            assert self._solved is not None
+            (self._models, self.held), self._labels, self._slice = self._solved, labels, None
             self._is_known, self._energy = True, self._cut.energy
             self.is_exact = self._canvas.records == records
             self.answered = answered

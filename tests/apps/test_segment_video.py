@@ -12,7 +12,7 @@ from apps import cli
 from apps.common.images import InputError
 from apps.segment import marks as encoding
 from apps.segment import segment_video, video_jobs
-from apps.segment.video_carry import core_marks, signed_distance
+from apps.segment.video_carry import signed_distance
 from benchmarks import video, video_clips
 
 OBJECT, BACKGROUND = 1, 2  # codes of a stroke image
@@ -124,7 +124,7 @@ def test_core_marks_leave_pixels_around_a_contradicting_stroke_open():
     marks = np.full(mask.shape, encoding.OPEN, np.int8)
     marks[40, 80] = encoding.BACKGROUND
     marks[70, 80] = encoding.OBJECT  # agrees with the mask
-    completed = core_marks(mask, marks, 9)
+    completed = encoding.core_marks(mask, marks, 9)
     assert completed[40, 80] == encoding.BACKGROUND
     assert completed[40, 75] == encoding.OPEN
     assert completed[70, 75] == encoding.OBJECT

@@ -65,11 +65,11 @@ def check_labels(session):
     assert session.result().certified
     if len(values) == 2:
         costs = answers._view.costs(answers._models)
-        unary = costs_with(costs, marks)
+        unary = costs_with(costs, answers.held)
         cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
         cut.check()
         cold = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-        cold = touching(cold, marks) if answers._locator is None else cold
+        cold = touching(touching(cold, answers.held), marks) if answers._locator is None else cold
         np.testing.assert_array_equal(session.labels, cold)
 
 

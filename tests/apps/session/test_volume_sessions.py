@@ -10,6 +10,7 @@ from apps.segment.volume_object import segment_object
 from apps.session import Session, volume_box
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
+from apps.session.volume_corrections import REACH
 from apps.volumes.volume_files import read_volume
 from tests.apps.session.scenes import costs_with, iou, near_polyline, touching
 
@@ -37,11 +38,11 @@ def cold_volume(session, keep="all"):
     """Labels of a first solve with the session's models and marks."""
     answers = session._answers
     costs = answers._view.costs(answers._models)
-    unary = costs_with(costs, answers.marks())
+    unary = costs_with(costs, answers.held)
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-    return touching(labels, answers.marks()) if keep == "touching" else labels
+    return touching(touching(labels, answers.held), answers.marks()) if keep == "touching" else labels
 
 
 def test_the_object_is_found(session):
@@ -100,6 +101,41 @@ def test_random_strokes_on_slices_of_any_axis(spacing):
                 session.wait()
                 np.testing.assert_array_equal(session.labels, cold_volume(session))
                 assert session.result().certified
+
+
+def test_a_correction_changes_nothing_far_from_it():
+    """A stroke on noise of a bright slice teaches the background the grey of the object."""
+    rng = np.random.default_rng(3)
+    z, y, x = np.mgrid[:24, :20, :24]
+    volume = rng.normal(100, 12, z.shape) + 30 * ((y - 10) ** 2 + (x - 12) ** 2 < 49)
+    with Session(volume, device="cpu") as session:
+        session.stroke([(10, 10), (14, 10)], 1.5, slice=12)
+        session.stroke([(2, 2), (22, 2)], 1.2, 0, slice=12)
+        session.stroke([(12, 4)], 1, 0, slice=21)  # confirms the labels, which are kept from now on
+        session.wait()
+        before = session.labels
+        session.stroke([(12, 10), (15, 10)], 2, 0, slice=2)
+        session.wait()
+        far = slice(2 + int(24 * REACH) + 1, None)
+        np.testing.assert_array_equal(session.labels[far], before[far])
+        assert not session.mask[2, 10, 12:15].any()
+        assert (segment_object(volume, session._answers.marks(), device="cpu").mask != before)[far].any()
+        assert session.result().certified
+
+
+def test_grossly_wrong_labels_are_not_kept():
+    """First strokes that say the contrary are corrected everywhere."""
+    volume, truth = ball()
+    with Session(volume, device="cpu") as session:
+        session.stroke([(1, 1), (3, 1)], 0.6, slice=1)
+        session.stroke([(11, 10), (13, 10)], 0.6, 0, slice=7)
+        session.wait()
+        assert iou(session.mask, truth) < 0.1
+        session.erase([(1, 1), (3, 1)], 1, slice=1)
+        session.stroke([(10, 10), (14, 10)], 1.5, slice=7)
+        session.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
+        session.wait()
+        assert iou(session.mask, truth) > 0.9
 
 
 def test_a_brush_is_round_in_the_unit_of_spacing():

@@ -1,0 +1,107 @@
+"""Labels of a volume for a list of records, in which a stroke changes nothing far from where it contradicts them.
+
+The records up to the last one that is no stroke, or to the second label, are answered by one cut of the volume.  Each
+later stroke corrects the labels before it: voxels further than REACH from where it contradicts them, or erases, keep
+their labels.  If it does neither, all do.  So what is right in other slices stays right.  Parts that lose their last
+mark are dropped everywhere.
+
+First labels can be grossly wrong.  So the volume is cut again, from all strokes, until this changes at most MAX_CHANGED
+of the objects: from then on, the labels are kept.  A new label is found by a cut of the volume, too.
+
+The labels are a function of the records, as everywhere in a session.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, labels_in
+from apps.session.canvas import Canvas
+from apps.session.object_records import Describe
+from apps.session.packed_mask import PackedMask
+from apps.session.stroke_records import Record, Stroke, common_length, is_part, locator_of
+
+REACH = 0.25  # of the longest side
+MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
+
+# Marks; the same, completed where labels are kept; and the values of the labels -> labels, int16 (D, H, W)
+Solve = Callable[[np.ndarray, np.ndarray, tuple[int, ...]], np.ndarray]
+
+
+class Step(NamedTuple):
+    """The labels after a number of records; None while there are less than two values.
+
+    solved      number of records of the step whose cut they are from
+    is_settled  whether later strokes correct them near the strokes only
+    """
+
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    values: tuple[int, ...]
+    labels: PackedMask | None
+    solved: int
+    is_settled: bool = False
+
+
+class VolumeCorrections:
+    """The labels after each stroke, compressed, so that only new ones are answered."""
+
+    def __init__(self, shape: tuple[int, ...], spacing: np.ndarray):
+        self._canvas, self._spacing = Canvas(shape, shape, spacing), spacing
+        self._reach = REACH * float(np.max(shape * spacing))
+        self._records: Sequence[Record] = ()
+        self._steps: list[Step] = []
+        self._solved: Sequence[Record] | None = None  # of the last cut
+
+    def labels(self, records: Sequence[Record], solve: Solve) -> np.ndarray | None:
+        """The labels, int16 (D, H, W); the last cut of `solve` is the one that they are from, unless there is none."""
+        common, self._records = common_length(self._records, records), records
+        others = (k for k, record in enumerate(records) if not isinstance(record, Stroke | Describe))
+        first = max((k + 1 for k in others), default=1)
+        stops = [k for k in range(first, len(records) + 1) if k == len(records) or not is_part(records[k - 1])]
+        self._steps = [
+            step for step in self._steps if step.count <= common and (step.count < first or step.count in stops)
+        ]
+        chain = [step for step in self._steps if step.count >= first]
+        for stop in stops[len(chain) :]:
+            chain.append(self._step(records[:stop], chain[-1] if chain else None, solve))
+            self._steps.append(chain[-1])
+        if not chain or chain[-1].labels is None:
+            return None
+        solved = records[: chain[-1].solved]
+        if self._solved is None or common_length(self._solved, solved) < max(len(self._solved), len(solved)):
+            place = next(k for k, step in enumerate(chain) if step.count == len(solved))  # undone: cut once more
+            self._step(solved, chain[place - 1] if place else None, solve)
+        return chain[-1].labels.values().astype(np.int16)
+
+    def _step(self, records: Sequence[Record], last: Step | None, solve: Solve) -> Step:
+        """The labels after some records, given those after fewer of them."""
+        self._canvas.change_to(records[: 0 if last is None else last.count])
+        change = self._canvas.change_to(records)
+        marks = self._canvas.all_marks()
+        located = () if locator_of(records) is None else (BACKGROUND, OBJECT)
+        values = tuple(sorted({*labels_in(marks), *located}))
+        if len(values) < 2:
+            return Step(len(records), values, None, 0)
+        before, held, is_settled = None, marks, False
+        if last is not None and last.labels is not None and last.values == values:
+            before, is_settled = last.labels.values(), last.is_settled
+            erased = np.zeros(marks.shape, bool)
+            erased[change.region] = (change.before != OPEN) & (change.after == OPEN)
+            held = core_marks(before, marks, self._reach, self._spacing, erased)
+            if np.array_equal(held, before):
+                return last._replace(count=len(records))
+        self._solved = None  # if a cut is abandoned
+        if not is_settled:
+            labels = solve(marks, marks, values)
+            is_settled = before is not None and _changed_share(before, labels) <= MAX_CHANGED
+        if is_settled:
+            labels = solve(marks, held, values)
+        self._solved = records
+        return Step(len(records), values, PackedMask.of(labels.astype(np.uint8)), len(records), is_settled)
+
+
+def _changed_share(labels: np.ndarray, others: np.ndarray) -> float:
+    """The voxels that differ, per voxel of an object."""
+    objects = int(np.count_nonzero((labels > 0) | (others > 0)))
+    return int(np.count_nonzero(labels != others)) / max(1, objects)
