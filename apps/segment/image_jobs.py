@@ -84,7 +84,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         from apps.segment.published_energy import segment_by_energy
 
         result = segment_by_energy(rgb, marks, chosen.energy, chosen.method or "auto", chosen.device)
-    notes = (*hints.notes, *remarks_on(result.mask))
+    notes = (*hints.notes, *remarks_on(result.mask, hints.strokes))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)
     encoded = contents(files, job.image, rgb, metadata, marks, found)

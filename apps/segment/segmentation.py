@@ -195,7 +195,7 @@ def segment(
         rounds=rounds,
         device=device,
     )
-    for note in (*hints.notes, *remarks_on(result.mask)):
+    for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
         warnings.warn(note, stacklevel=2)
     return result
 

@@ -108,6 +108,7 @@ def segment_one(job: Job, chosen) -> dict:
     from apps.common.figures import overlay
     from apps.common.sequences import open_sequence
     from apps.common.video_files import write_video
+    from apps.segment.hints import remarks_on
     from apps.segment.matte import cut_out
     from apps.segment.video import segment_marked_video
     from apps.segment.video_carry import as_floats
@@ -138,7 +139,10 @@ def segment_one(job: Job, chosen) -> dict:
                 write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
             if "cutout" in planned:
                 write_image(planned["cutout"][frame.number], cut_out(rgb, frame.mask))
-            rows.append(_row(frame))
+            notes = remarks_on(frame.mask, hints[frame.number].strokes) if frame.number in hints else ()
+            for note in notes:
+                print_error(f"cutmatch segment: {job.clip}: frame {frame.number}: {note}")
+            rows.append(_row(frame) | ({"warnings": list(notes)} if notes else {}))
             yield overlay(rgb, frame.mask) if videos else None
 
     if videos:

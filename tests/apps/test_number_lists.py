@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 
 import numpy as np
 import pytest
@@ -100,6 +101,23 @@ def test_an_object_that_covers_nearly_everything_is_not_silent(scene):
     strokes[0, 0], strokes[5, 5] = 2, 0
     with pytest.warns(UserWarning, match=r"the object covers 99.9 % of the image; add background strokes"):
         segment(flat, scribbles=strokes)
+
+
+def test_a_stroke_that_the_other_label_surrounds_is_named(files, capfd):
+    photo = np.full((32, 32, 3), 40, np.uint8)
+    photo[8:26, 6:26] = 200
+    strokes = np.zeros((32, 32), np.uint8)
+    strokes[1:4, 2:30], strokes[20:24, 8:24], strokes[11:16, 12:17] = 2, 1, 2
+    note = "around the stroke at (12, 11) have the other label"
+    with pytest.warns(UserWarning, match=re.escape(note)):
+        segment(photo, scribbles=strokes)
+    Image.fromarray(photo).save(files / "square.png")
+    Image.fromarray(strokes).save(files / "two.png")
+    assert run(files, files / "square.png", "--scribbles", files / "two.png", "--quiet") == 0
+    captured = capfd.readouterr()
+    assert note in captured.err
+    (warning,) = json.loads(captured.out)["warnings"]
+    assert note in warning
 
 
 def test_a_usual_object_gives_no_warning(files, capfd):

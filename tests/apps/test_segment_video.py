@@ -240,6 +240,22 @@ def mask_of(folder, name, number):
     return np.array(Image.open(folder / f"{name}-mask{number:04}.png")) > 0
 
 
+def test_a_stroke_that_the_other_label_surrounds_is_named(given, capsys):
+    _, masks = clip()
+    strokes = strokes_on(masks[0])[:, :80]
+    y, x = np.argwhere(masks[0]).mean(axis=0).astype(int)
+    strokes[masks[0][:, :80]] = 0
+    strokes[y - 9 : y - 6, x - 5 : x + 6], strokes[y - 2 : y + 3, x - 2 : x + 3] = OBJECT, BACKGROUND
+    Image.fromarray(strokes).save(given / "strokes.png")
+    report = given / "report.json"
+    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", given, "--json", report) == 0
+    note = f"around the stroke at ({x - 2}, {y - 2}) have the other label"
+    assert f"frame 0: most pixels {note}" in capsys.readouterr().err
+    first, *others = json.loads(report.read_text("utf-8"))["frames"]
+    assert note in first["warnings"][0]
+    assert not any("warnings" in row for row in others)
+
+
 def test_a_video_file(given):
     _, masks = clip()
     out, report = given / "out", given / "report.json"

@@ -68,6 +68,7 @@ def test_the_true_mask_stays(photo):
     assert iou(segment(image, start=truth).mask, truth) > 0.97
 
 
+@pytest.mark.filterwarnings("ignore:most pixels around the stroke")
 def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
     image, truth = photo
     wrong = truth.copy()
