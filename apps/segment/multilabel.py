@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.segment import CONNECTIVITIES, SPACING
@@ -37,7 +38,7 @@ from gridcut.device.result import GridResult
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Objects(GridResult):
+class Objects(Certified, GridResult):
     """Result of `segment_labels` and `segment_volume`: several objects in an image or volume.
 
     Attributes

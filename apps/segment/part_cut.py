@@ -37,6 +37,7 @@ from apps.segment.marks import BACKGROUND, OPEN
 from apps.segment.terms import UNIT
 from apps.segment.volume_view import BINS, Histograms, VolumeView
 from gridcut.device import DeviceName, resolve
+from gridcut.device.result import Result
 
 MARGIN = 16  # voxels around marks in a first box, and the least by which a box grows
 GROWTH = 0.5  # share of its side by which a box grows, at least
@@ -46,8 +47,8 @@ MAX_LOOSE = 4  # a box is cut again if it has at most this many times the voxels
 Box = tuple[tuple[int, int], ...]  # first and last index, half open, along each axis
 
 
-@dataclass(frozen=True, slots=True)
-class PartCuts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PartCuts(Result):
     """The cuts that certify parts, at least one."""
 
     cuts: tuple

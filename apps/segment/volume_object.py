@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
 from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
@@ -18,12 +19,14 @@ from apps.segment.part_cut import PartCut
 from apps.segment.strokes import check_marks
 from apps.segment.volume_view import Histograms, VolumeView, relative_spacing
 from gridcut.device import DeviceName
+from gridcut.device.figures import plane
+from gridcut.device.result import GridResult
 
 CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeObject:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class VolumeObject(Certified, GridResult):
     """Result of `segment_object` and `refine_mask`.
 
     Attributes
@@ -45,6 +48,9 @@ class VolumeObject:
     energies: tuple
     seconds: dict
     solved: object
+
+    def _figure(self):
+        return plane(self.mask)
 
 
 def segment_object(

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
+from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
@@ -51,7 +52,7 @@ BILATERAL_DIAMETER, BILATERAL_SIGMA = (
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Disparity(GridResult):
+class Disparity(Certified, GridResult):
     """Disparities of the left image of a pair.
 
     Attributes

@@ -298,7 +298,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(ball, tmp_path, arguments,
 
 def test_object_is_certified(ball, device):
     found = segment_object(ball.values, MARKS_OF[ball.seeds], spacing=SPACING, device=device)
-    found.solved.check()
+    found.check()
     assert (found.mask == (ball.truth == 1)).mean() > 0.99
     assert found.mask[ball.seeds == 1].all()
     assert not found.mask[ball.seeds == 2].any()
@@ -312,7 +312,7 @@ def test_refining_a_rough_mask(ball):
     start[:, :, :12] = False
     start[:, :, 10:12] |= truth[:, :, 10:12]
     found = refine_mask(ball.values, start, band=4, spacing=SPACING)
-    found.solved.check()
+    found.check()
     before = np.mean(start == truth)
     near = ndimage.distance_transform_edt(~start) <= 3
     assert np.mean(found.mask[near] == truth[near]) > 0.98
