@@ -8,6 +8,7 @@ import numpy as np
 from assign.core.given import Given, GivenBoxes, GivenPoints
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host, to_library
+from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
 from gridcut.device.tables import data_frame
 
@@ -74,6 +75,16 @@ class Assignment(Result):
         Rows and columns are positions, also if the costs were a DataFrame: ``costs.index[found.row]`` are labels.
         """
         return data_frame({"row": to_host(self.row), "col": to_host(self.col)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the pairs as a matrix with matplotlib, on dense costs in grey.
+
+        Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
+        installed.
+        """
+        cost = getattr(self._given, "cost", None)
+        values = cost if isinstance(cost, np.ndarray) and cost.ndim == 2 else None
+        return plot_matrix(ax, (len(self.row_price), len(self.col_price)), (self.row, self.col), values=values)
 
     @property
     def col_of_row(self) -> np.ndarray:

@@ -48,6 +48,7 @@ def made() -> dict[str, Result]:
     from apps.motion.points import Points
     from apps.motion.sparse import Stages
     from apps.motion.windows import WindowMatches
+    from apps.segment.volume_object import segment_object
     from apps.session import Session
 
     rng = np.random.default_rng(0)
@@ -77,6 +78,7 @@ def made() -> dict[str, Result]:
         apps.segment(photo, box=(6, 4, 26, 20), device="cpu"),
         apps.segment.segment_labels(photo, seeds, device="cpu"),
         apps.segment.segment_boxes(photo, [(6, 4, 26, 20), (0, 0, 8, 8)], device="cpu"),
+        segment_object(np.stack([photo[..., 0]] * 2), np.array([-1, 1, 0])[[seeds] * 2], device="cpu"),
         apps.refine(photo, photo[..., 0] > 0.5, device="cpu"),
         apps.denoise(photo, levels=8, device="cpu"),
         apps.unwrap(photo[..., 0]),
@@ -95,6 +97,7 @@ def made() -> dict[str, Result]:
         link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "assignment", "cpu"),
     ]
     assert isinstance(results[-1], Links)
+    results += [result.solved for result in results if type(result).__name__ == "VolumeObject"]
     return {type(result).__name__: result for result in results}
 
 
@@ -106,6 +109,8 @@ NAMES = [
         "Segmentation",
         "Objects",
         "Instances",
+        "VolumeObject",
+        "PartCuts",
         "Refinement",
         "Restoration",
         "Unwrapped",
@@ -239,6 +244,29 @@ def test_an_empty_grid_has_no_figure():
     assert "<img" not in cut._repr_html_()
 
 
+def check_matrix_plot(result, ax, row, col):
+    """The pairs that are drawn are those of the result, and those of a block triangular form lie in its blocks."""
+    if isinstance(result, assign.Assignment):
+        pairs = result.row, result.col
+        np.testing.assert_array_equal(ax.images[0].get_array(), result._given.cost)
+    elif isinstance(result, matching.Matching):
+        pairs = result.pairs
+        assert len(ax.collections[0].get_offsets()) == result._graph.edges
+    else:
+        pairs = result.row_perm[row], result.col_perm[col]
+        np.testing.assert_array_equal(result.matching.row_match[pairs[0]], pairs[1])
+        block = np.searchsorted(result.row_start, row, side="right")
+        np.testing.assert_array_equal(block, np.searchsorted(result.col_start, col, side="right"))
+        assert len(row) == result.structural_rank
+        (outline,) = ax.lines
+        for drawn, start in ((outline.get_xdata(), result.col_start), (outline.get_ydata(), result.row_start)):
+            corners = drawn.reshape(result.blocks, 6)[:, :5]
+            np.testing.assert_array_equal(corners.min(axis=1), start[:-1] - 0.5)
+            np.testing.assert_array_equal(corners.max(axis=1), start[1:] - 0.5)
+        return
+    np.testing.assert_array_equal(np.stack([row, col]), np.stack(pairs))
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Detections", "Geometry")])
 def test_plots(name):
     result = made()[name]
@@ -251,6 +279,9 @@ def test_plots(name):
     if isinstance(result, GridResult):
         (shown,) = ax.images
         np.testing.assert_array_equal(shown.get_array(), figures.coloured(result._figure()))
+    elif name in ("Assignment", "Matching", "BlockTriangular"):
+        col, row = ax.collections[-1].get_offsets().data.T  # of the pairs
+        check_matrix_plot(result, ax, row.astype(int), col.astype(int))
     else:
         (lines,) = ax.collections
         links = result.link if name == "Tracks" else range(50)
@@ -282,8 +313,9 @@ def test_plots_use_the_current_axes(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         made()["Cut"].plot()
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        made()["Tracks"].plot()
+    for name in ("Tracks", "Assignment"):
+        with pytest.raises(ImportError, match="pip install matplotlib"):
+            made()[name].plot()
 
 
 def test_tables_of_pandas(monkeypatch):

@@ -132,6 +132,10 @@ class BipartiteGraph:
     def shape(self) -> tuple[int, int]:
         return self.rows, self.cols
 
+    def entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of each edge, by row: two arrays of shape (edges,)."""
+        return np.repeat(np.arange(self.rows), np.diff(self.row_ptr)), self.row_adj
+
     @property
     def edges(self) -> int:
         return len((self._by_row or self.by_col)[1])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridcut.device.arrays import to_host, to_library
+from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
 from gridcut.device.tables import data_frame
 from matching.core.certificate import CertificateError, certify, certify_cardinality, koenig_cover
@@ -102,6 +103,16 @@ class Matching(Result):
         """The matched edges as a pandas.DataFrame with the columns row and col; ImportError without pandas."""
         row, col = zip(*self.edges(), strict=True) if self.cardinality else ((), ())
         return data_frame({"row": row, "col": col})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the matrix of the graph with matplotlib: its edges in grey, the matched ones in red.
+
+        Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
+        installed.
+        """
+        graph, row_match, _ = self._on_host()
+        rows = np.flatnonzero(row_match >= 0)
+        return plot_matrix(ax, graph.shape, (rows, row_match[rows]), graph.entries())
 
     def __repr__(self) -> str:
         names = f"method={self.method!r}, init={self.init!r}, device={self.device!r}"

@@ -1,12 +1,15 @@
 """The Dulmage-Mendelsohn decomposition of a sparse matrix, and its block triangular form."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
+from gridcut.device.arrays import to_host
+from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
 from matching.core.graph import BipartiteGraph
 from matching.core.graph_input import bipartite_graph
@@ -74,6 +77,18 @@ class BlockTriangular(Result):
             If a field is inconsistent with the graph, or the graph has been modified since.
         """
         certify_blocks(self._graph, self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the permuted matrix with matplotlib: its entries, the matching in red, and the blocks outlined.
+
+        Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
+        installed.
+        """
+        row, col = (np.argsort(perm) for perm in (self.row_perm, self.col_perm))  # the place of each row and column
+        rows, cols = self._graph.entries()
+        pairs = tuple(map(to_host, self.matching.pairs))
+        starts = self.row_start, self.col_start
+        return plot_matrix(ax, self._graph.shape, (row[pairs[0]], col[pairs[1]]), (row[rows], col[cols]), starts)
 
 
 def dulmage_mendelsohn(
