@@ -45,6 +45,7 @@ ACTIONS: dict[str, dict[str, type]] = {
     "box": {"box": list},
     "describe": {"label": int, "name": str, "colour": list},
     "lock": {"label": int},
+    "clean_up": {"label": int},
     "unlock": {"label": int},
     "delete": {"label": int},
     "save": {"kinds": list},

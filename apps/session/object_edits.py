@@ -8,7 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from apps.common.images import InputError
+from apps.segment.connected_parts import tidied
+from apps.segment.marks import BACKGROUND
 from apps.session.answered_records import AnsweredRecords
+from apps.session.canvas import Canvas
 from apps.session.object_records import (
     Delete,
     Describe,
@@ -19,6 +22,8 @@ from apps.session.object_records import (
     objects_of,
     paste,
 )
+
+SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
 
 
 class ObjectEdits(AnsweredRecords):
@@ -52,13 +57,30 @@ class ObjectEdits(AnsweredRecords):
         Other objects are then cut without these pixels, exactly and as fast as if there were no further object.  Marks
         on them have no effect, and strokes with its label are rejected.  `clear` and `set_marks` keep it.
         """
+        self._lock_object(label, is_cleaned=False)
+
+    def clean_up(self, label: int) -> None:
+        """Lock an object of an image as `lock`, without its small parts and with its small holes.
+
+        These are those of less than SMALL of its pixels.  Parts with a mark of the object, holes with one of the
+        background, and pixels of other objects stay.  `undo` and `unlock` restore what was found before.
+        """
+        self._lock_object(label, is_cleaned=True)
+
+    def _lock_object(self, label: int, is_cleaned: bool) -> None:
         self._check_open(check_label(label))
         self.wait()
         with self._lock:
-            labels = np.where(self.labels == label, self.labels, np.int16(0))
+            found = self.labels
+            labels = np.where(found == label, found, np.int16(0))
             if labels.ndim != 2 or not labels.any():
                 held = "is in a volume; objects of images" if labels.ndim != 2 else "has no pixels yet; marked objects"
                 raise InputError(f"object {label} {held} can be locked")
+            if is_cleaned:
+                canvas = Canvas(self.shape, self.shape)
+                canvas.change_to(self._history.records)
+                marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
+                labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
             self._add(*locks_of(labels, label in objects_of(self._history.records).opened))
 
     def unlock(self, label: int) -> None:

@@ -290,7 +290,7 @@ export class App {
   cancel() { this.tools.cancel(); }
 
   /**
-   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "unlock" | "delete"} what
+   * @param {"undo" | "redo" | "clear" | "describe" | "lock" | "clean_up" | "unlock" | "delete"} what
    * @param {{ [argument: string]: unknown }} details
    */
   edit(what, details = {}) {

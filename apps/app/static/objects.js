@@ -23,6 +23,7 @@ export class Objects {
   constructor(app) {
     this.app = app;
     buttonOf("new-object").onclick = () => this.create();
+    buttonOf("clean-up").onclick = () => this.cleanUp(app.label);
   }
 
   /** @param {Rgb[]} colours   by label */
@@ -82,6 +83,19 @@ export class Objects {
   }
 
   /** @param {number} label */
+  cleanUp(label) {
+    if (!this.#isOpen(label)) return;
+    this.app.edit("clean_up", { label });
+    hint(`Object ${label} is locked without small parts and holes; L unlocks it`);
+  }
+
+  /**
+   * Whether there is an object that may change, of an image.
+   * @param {number} label
+   */
+  #isOpen(label) { return this.of(label)?.locked === false && this.app.axis < 0; }
+
+  /** @param {number} label */
   delete(label) {
     this.hidden.delete(label);
     this.app.edit("delete", { label });
@@ -104,6 +118,7 @@ export class Objects {
     const chosen = buttons.find((button) => button.textContent === String(this.app.label));
     choose(buttons, chosen);
     chosen?.scrollIntoView({ block: "nearest" });
+    buttonOf("clean-up").disabled = !this.#isOpen(this.app.label);
     $("tool-object").style.setProperty("--swatch", `rgb(${this.colourOf(this.app.label).join(" ")})`);
     $("tool-background").style.setProperty("--swatch", this.backgroundColour);
   }

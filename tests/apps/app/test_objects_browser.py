@@ -75,6 +75,27 @@ def test_objects_beyond_nine(cells, browse):
     assert no_errors(page)
 
 
+def test_clean_up(cells, browse):
+    """By the button and by its key, and undone."""
+    page = browse("cells.png", "--out", "out")
+    button = page.driver.find_element("id", "clean-up")
+    assert not button.is_enabled()
+    draw_objects(page, 1)
+    page.settled()
+    found = page.labels().copy()
+    page.screenshot("clean-up")
+    button.click()
+    page.until("app.objects.of(1).locked")
+    page.settled()
+    assert not button.is_enabled()
+    assert np.count_nonzero((page.labels() == 1) != (found == 1)) <= 0.02 * np.count_nonzero(found)
+    page.keys("z", control=True)
+    page.until("!app.objects.of(1).locked")
+    page.keys("k")
+    page.until("app.objects.of(1).locked")
+    assert no_errors(page)
+
+
 def test_locked_objects(cells, browse):
     """They keep their pixels, refuse strokes with a word, and are locked again in the next run."""
     page = browse("cells.png", "--out", "out")

@@ -117,6 +117,35 @@ def test_strokes_of_a_locked_object_are_rejected(cells):
     assert not (cells.labels == 2).any()
 
 
+def test_an_object_is_cleaned_up():
+    """Small parts and holes go, unless they are marked or of another object."""
+    image = np.full((60, 80), 60, np.uint8)
+    image[10:50, 10:60] = 200
+    image[36:44, 26:34] = 130  # another object
+    for y, x in ((2, 70), (20, 20), (30, 40), (55, 70)):  # two specks and two holes
+        image[y : y + 3, x : x + 3] = 260 - int(image[y, x])
+    with Session(image, keep="all", device="cpu") as session:
+        session.stroke([(15, 15), (55, 15)], 1)
+        session.stroke([(2, 5), (2, 55), (70, 50)], 1, 0)
+        session.stroke([(71.5, 56.5)], 0.5)  # in a speck
+        session.stroke([(41.5, 31.5)], 0.5, 0)  # in a hole
+        session.stroke([(30, 40)], 2, 2)
+        session.wait()
+        before = session.labels
+        assert [before[y, x] for y, x in ((3, 71), (21, 21), (31, 41), (56, 71))] == [1, 0, 0, 1]
+        session.clean_up(1)
+        assert [session.labels[y, x] for y, x in ((3, 71), (21, 21), (31, 41), (56, 71))] == [0, 1, 0, 1]
+        np.testing.assert_array_equal(session.labels == 2, before == 2)
+        assert session.objects[1]["locked"]
+        with pytest.raises(InputError, match="object 1 is locked"):
+            session.clean_up(1)
+        session.undo()
+        session.wait()
+        np.testing.assert_array_equal(session.labels, before)
+        with pytest.raises(InputError, match="object 3 has no pixels yet"):
+            session.clean_up(3)
+
+
 def test_unlocking_restores_the_marks(cells):
     cells.wait()
     labels = cells.labels
@@ -149,5 +178,6 @@ def test_locks_are_stored(cells, tmp_path):
 def test_a_volume_has_no_locks():
     with Session(np.zeros((4, 10, 12)), device="cpu") as session:
         session.stroke([(5, 5)], 1, slice=1)
-        with pytest.raises(InputError, match="object 1 is in a volume"):
-            session.lock(1)
+        for act in (session.lock, session.clean_up):
+            with pytest.raises(InputError, match="object 1 is in a volume"):
+                act(1)
