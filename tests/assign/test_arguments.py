@@ -85,48 +85,6 @@ def test_no_format_is_written_to(tools, form, dtype):
             assert tools.total_of(found, price) == tools.total_of(expected, price)
 
 
-@pytest.mark.parametrize("method", ["auto", "cost_scaling", "lock_free"])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
-def test_no_method_writes_to_its_arguments(tools, method, dtype):
-    rng = np.random.default_rng(4)
-    for shape in ((5, 5), (3, 6), (6, 3)):
-        cost = rng.integers(0, 50, shape).astype(dtype)
-        mask = rng.random(shape) < 0.8
-        np.fill_diagonal(mask, True)
-        start = rng.integers(-20, 20, shape[0]).astype(dtype), rng.integers(-20, 20, shape[1]).astype(dtype)
-        for form in ("dense", "parts", "sparse"):
-            given, options = cost, {"mask": mask}
-            if form != "dense":
-                given, options = tools.sparse_of(cost, mask), {}
-            if form == "parts":
-                given = (given.indptr, given.indices, given.data, given.shape)
-            found = unharmed(assign.solve, given, start=start, method=method, **options)
-            assert found.cost == tools.best_cost(np.where(mask, cost, np.inf))
-            for limit in (np.array(7.5), rng.integers(0, 30, shape[0])):
-                unharmed(assign.solve, given, start=start, method=method, max_cost=limit, **options)
-                unharmed(assign.solve, given, start=start, max_cost=limit, maximize=True, method=method, **options)
-
-
-@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float64])
-def test_batches_and_the_function_of_scipy_do_not_write_either(dtype):
-    rng = np.random.default_rng(5)
-    costs = rng.integers(0, 50, (6, 4, 5)).astype(dtype)
-    sizes = {"rows": rng.integers(0, 5, 6), "cols": rng.integers(0, 6, 6)}
-    for options in ({}, sizes, {"max_cost": rng.integers(0, 50, (6, 4))}, {"maximize": True}):
-        unharmed(assign.solve_batch, costs, **options)
-    unharmed(assign.solve_batch, [costs[0], costs[1, :2]])
-    unharmed(assign.linear_sum_assignment, costs[0])
-    unharmed(assign.linear_sum_assignment, costs[0], True)
-
-
-def test_points_are_not_written_to():
-    rng = np.random.default_rng(5)
-    x, y = rng.random((9, 2)), rng.random((7, 2))
-    for metric in ("euclidean", "sqeuclidean", "cityblock"):
-        unharmed(assign.solve_points, x, y, metric, start=(rng.random(9), rng.random(7)))
-        unharmed(assign.solve_points, y, x, metric, max_cost=rng.random(7))
-
-
 @pytest.mark.parametrize(
     ("indptr", "indices", "message"),
     [

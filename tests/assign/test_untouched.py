@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 
 import assign
-from assign.compat.lap import lapmod
 
 METHODS = ["auto", "cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
 
@@ -46,7 +45,7 @@ def test_sparse_costs(kind, dtype, locked):
     arrays = [data, other, indptr, indices, matrix.indices, matrix.indptr, limits]
 
     def call():
-        for turned in (matrix, matrix.T, matrix.tocoo(), sibling):
+        for turned in (matrix, matrix.T, matrix.tocoo(), sibling, scipy.sparse.csr_matrix(matrix)):
             for method in METHODS:
                 assign.solve(turned, method=method, device="cpu").check()
             assign.solve(turned, maximize=True, start=assign.solve(turned)).check()
@@ -54,7 +53,8 @@ def test_sparse_costs(kind, dtype, locked):
             assign.min_weight_full_bipartite_matching(turned, maximize=True)
         assign.solve(matrix, max_cost=limits).check()
         if kind == "sorted":
-            assign.solve((indptr, indices, data, (8, 9))).check()
+            for method in METHODS:
+                assign.solve((indptr, indices, data, (8, 9)), method=method).check()
 
     call_all(call, arrays, locked)
 
@@ -62,7 +62,7 @@ def test_sparse_costs(kind, dtype, locked):
 @pytest.mark.parametrize("locked", [False, True])
 def test_dense_costs_points_and_batches(locked):
     rng = np.random.default_rng(4)
-    for dtype in (np.int32, np.float32, np.float64, np.uint8, bool):
+    for dtype in (np.int16, np.int32, np.int64, np.float32, np.float64, np.uint8, bool):
         cost = rng.integers(0, 30, (7, 9)).astype(dtype)
         few, many = rng.random((7, 9)) < 0.05, rng.random((7, 9)) < 0.7
         np.fill_diagonal(few, True)
@@ -77,10 +77,15 @@ def test_dense_costs_points_and_batches(locked):
             for method in METHODS:
                 for options in ({}, {"mask": few}, {"mask": many}, {"max_cost": limits}, {"start": (u, v)}):
                     assign.solve(cost, method=method, **options).check()
-            assign.solve_points(x, y, start=(u, v)).check()
-            assign.solve_points(x, y, "cityblock", max_cost=limits).check()
-            assign.solve_batch(items).check()
+            for metric in ("euclidean", "sqeuclidean", "cityblock"):
+                assign.solve_points(x, y, metric, start=(u, v)).check()
+                assign.solve_points(y, x, metric, start=(v, u)).check()
+                assign.solve_points(x, y, metric, max_cost=limits).check()
+            assign.solve_batch(items, rows=rows, cols=cols).check()
+            assign.solve_batch(items, maximize=True).check()
+            assign.solve_batch(list(items)).check()
             assign.solve_batch(items, max_cost=5).check()
+            assign.linear_sum_assignment(cost)
             assign.linear_sum_assignment(cost, maximize=True)
 
         call_all(call, [cost, few, many, limits, u, v, x, y, items, rows, cols], locked)
@@ -98,10 +103,3 @@ def test_boxes(locked):
         assign.k_best(x, 2).check()
 
     call_all(call, [x, y, limits], locked)
-
-
-@pytest.mark.parametrize("locked", [False, True])
-def test_lapmod(locked):
-    rng = np.random.default_rng(5)
-    indptr, indices, data = lists(rng, "sorted", 8, 8)
-    call_all(lambda: lapmod(8, data, indptr, indices), [indptr, indices, data], locked)

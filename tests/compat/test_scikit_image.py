@@ -44,9 +44,13 @@ def test_several_labels_from_one_seed_each():
     assert (found != truth).mean() <= (random_walker(data, labels, mode="bf") != truth).mean()
 
 
-def test_a_volume_with_spacing():
-    data, labels, truth = ball()
-    assert (graph_cut(data, labels, spacing=(2, 1, 1)) != truth).mean() < 0.01
+@pytest.mark.parametrize(
+    ("made", "spacing"),
+    [(discs, (2, 1)), pytest.param(ball, (2, 1, 1), marks=pytest.mark.slow)],  # 26 neighbours: kernels of their own
+)
+def test_spacing(made, spacing):
+    data, labels, truth = made()
+    assert (graph_cut(data, labels, spacing=spacing) != truth).mean() < 0.01
 
 
 def test_a_line():

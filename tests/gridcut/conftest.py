@@ -1,5 +1,6 @@
 """Instances, oracle and checks shared by all tests of gridcut."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -227,32 +228,19 @@ def stand_in(monkeypatch):
     monkeypatch.setitem(SOLVERS, "tiles", SOLVERS["tiles"]._replace(cuda=lambda: solve))
 
 
-class Tools:
-    """The functions above; fixtures reach them without importing one test file from another."""
-
-    METHODS = METHODS
-    ON_CPU = ON_CPU
-    ON_CUDA = ON_CUDA
-    opposite = staticmethod(opposite)
-    oracle = staticmethod(oracle)
-    solve = staticmethod(solve)
-    check_flow = staticmethod(check_flow)
-    assert_equal_cuts = staticmethod(assert_equal_cuts)
-    random_problem = staticmethod(random_problem)
-
-    @staticmethod
-    def library(name):
-        """to(array) and back(array) of a library, and the type of its arrays."""
-        module = pytest.importorskip(name)
-        if name == "torch":
-            return (
-                lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
-                lambda t: t.cpu().numpy(),
-                module.Tensor,
-            )
-        return module.asarray, module.asnumpy, module.ndarray
+def library(name):
+    """to(array) and back(array) of a library, and the type of its arrays."""
+    module = pytest.importorskip(name)
+    if name == "torch":
+        return (
+            lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
+            lambda t: t.cpu().numpy(),
+            module.Tensor,
+        )
+    return module.asarray, module.asnumpy, module.ndarray
 
 
 @pytest.fixture
 def tools():
-    return Tools
+    """The functions above; fixtures reach them without importing one test file from another."""
+    return sys.modules[__name__]

@@ -90,6 +90,7 @@ def test_grids(layout, locked, dtype):
             cut = untouched(gridcut.max_flow, source, sink, edges, method=method, device="cpu", locked=locked, **given)
             if method != "out_of_core":
                 untouched(cut.flow, (0, 1))
+            untouched(cut.residual, (0, 1))
     solver = untouched(gridcut.Solver, source, sink, edges, mask=mask, device="cpu", locked=locked)
     solver.solve()
     where = np.array([3, 0, 3]), np.array([2, 2, 2])  # with a repeated pixel
@@ -104,8 +105,8 @@ def test_grids(layout, locked, dtype):
 
 @each_layout
 @each_lock
-def test_labels(layout, locked):
-    dtype = np.int64
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_labels(layout, locked, dtype):
     drawn = drawer(layout, dtype)
     unary, weights = drawn(3, *SHAPE), {(0, 1): drawn(*SHAPE), (1, 0): 4}
     cost = LAYOUTS[layout](np.abs(np.subtract.outer(range(3), range(3))).astype(dtype))
@@ -119,12 +120,13 @@ def test_labels(layout, locked):
     solver.solve()
     untouched(solver.update, unary=drawn(3, *SHAPE), weights={(0, 1): drawn(*SHAPE), (1, 0): 1}, locked=locked)
     solver.solve().check()
-    tables = {(0, 1): [[0, 3], [4, 0]]}
-    energy = untouched(gridcut.BinaryEnergy, unary[:2], tables, locked=locked)
+    table = np.zeros((2, 2, *SHAPE), dtype)
+    table[0, 1], table[1, 0] = drawn(*SHAPE), drawn(*SHAPE)
+    energy = untouched(gridcut.BinaryEnergy, unary[:2], {(0, 1): LAYOUTS[layout](table)}, locked=locked)
     untouched(energy.value, start > 0, locked=locked)
     for function in (gridcut.binary_minimum, gridcut.binary_labels, gridcut.roof_duality):
         untouched(function, energy, device="cpu")
-    untouched(gridcut.contrast_edges, drawn(*SHAPE, 3), 8, locked=locked)
+    untouched(gridcut.contrast_edges, drawn(*SHAPE, 3), 8, spacing=np.array([1.0, 2.0]), locked=locked)
     untouched(gridcut.neighbourhood, 4)
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -33,11 +34,17 @@ def names(requirements) -> set[str]:
     return {re.match(r"[\w.-]+", text)[0].lower().replace("_", "-") for text in requirements}
 
 
+@cache
+def parsed(folder: str) -> dict[Path, ast.Module]:
+    """The files of a package."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
 def imported(folder: str) -> dict[str, list[str]]:
     """{top-level module: files that import it} for the files of a package, without the standard library and our own."""
     found = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in parsed(folder).items():
+        for node in ast.walk(tree):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             for module in modules:
@@ -76,8 +83,8 @@ def test_a_module_that_is_imported_everywhere_is_not_optional():
     required = names(PROJECT["dependencies"]) | {"llvmlite"}
     wrong = []
     for package in PRODUCT:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.parse(path.read_text("utf-8")).body:
+        for path, tree in parsed(package).items():
+            for node in tree.body:
                 if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
                     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
                     for top in {module.split(".")[0] for module in modules}:
