@@ -172,16 +172,18 @@ def test_small(family):
     assert run(family, SHORT)["most rounds"] > 0
 
 
+HIGH = [
+    [1e14 + 70, 1e18, 1010, 20],
+    [1e14 + 30, 1e18, 1030, 80],
+    [1e14, 1e18, 1004, 18],
+    [1e14, 1e18, 1000, 10.003],
+]
+
+
 def test_reduced_costs_of_the_size_of_rounding(tools):
     """Rows that tie displaced each other endlessly, because eps was less than half a unit in the last place."""
-    high = [
-        [1e14 + 70, 1e18, 1010, 20],
-        [1e14 + 30, 1e18, 1030, 80],
-        [1e14, 1e18, 1004, 18],
-        [1e14, 1e18, 1000, 10.003],
-    ]
-    found, _ = in_rounds(assign.solve, scipy.sparse.csr_array(high))
-    assert found.cost == assign.solve(high).cost
+    found, _ = in_rounds(assign.solve, scipy.sparse.csr_array(HIGH))
+    assert found.cost == assign.solve(HIGH).cost
     cost = scipy.sparse.csr_array(np.array([2.5, 2.4, 2.1]) - np.array([[0.3], [0.5], [0.1]]))
     before = tools.solve(cost)
     again, _ = in_rounds(assign.solve, cost, start=before)
@@ -191,16 +193,10 @@ def test_reduced_costs_of_the_size_of_rounding(tools):
 def test_the_other_interfaces_end(tools):
     from assign.compat.lap import lapmod
 
-    high = [
-        [1e14 + 70, 1e18, 1010, 20],
-        [1e14 + 30, 1e18, 1030, 80],
-        [1e14, 1e18, 1004, 18],
-        [1e14, 1e18, 1000, 10.003],
-    ]
-    cost = scipy.sparse.csr_array(high)
-    value = assign.solve(high).cost
+    cost = scipy.sparse.csr_array(HIGH)
+    value = assign.solve(HIGH).cost
     row, col = assign.min_weight_full_bipartite_matching(cost)
-    assert np.array(high)[row, col].sum() == value
+    assert np.array(HIGH)[row, col].sum() == value
     assert lapmod(4, cost.data, cost.indptr, cost.indices)[0] == value
     rng = np.random.default_rng(3)
     dense = rng.random((40, 1)) + rng.random(40)

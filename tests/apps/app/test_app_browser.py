@@ -136,11 +136,17 @@ def test_tools_and_displays(photographs, browse):
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
-def test_slices_of_a_volume(tmp_path, browse):
+@pytest.fixture
+def inside(tmp_path):
+    """The ellipsoid in scan.npy."""
     z, y, x = np.mgrid[:30, :60, :70]
     inside = (2 * (z - 15)) ** 2 + (y - 30) ** 2 + (x - 35) ** 2 < 18**2
     volume = np.float32(100 * inside + np.random.default_rng(0).normal(0, 10, inside.shape))
     np.save(tmp_path / "scan.npy", volume)
+    return inside
+
+
+def test_slices_of_a_volume(inside, browse):
     page = browse("scan.npy", "--out", "out")
     page.stroke([(30, 30), (40, 30)])
     page.stroke([(5, 5), (60, 5)], 2)
@@ -156,12 +162,8 @@ def test_slices_of_a_volume(tmp_path, browse):
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
-def test_a_box_in_slices_of_a_volume(tmp_path, browse):
+def test_a_box_in_slices_of_a_volume(inside, browse):
     """A box in a slice covers all slices; one in a slice of another axis narrows it along the third."""
-    z, y, x = np.mgrid[:30, :60, :70]
-    inside = (2 * (z - 15)) ** 2 + (y - 30) ** 2 + (x - 35) ** 2 < 18**2
-    volume = np.float32(100 * inside + np.random.default_rng(0).normal(0, 10, inside.shape))
-    np.save(tmp_path / "scan.npy", volume)
     page = browse("scan.npy", "--out", "out")
     page.keys("r")
     page.drag([(12, 8), (58, 53)])
