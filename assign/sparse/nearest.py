@@ -4,17 +4,29 @@ A sparse problem with the nearest neighbours is solved.  Missing pairs whose dis
 are added, and the problem is solved again from these prices, until there are no such pairs.  Then the prices certify
 optimality among all pairs.
 
-All pairs must be checked, but few distances are computed.  The points are sorted along a space-filling curve and
-divided into blocks of BLOCK points, each with its bounding box and highest price.  A point whose distance to the box is
-at least its price plus that highest price has no such pair in the block.
+All pairs are checked, but few distances are computed.  The points are sorted along a space-filling curve and divided
+into blocks of BLOCK points, groups of FAN blocks, groups of FAN such groups, and so on, each with its bounding box and
+highest price.  A search from a block of x starts with the block of y at the same place
+of the curve, and then descends from the group of all y, nearest boxes first.  It skips boxes too far for the prices.
 
-    points sorted:   0 ......... BLOCK ......... 2 BLOCK ......    a block of x and a block of y are first
-    boxes:           [low, high]   [low, high]                     compared by boxes, then each x with the box of y
+    points sorted:   0 ... BLOCK ... 2 BLOCK ... 3 BLOCK ...
+    boxes:           [  block  ][  block  ][  block  ][  ...
+                     [           group of FAN blocks         ]    groups of groups, up to one of all points
+
+One kernel serves two ends.  With prices 0 it finds nearest neighbours; with the prices of a solution it finds the pairs
+that violate them most.  Its lists also bound all other pairs: if `least` is the smallest value in the list of row i,
+
+    u[i] + v[j] - distance[i, j] <= least    for all columns j that are not in the list.
+
+So row i need not be searched again until u[i] and the prices v have together risen by -least.  The first lists, of
+nearest neighbours, are such bounds too.  If points moved little, hardly any row is searched again.
 
 Arrays (n rows, m columns, d coordinates)
-  x[i, k], y[k, j]   sorted coordinates; y is transposed, so that distances to a block compile to vector code
-  found[i]           up to MAX_FOUND columns of row i with the largest u + v - distance
-  excess[i, .]       u + v - distance of each of them
+  x[k, i], y[k, j]   sorted coordinates, one row per axis, so that distances to a block compile to vector code
+  found[i]           up to `size` columns of row i with the largest u + v - distance
+  excess[i, .]       u + v - distance of each of them, descending
+  bound[i]           no pair outside the sparse problem violates the prices while u[i] is at most this
+  indptr, columns    pairs of the sparse problem in CSR form
 
 Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23, 1996.
 
@@ -22,28 +34,64 @@ O(n m d) in the worst case to check all pairs; memory O((n + m) (d + neighbours)
 """
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
-from scipy.spatial import cKDTree
 
-from assign.core.certificate import tolerance
+from assign.core.certificate import FLOAT_MAX, tolerance
+from assign.core.curve import curve
 from assign.core.problem import METRICS
 from assign.sparse.sparse import solve
 from gridcut.device import inner_kernel, kernel, parallel_kernel
 
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
-GROUP = 32  # blocks of y that are first compared with a block of x together
+FAN = 8
+STACK = 16 * FAN  # groups on the stack of a search; 8 levels are enough for 2^31 points
 MAX_FOUND = 12
 NEIGHBOURS = 32
-LIMITED_NEIGHBOURS = 16  # if rows may stay unmatched, they compete less for columns
-MOVED_NEIGHBOURS = 12  # if most points moved less than their distance from others
+FEW_NEIGHBOURS = 8  # if rows compete little: they may stay unmatched, or most points moved less than their distance
 MIN_MUTUAL = 0.55  # share of x whose nearest y has them as its nearest; of unrelated random points it is 0.50
 SAMPLE = 2000  # points of x of which this share is taken
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
-CURVE_BITS = 62  # of a point's position on the curve
+CHUNK = 1 << 16  # rows that are searched before their lists are stored
+
+
+class Tree(NamedTuple):
+    """Points in the order of the curve, and their groups: blocks first, the group of all points last."""
+
+    points: np.ndarray  # (d, n)
+    code: np.ndarray  # (blocks,) position of each block on the curve
+    box: np.ndarray  # (groups, 2, d) lowest and highest coordinates
+    first: np.ndarray  # (levels + 1,) first group of each level
+
+    def tops(self, price):
+        """Highest price of each group."""
+        return np.concatenate(list(_levels(np.maximum, price)))
+
+
+def tree_of(points, low, high):
+    """The order of points (n, d) along a Z-order curve through the box from low to high, and their Tree."""
+    code = curve(points, low, high)
+    order = np.argsort(code, kind="stable").astype(np.int32)
+    across = np.stack([axis[order] for axis in points.T])
+    lows, highs = (list(_levels(smallest, across)) for smallest in (np.minimum, np.maximum))
+    box = np.stack([np.concatenate(part, axis=1).T for part in (lows, highs)], axis=1)
+    first = np.cumsum([0] + [part.shape[1] for part in lows])
+    return order, Tree(across, code[order[::BLOCK]], box, first)
+
+
+def _levels(reduce, values):
+    """Reduce values (..., n) to the blocks, then to groups of FAN blocks and so on."""
+    fan = BLOCK
+    while True:
+        values = reduce.reduceat(values, np.arange(0, values.shape[-1], fan), axis=-1)
+        yield values
+        if values.shape[-1] == 1:
+            return
+        fan = FAN
 
 
 @inner_kernel
@@ -76,81 +124,138 @@ def distances(point, y, first, end, metric, dist):
 
 
 @kernel
-def pair_distances(x, y, rows, columns, metric, cost):
-    """cost[a] = distance of x[rows[a]] from y[:, columns[a]], in the same order of operations as `distances`."""
-    for a in range(rows.size):
-        total = 0.0
-        for k in range(x.shape[1]):
-            gap = y[k, columns[a]] - x[rows[a], k]
-            total += abs(gap) if metric == CITYBLOCK else gap * gap
-        cost[a] = np.sqrt(total) if metric == EUCLIDEAN else total
+def pair_distances(x, y, indptr, columns, metric, cost):
+    """cost[a] = distance of the pair a, in the same order of operations as `distances`."""
+    for i in range(indptr.size - 1):
+        for a in range(indptr[i], indptr[i + 1]):
+            total = 0.0
+            for k in range(x.shape[0]):
+                gap = y[k, columns[a]] - x[k, i]
+                total += abs(gap) if metric == CITYBLOCK else gap * gap
+            cost[a] = np.sqrt(total) if metric == EUCLIDEAN else total
 
 
 @parallel_kernel
-def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, found, excess):
-    """found, excess: pairs for which u + v exceeds the distance by more than `slack`."""
-    n, m = x.shape[0], y.shape[1]
+def nearest_by_price(x, y, u, v, box_x, box_y, first_y, top_v, home, block, metric, least, found, excess):
+    """found, excess: for the rows of the blocks block, block + 1, ... the pairs with u + v - distance > least."""
+    n, m, d = x.shape[1], y.shape[1], x.shape[0]
     last = found.shape[1] - 1
-    groups = (box_y.shape[0] + GROUP - 1) // GROUP
-    group_y, top_group = np.empty((groups, 2, x.shape[1])), np.empty(groups)
-    for g in range(groups):
-        part = slice(g * GROUP, (g + 1) * GROUP)
-        top_group[g] = top_v[part].max()
-        for k in range(x.shape[1]):
-            group_y[g, 0, k] = box_y[part, 0, k].min()
-            group_y[g, 1, k] = box_y[part, 1, k].max()
-    for b in prange(box_x.shape[0]):
-        dist = np.empty(BLOCK)
-        point = np.empty(x.shape[1])
-        for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
-            found[i] = -1
-            excess[i] = slack
-        is_far = False
-        for c in range(box_y.shape[0]):
-            g = c // GROUP
-            if c % GROUP == 0:
-                apart = box_distance(box_x[b, 0], box_x[b, 1], group_y[g, 0], group_y[g, 1], metric)
-                is_far = apart + slack >= top_u[b] + top_group[g]
-            if is_far:
+    skip = block * BLOCK
+    for b in prange(block, block + (found.shape[0] + BLOCK - 1) // BLOCK):
+        dist, point = np.empty(BLOCK), np.empty(d)
+        stack, keys = np.empty((STACK, 2), np.int64), np.empty(STACK)
+        begin, stop = b * BLOCK, min((b + 1) * BLOCK, n)
+        for i in range(begin, stop):
+            found[i - skip] = -1
+            excess[i - skip] = least
+        reach = u[begin:stop].max() - least  # a pair needs distance - v < reach
+        stack[0, 0], stack[0, 1], keys[0] = first_y.size - 2, 0, -np.inf
+        stack[1, 0], stack[1, 1], keys[1] = 0, home[b], -np.inf
+        depth, is_started = 2, False
+        while depth:
+            depth -= 1
+            level, c = stack[depth, 0], stack[depth, 1]
+            if keys[depth] >= reach or (is_started and level == 0 and c == home[b]):
                 continue
-            if box_distance(box_x[b, 0], box_x[b, 1], box_y[c, 0], box_y[c, 1], metric) + slack >= top_u[b] + top_v[c]:
+            is_started = True
+            if level:
+                below = first_y[level - 1]
+                bottom = depth
+                for child in range(c * FAN, min((c + 1) * FAN, first_y[level] - below)):
+                    g = below + child
+                    key = box_distance(box_x[b, 0], box_x[b, 1], box_y[g, 0], box_y[g, 1], metric) - top_v[g]
+                    if key < reach:
+                        at = depth
+                        while at > bottom and keys[at - 1] < key:
+                            keys[at], stack[at, 1] = keys[at - 1], stack[at - 1, 1]
+                            at -= 1
+                        keys[at], stack[at, 1] = key, child
+                        stack[depth, 0] = level - 1
+                        depth += 1
                 continue
             first, end = c * BLOCK, min((c + 1) * BLOCK, m)
-            for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
-                for k in range(point.size):
-                    point[k] = x[i, k]
-                if box_distance(point, point, box_y[c, 0], box_y[c, 1], metric) + slack >= u[i] + top_v[c]:
-                    continue
-                distances(point, y, first, end, metric, dist)
-                for j in range(first, end):
-                    gain = u[i] + v[j] - dist[j - first]
-                    if gain > excess[i, last]:
-                        at = last
-                        while at > 0 and excess[i, at - 1] < gain:
-                            excess[i, at] = excess[i, at - 1]
-                            found[i, at] = found[i, at - 1]
-                            at -= 1
-                        excess[i, at] = gain
-                        found[i, at] = j
+            reach = -np.inf
+            for i in range(begin, stop):
+                r = i - skip
+                for k in range(d):
+                    point[k] = x[k, i]
+                if box_distance(point, point, box_y[c, 0], box_y[c, 1], metric) - top_v[c] < u[i] - excess[r, last]:
+                    distances(point, y, first, end, metric, dist)
+                    for j in range(first, end):
+                        gain = u[i] + v[j] - dist[j - first]
+                        if gain > excess[r, last]:
+                            at = last
+                            while at > 0 and excess[r, at - 1] < gain:
+                                excess[r, at] = excess[r, at - 1]
+                                found[r, at] = found[r, at - 1]
+                                at -= 1
+                            excess[r, at] = gain
+                            found[r, at] = j
+                reach = max(reach, u[i] - excess[r, last])
 
 
-def curve_order(points, low, high):
-    """Order of the points along a Z-order curve through the box from low to high."""
-    d = points.shape[1]
-    bits = min(CURVE_BITS // d, 16)
-    span = np.where(high > low, high - low, 1.0)
-    cells = np.minimum((points - low) / span * 2**bits, 2**bits - 1).astype(np.int64)
-    code = np.zeros(len(points), np.int64)
-    for bit in reversed(range(bits)):
-        for k in range(d):
-            code = (code << 1) | ((cells[:, k] >> bit) & 1)
-    return np.argsort(code, kind="stable")
+def search(x, y, u, v, metric, least, size):
+    """Find up to `size` pairs per row with the largest u + v - distance > least; u is -inf for rows without a search.
+
+    Returns the pairs in CSR form, and the largest and the smallest value in the list of each row, at least `least`.
+    """
+    n = x.points.shape[1]
+    home = np.maximum(np.searchsorted(y.code, x.code, side="right") - 1, 0)
+    top_v = y.tops(v)
+    counts, columns = np.zeros(n + 1, np.int64), []
+    largest, smallest = np.empty(n), np.empty(n)
+    found, excess = np.empty((min(n, CHUNK), size), np.int32), np.empty((min(n, CHUNK), size))
+    for first in range(0, n, CHUNK):
+        part = slice(first, min(first + CHUNK, n))
+        found, excess = found[: part.stop - first], excess[: part.stop - first]
+        nearest_by_price(
+            x.points, y.points, u, v, x.box, y.box, y.first, top_v, home, first // BLOCK, metric, least, found, excess
+        )  # fmt: skip
+        largest[part], smallest[part] = excess[:, 0], excess[:, -1]
+        found.sort(axis=1)
+        is_found = found >= 0
+        counts[first + 1 : part.stop + 1] = np.count_nonzero(is_found, axis=1)
+        columns.append(found[is_found])
+    return np.cumsum(counts), np.concatenate(columns), largest, smallest
 
 
-def boxes(points):
-    """(blocks, 2, d): lowest and highest coordinates of each block."""
-    first = np.arange(0, len(points), BLOCK)
-    return np.stack((np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)), axis=1)
+@kernel
+def transposed(indptr, columns, m):
+    """The pairs by column, in CSR form."""
+    start = np.zeros(m + 2, np.int64)
+    for j in columns:
+        start[j + 2] += 1
+    for j in range(m):
+        start[j + 2] += start[j + 1]
+    rows = np.empty(columns.size, np.int32)
+    for i in range(indptr.size - 1):
+        for a in range(indptr[i], indptr[i + 1]):
+            rows[start[columns[a] + 1]] = i
+            start[columns[a] + 1] += 1
+    return start[:-1], rows
+
+
+@kernel
+def merged(indptr, columns, other_indptr, other_columns):
+    """The pairs of both, in CSR form; the columns of a row ascend, here and there."""
+    start = np.zeros(indptr.size, np.int64)
+    both = np.empty(columns.size + other_columns.size, np.int32)
+    size = 0
+    for i in range(indptr.size - 1):
+        a, b = indptr[i], other_indptr[i]
+        end, other_end = indptr[i + 1], other_indptr[i + 1]
+        while a < end or b < other_end:
+            if b == other_end or (a < end and columns[a] <= other_columns[b]):
+                j = columns[a]
+                b += b < other_end and other_columns[b] == j
+                a += 1
+            else:
+                j = other_columns[b]
+                b += 1
+            both[size] = j
+            size += 1
+        start[i + 1] = size
+    return start, both[:size]
 
 
 def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=None):
@@ -165,57 +270,55 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
     if neighbours is None:
-        neighbours = NEIGHBOURS if limit is None else LIMITED_NEIGHBOURS
+        neighbours = NEIGHBOURS if limit is None else FEW_NEIGHBOURS
     if not neighbours >= 1:
         raise ValueError(f"neighbours must be positive, got {neighbours!r}")
     n, m = len(x), len(y)
-    v = np.zeros(m) if start is None else np.asarray(start[1], np.float64)
     if n == 0:
-        return np.empty(0, np.int32), np.empty(0), np.zeros(m), {"rounds": 0, "pairs": 0}
+        return np.empty(0, np.int32), np.empty(0), np.zeros(m), {"rounds": 0, "pairs": 0, "searched": 0}
     low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
-    order_x, order_y = curve_order(x, low, high), curve_order(y, low, high)
-    x, y = np.ascontiguousarray(x[order_x]), np.ascontiguousarray(y[order_y])
+    (order_x, x), (order_y, y) = tree_of(x, low, high), tree_of(y, low, high)
     if limit is not None:
         limit = np.asarray(limit, np.float64)[order_x]
-    across = y.T.copy()
-    which = METRICS.index(metric)
-    key = _first_pairs(x, y, metric, limit is None, int(neighbours))
-    u, prices = None, v[order_y]
-    warm = start is not None
+    metric = METRICS.index(metric)
+    indptr, columns, bound, is_moved = _first_pairs(x, y, metric, limit is None, int(neighbours))
+    v = np.zeros(m)
+    old = None if start is None else np.asarray(start[1], np.float64)[order_y]
     col_of = None
-    stats = {"rounds": 0, "pairs": 0}
-    box_x, box_y = boxes(x), boxes(y)
-    found, excess = np.empty((n, MAX_FOUND), np.int32), np.empty((n, MAX_FOUND))
+    if is_moved:  # paths are short, and need no auction first
+        old, col_of = v if old is None else old, np.full(n, -1, np.int32)
+    stats = {"rounds": 0, "pairs": 0, "searched": 0}
     while True:
-        rows, columns = key // m, (key % m).astype(np.int32)
-        cost = np.empty(len(key))
-        pair_distances(x, across, rows, columns, which, cost)
-        indptr = np.searchsorted(key, np.arange(n + 1) * np.int64(m))
-        old = (u, prices) if warm else None
+        cost = np.empty(len(columns))
+        pair_distances(x.points, y.points, indptr, columns, metric, cost)
         report = None if callback is None else partial(_report, callback, stats)
-        options = {"limit": limit, "start": old, "matched": col_of, "callback": report}
-        col_of, u, prices, counts = solve(indptr, columns, cost, m, **options)
-        warm = True
+        options = {"limit": limit, "start": None if old is None else (None, old), "matched": col_of, "callback": report}
+        col_of, u, old, counts = solve(indptr, columns, cost, m, **options)
         stats = _sums(stats, counts)
         stats["rounds"] += 1
-        stats["pairs"] = len(key)
+        stats["pairs"] = len(columns)
         if callback is not None:
             callback(dict(stats))
-        slack = tolerance((n, m), _largest_paid(x, across, which, col_of, limit)) / 4
-        tops = [np.maximum.reduceat(p, np.arange(0, len(p), BLOCK)) for p in (u, prices)]
+        slack = tolerance((n, m), _largest_paid(x, y, metric, col_of, limit)) / 4
         margin = EXTRA_MARGIN * float(cost.mean())
-        nearest_by_price(x, across, u, prices, box_x, box_y, *tops, which, slack - margin, found, excess)
-        if not (excess[:, 0] > slack).any():
+        del cost  # the search is then not the peak of memory
+        bound -= max((old - v).max(), 0)
+        v = old
+        again = u > bound + slack
+        stats["searched"] += int(np.count_nonzero(again))
+        active = np.where(again, u, -np.inf)
+        *more, largest, smallest = search(x, y, active, v, metric, slack - margin, MAX_FOUND)
+        bound[again] = u[again] - smallest[again]
+        if not (largest[again] > slack).any():
             break
-        row, slot = np.nonzero(found >= 0)
-        more = _distinct(np.concatenate((key, row * np.int64(m) + found[row, slot])))
-        if len(more) == len(key):
+        pairs = len(columns)
+        indptr, columns = merged(indptr, columns, *more)
+        if len(columns) == pairs:
             break  # only existing pairs are violated, by rounding
-        key = more
     col_of_row, u_of, v_of = np.full(n, -1, np.int32), np.empty(n), np.empty(m)
     matched = col_of >= 0
     col_of_row[order_x[matched]] = order_y[col_of[matched]]
-    u_of[order_x], v_of[order_y] = u, prices
+    u_of[order_x], v_of[order_y] = u, v
     return col_of_row, u_of, v_of, stats
 
 
@@ -228,35 +331,38 @@ def _report(callback, stats, counts) -> None:
     callback(_sums(stats, counts))
 
 
-def _largest_paid(x, across, which, col_of, limit) -> float:
+def _largest_paid(x, y, metric, col_of, limit) -> float:
     """The largest distance of a matched pair or limit of an unmatched row; distant points count only if matched."""
-    row = np.flatnonzero(col_of >= 0)
-    paid = np.empty(len(row))
-    pair_distances(x, across, row, col_of[row], which, paid)
+    matched = col_of >= 0
+    paid = np.empty(np.count_nonzero(matched))
+    pair_distances(x.points, y.points, np.append(0, np.cumsum(matched)), col_of[matched], metric, paid)
     alone = np.empty(0) if limit is None else np.abs(limit[col_of < 0])
     return float(max(paid.max(initial=0), alone.max(initial=0)))
 
 
 def _first_pairs(x, y, metric, all_matched, neighbours):
-    """Sorted pairs row * m + column: nearest neighbours, and a matching of all rows if all must be matched."""
-    n, m = len(x), len(y)
-    of_x, of_y = cKDTree(x), cKDTree(y)
-    options = {"p": 1 if metric == "cityblock" else 2, "workers": -1}
-    sample = np.arange(0, n, 1 + n // SAMPLE)
-    mutual = of_x.query(y[of_y.query(x[sample], **options)[1]], **options)[1] == sample
-    if mutual.mean() > MIN_MUTUAL:
-        neighbours = min(neighbours, MOVED_NEIGHBOURS)
-    near = of_y.query(x, min(neighbours, m), **options)[1].reshape(n, -1)
-    keys = [(np.arange(n)[:, None] * np.int64(m) + near).ravel()]
+    """Pairs of the first sparse problem, the bounds of the rows outside of it, and whether points moved only little.
+
+    The pairs are nearest neighbours, and a matching of all rows if all must be matched.
+    """
+    n, m = x.points.shape[1], y.points.shape[1]
+    sample = np.flatnonzero(np.arange(n) // BLOCK % (1 + n // SAMPLE) == 0)
+    near = _nearest(x, y, metric, sample, 1)[1]
+    indptr, back = _nearest(y, x, metric, near, 1)[:2]
+    is_moved = all_matched and np.mean(back[indptr[near]] == sample) > MIN_MUTUAL
+    if is_moved:
+        neighbours = min(neighbours, FEW_NEIGHBOURS)
+    indptr, columns, _, smallest = _nearest(x, y, metric, slice(None), min(neighbours, m))
     if m <= 2 * n:
-        near = of_x.query(y, min(neighbours, n), **options)[1].reshape(m, -1)
-        keys.append((near * np.int64(m) + np.arange(m)[:, None]).ravel())
+        by_column = _nearest(y, x, metric, slice(None), min(neighbours, n))[:2]
+        indptr, columns = merged(indptr, columns, *transposed(*by_column, n))
     if all_matched:
-        keys.append(np.arange(n) * np.int64(m) + np.arange(n) * m // n)
-    return _distinct(np.concatenate(keys))
+        indptr, columns = merged(indptr, columns, np.arange(n + 1), (np.arange(n) * m // n).astype(np.int32))
+    return indptr, columns, -smallest, is_moved
 
 
-def _distinct(keys):
-    """Sorted distinct keys; np.unique does not benefit from partially sorted input."""
-    keys = np.sort(keys, kind="stable")
-    return keys[np.append(True, keys[1:] != keys[:-1])]
+def _nearest(x, y, metric, rows, size):
+    """The `size` nearest columns of some rows, as `search` returns them."""
+    u = np.full(x.points.shape[1], -np.inf)
+    u[rows] = 0
+    return search(x, y, u, np.zeros(y.points.shape[1]), metric, -FLOAT_MAX, size)

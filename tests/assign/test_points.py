@@ -9,6 +9,7 @@ import assign
 from assign.core import certificate_points
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.certificate_costs import DenseCosts
+from assign.sparse import nearest
 from assign.sparse.nearest import BLOCK, METRICS, solve_points
 
 
@@ -72,6 +73,49 @@ def test_many_blocks(metric, n, m):
     assert value == pytest.approx(oracle(x, y, metric), rel=1e-9)
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "lattice"])
+def test_search_finds_the_pairs_of_the_matrix(metric, kind, monkeypatch):
+    """The lists of all rows, or of some, hold the largest values, and bound all others."""
+    monkeypatch.setattr(nearest, "CHUNK", 4 * BLOCK)
+    rng = np.random.default_rng(len(kind))
+    for _ in range(8):
+        n, m, d, size = (int(rng.integers(1, most)) for most in (900, 900, 4, 12))
+        x, y = some_points(rng, n, d, kind), some_points(rng, m, d, kind)
+        low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
+        (order_x, tree_x), (order_y, tree_y) = nearest.tree_of(x, low, high), nearest.tree_of(y, low, high)
+        v = -0.1 * rng.random(m)
+        value = v - cdist(x[order_x], y[order_y], metric)
+        u = np.where(rng.random(n) < 0.5, 0.05 * rng.random(n) - value.max(axis=1), -np.inf)
+        value += u[:, None]
+        least = float(rng.choice([-0.2, -0.05, 1e-9]))
+        indptr, columns, largest, smallest = nearest.search(
+            tree_x, tree_y, u, v, METRICS.index(metric), least, size
+        )  # fmt: skip
+        for i in range(n):
+            mine = columns[indptr[i] : indptr[i + 1]]
+            assert (np.diff(mine) > 0).all()
+            ranked = np.sort(value[i])[::-1][:size]
+            np.testing.assert_allclose(np.sort(value[i, mine])[::-1], ranked[ranked > least], atol=1e-12)
+            assert largest[i] == pytest.approx(max(ranked[0], least), abs=1e-12)
+            assert smallest[i] == pytest.approx(max(ranked[-1], least) if m >= size else least, abs=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("start", [False, True])
+def test_moved_points_need_few_searches(d, start):
+    """Points that moved little: no auction, few rows that are searched again, and the optimum of the matrix."""
+    rng = np.random.default_rng(d)
+    x = rng.random((1500, d)) * 1500 ** (1 / d)
+    x[:20] = x[0]
+    y = x + rng.normal(0, 0.3, x.shape)
+    prices = (-rng.random(1500), -rng.random(1500)) if start else None
+    found = solve_points(x, y, start=prices)
+    assert certify(x, y, "euclidean", found) == pytest.approx(oracle(x, y, "euclidean"), rel=1e-12)
+    assert found[3]["bids"] == 0
+    assert start or found[3]["searched"] < 300
+
+
 def test_all_rows_want_the_same_columns():
     """A crowd next to a few columns, the others far away: most of the required pairs are not nearest neighbours."""
     rng = np.random.default_rng(1)
@@ -84,8 +128,9 @@ def test_all_rows_want_the_same_columns():
 
 @pytest.mark.parametrize("far", [1e6, 1e9, 1e12, 1e15])
 @pytest.mark.parametrize("metric", METRICS)
-def test_points_far_away_hide_nothing_near_by(metric, far):
+def test_points_far_away_hide_nothing_near_by(metric, far, monkeypatch):
     """One point of each set is far from all others: the distances to it must not make the others' coarse."""
+    monkeypatch.setattr("assign.points.MATRIX_COSTS", dict.fromkeys(METRICS, 0))
     rng = np.random.default_rng(7)
     near_x, near_y = 0.01 * rng.random((60, 2)), rng.random((60, 2))
     x, y = np.concatenate((near_x, [[far, far]])), np.concatenate((near_y, [[far, far - 1]]))
