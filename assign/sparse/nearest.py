@@ -50,7 +50,7 @@ BLOCK = 32
 FAN = 8
 STACK = 16 * FAN  # groups on the stack of a search; 8 levels are enough for 2^31 points
 MAX_FOUND = 12
-NEIGHBOURS = 32
+NEIGHBOURS = 48
 FEW_NEIGHBOURS = 8  # if rows compete little: they may stay unmatched, or most points moved less than their distance
 MIN_MUTUAL = 0.55  # share of x whose nearest y has them as its nearest; of unrelated random points it is 0.50
 SAMPLE = 2000  # points of x of which this share is taken
@@ -220,22 +220,6 @@ def search(x, y, u, v, metric, least, size):
 
 
 @kernel
-def transposed(indptr, columns, m):
-    """The pairs by column, in CSR form."""
-    start = np.zeros(m + 2, np.int64)
-    for j in columns:
-        start[j + 2] += 1
-    for j in range(m):
-        start[j + 2] += start[j + 1]
-    rows = np.empty(columns.size, np.int32)
-    for i in range(indptr.size - 1):
-        for a in range(indptr[i], indptr[i + 1]):
-            rows[start[columns[a] + 1]] = i
-            start[columns[a] + 1] += 1
-    return start[:-1], rows
-
-
-@kernel
 def merged(indptr, columns, other_indptr, other_columns):
     """The pairs of both, in CSR form; the columns of a row ascend, here and there."""
     start = np.zeros(indptr.size, np.int64)
@@ -353,9 +337,6 @@ def _first_pairs(x, y, metric, all_matched, neighbours):
     if is_moved:
         neighbours = min(neighbours, FEW_NEIGHBOURS)
     indptr, columns, _, smallest = _nearest(x, y, metric, slice(None), min(neighbours, m))
-    if m <= 2 * n:
-        by_column = _nearest(y, x, metric, slice(None), min(neighbours, n))[:2]
-        indptr, columns = merged(indptr, columns, *transposed(*by_column, n))
     if all_matched:
         indptr, columns = merged(indptr, columns, np.arange(n + 1), (np.arange(n) * m // n).astype(np.int32))
     return indptr, columns, -smallest, is_moved
