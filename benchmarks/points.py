@@ -2,15 +2,20 @@
 
     moved      each point of a frame moved by 0.3 of the mean distance; all are matched
     limited    independent random points, with a cost of leaving a point unmatched of one mean distance
+    random     independent random points; all are matched
 
-Every result of cutmatch is certified, and the time of its certificate is shown.  The peers get the pairs within a
-radius from k-d trees, as their users find them, in the time measured: SciPy's min_weight_full_bipartite_matching and
-lapx's lapmod, which need all rows matched, and trackpy's linker, which is not exact.  A peer that finds no matching
-within the radius, or is not installed, has no time.
+Every result of cutmatch is certified, and the time of its certificate is shown.  Memory is that of the solve at its
+peak, beyond the points.  Everything is run once on few points before, so that no time is that of compiling.  The peers
+get the pairs within a radius from k-d trees, as their users find them, in the time measured: SciPy's
+min_weight_full_bipartite_matching and lapx's lapmod, which need all rows matched within the radius and so run on moved
+points only, and trackpy's linker, which is not exact.  A peer that finds no matching within the radius, or is not
+installed, has no time.
 """
 
+import ctypes
 import time
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,38 +24,48 @@ from scipy.spatial import cKDTree
 
 import assign
 from benchmarks import command
+from benchmarks.probe import resident
 from benchmarks.table import header, markdown
 
+KINDS = {"moved": ("SciPy", "lapmod", "trackpy"), "limited": ("trackpy",), "random": ()}  # with their peers
 RADIUS = 3.0  # mean distances
 
 
 def main(argv):
     parser = command.parser("points", __doc__, "points-cpu")
-    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", default=(10**5, 10**6), help="numbers of points")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", metavar="N", default=(10**4, 10**5, 10**6), help="numbers of points"
+    )
     parser.add_argument("--peers", type=int, metavar="N", default=10**5, help="most points for peers (100000)")
+    parser.add_argument("--random", type=int, metavar="N", default=10**5, help="most random points (100000)")
     options = parser.parse_args(argv)
     report = header("Assignments of points", ["scipy", "lapx", "trackpy", "numba", "numpy"])
     print(report, flush=True)
-    assign.solve_points(*frames("moved", 5000)[:2], device="cpu")  # compiles
+    for name in KINDS:  # compiles
+        measured(name, 5000, True)
     rows = []
     for size in options.sizes:
-        for name in ("moved", "limited") if size == min(options.sizes) else ("moved",):
+        for name in KINDS if size <= options.random else ("moved",):
             rows.append(measured(name, size, size <= options.peers))
             print(*rows[-1], flush=True)
-    columns = ["points", "number", "cutmatch, s", "check, s", *(f"{peer}, s" for peer in PEERS)]
+    columns = ["points", "number", "cutmatch, s", "check, s", "bytes per point", *(f"{peer}, s" for peer in PEERS)]
     return command.finish(report, markdown(columns, rows), options.save)
 
 
 def measured(name, n, with_peers):
     x, y, limit = frames(name, n)
+    ctypes.CDLL(None).malloc_trim(0)  # freed memory is to count again when it is used
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak reached so far
     begin = time.perf_counter()
     found = assign.solve_points(x, y, max_cost=limit, device="cpu")
     solved = time.perf_counter()
+    peak = resident("VmHWM") - before
     found.check()
     checked = time.perf_counter()
-    seconds = [f"{solved - begin:.3g}", f"{checked - solved:.3g}"]
+    seconds = [f"{solved - begin:.3g}", f"{checked - solved:.3g}", f"{peak / n:.0f}"]
     for peer, run in PEERS.items():
-        seconds.append(timed(run, x, y, found.cost) if with_peers and (limit is None or peer == "trackpy") else "")
+        seconds.append(timed(run, x, y, found.cost) if with_peers and peer in KINDS[name] else "")
     return [name, str(n), *seconds]
 
 
@@ -59,7 +74,7 @@ def frames(name, n):
     x = rng.random((n, 2)) * n**0.5  # the mean distance is near 1
     if name == "moved":
         return x, x + rng.normal(0, 0.3, x.shape), None
-    return x, rng.random((n, 2)) * n**0.5, 1.0
+    return x, rng.random((n, 2)) * n**0.5, 1.0 if name == "limited" else None
 
 
 def timed(run, x, y, best):
