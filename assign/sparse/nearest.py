@@ -6,20 +6,20 @@ optimality among all pairs.
 
 All pairs are checked, but few distances are computed.  The points are sorted along a space-filling curve and divided
 into blocks of BLOCK points, groups of FAN blocks, groups of FAN such groups, and so on, each with its bounding box and
-highest price.  A search from a block of x starts with the block of y at the same place
-of the curve, and then descends from the group of all y, nearest boxes first.  It skips boxes too far for the prices.
+highest price.  A search from a block of x starts with the block of y at the same place of the curve, and then descends
+from the group of all y, nearest boxes first.  It skips boxes too far for the prices.
 
     points sorted:   0 ... BLOCK ... 2 BLOCK ... 3 BLOCK ...
     boxes:           [  block  ][  block  ][  block  ][  ...
                      [           group of FAN blocks         ]    groups of groups, up to one of all points
 
 One kernel serves two ends.  With prices 0 it finds nearest neighbours; with the prices of a solution it finds the pairs
-that violate them most.  Its lists also bound all other pairs: if `least` is the smallest value in the list of row i,
+that violate them most.  Its lists also bound all other pairs: with the smallest value in the list of row i,
 
-    u[i] + v[j] - distance[i, j] <= least    for all columns j that are not in the list.
+    u[i] + v[j] - distance[i, j] <= smallest[i]    for all columns j that are not in the list.
 
-So row i need not be searched again until u[i] and the prices v have together risen by -least.  The first lists, of
-nearest neighbours, are such bounds too.  If points moved little, hardly any row is searched again.
+So row i need not be searched again until u[i] and the prices v have together risen by -smallest[i].  The first lists,
+of nearest neighbours, are such bounds too.  If points moved little, hardly any row is searched again.
 
 Arrays (n rows, m columns, d coordinates)
   x[k, i], y[k, j]   sorted coordinates, one row per axis, so that distances to a block compile to vector code
@@ -48,7 +48,7 @@ from gridcut.device import inner_kernel, kernel, parallel_kernel
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
 FAN = 8
-STACK = 16 * FAN  # groups on the stack of a search; 8 levels are enough for 2^31 points
+STACK = 16 * FAN  # groups on the stack of a search; 9 levels of groups hold 2^31 points
 MAX_FOUND = 12
 NEIGHBOURS = 48
 FEW_NEIGHBOURS = 8  # if rows compete little: they may stay unmatched, or most points moved less than their distance
