@@ -49,9 +49,9 @@ class PointCosts(DenseCosts):
             # The rounding of a box's distance and of a sum of prices, and half the tolerance for pairs left out.
             spare = 8 * EPS * (np.abs(u).max() + np.abs(v).max()) - tolerance / 2
             low, high = (reduce([reduce(a, axis=0) for a in (self._x, self._y)], axis=0) for reduce in (np.min, np.max))
-            order, other = (np.argsort(curve(a, low, high), kind="stable") for a in (self._x, self._y))
             count = int(np.ceil(np.log(max(n, m)) / np.log(FAN)))
-            x, y = _levels(self._x[order], u[order], count), _levels(self._y[other], v[other], count)
+            sets = (self._x, u), (self._y, v)
+            (order, x), (_, y) = run_threads(lambda side: _levels(*sets[side], low, high, count), 2)
             found = _search(x, y, self._distances, spare)
             if found is not None:
                 slacks = np.empty(n)
@@ -81,19 +81,22 @@ class Level(NamedTuple):
     part_top: np.ndarray | None = None
 
 
-def _levels(points, price, count: int) -> list[Level]:
-    """The points, as groups of one point, and `count` levels of groups of FAN parts."""
-    low = high = np.ascontiguousarray(points.T)
-    levels = [Level(low, high, price)]
+def _levels(points, price, low, high, count: int) -> tuple[np.ndarray, list[Level]]:
+    """The order of the points; they, as groups of one point, and `count` levels of groups of FAN parts."""
+    with np.errstate(all="ignore"):
+        order = np.argsort(curve(points, low, high), kind="stable")
+    low = high = np.stack([axis.take(order) for axis in points.T])
+    levels = [Level(low, high, price.take(order))]
     for _ in range(count):
         low, high, top = levels[-1][:3]
         spare = -len(top) % FAN  # parts without points, dropped by their price, fill the last group
-        low, high = (np.pad(box, [(0, 0), (0, spare)], "edge") for box in (low, high))
-        top = np.pad(top, (0, spare), constant_values=-np.inf)
+        if spare:
+            low, high = (np.pad(box, [(0, 0), (0, spare)], "edge") for box in (low, high))
+            top = np.pad(top, (0, spare), constant_values=-np.inf)
         split = (a.reshape(*a.shape[:-1], -1, FAN).swapaxes(-1, -2) for a in (low, high, top))
         low, high, top = (np.ascontiguousarray(a) for a in split)
         levels.append(Level(low.min(1), high.max(1), top.max(0), low, high, top))
-    return levels
+    return order, levels
 
 
 def _search(x, y, distances, spare: float):
