@@ -11,6 +11,7 @@ module holds the public functions; gridcut/core/reduction.py converts an energy 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from gridcut.core.terms import ends, pixel_at
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.arguments import plain_array
 from gridcut.device.result import GridResult
+from gridcut.device.sparse import is_sparse
 from gridcut.maximum_flow import max_flow
 
 MAX_TOTAL = 2**62  # limit of all totals of an integer energy
@@ -272,7 +274,7 @@ def binary_labels(energy: BinaryEnergy, *, device: DeviceName = "auto", method: 
 def energy_of(
     labels: ArrayLike,
     unary: ArrayLike,
-    weights: Mapping[Offset, ArrayLike] | None = None,
+    weights: Mapping[Offset, ArrayLike] | Any = None,
     label_cost: ArrayLike | None = None,
 ) -> int | float:
     """Compute the energy of a labelling with any number of labels.
@@ -286,8 +288,9 @@ def energy_of(
         Label of each pixel, from 0 to L - 1.
     unary : array_like, shape (L, *grid)
         Cost of each label at each pixel.
-    weights : mapping, optional
-        ``{offset: weight}``, weights of the grid's shape or scalars: one offset per undirected edge.
+    weights : mapping, or scipy.sparse matrix, optional
+        ``{offset: weight}``, weights of the grid's shape or scalars: one offset per undirected edge.  Of a graph, as in
+        `alpha_expansion`.
     label_cost : array_like, shape (L, L), optional
         Cost of a pair of labels on an edge of weight 1.  Default: Potts (0 on the diagonal, else 1).
 
@@ -321,6 +324,12 @@ def energy_of(
     paid = np.take_along_axis(unary, labels[None], 0)[0]
     _check_finite("unary", paid, ends(shape, ())[0], labels)
     energy = total(paid)
+    if is_sparse(weights):
+        from gridcut.graph.undirected_edges import undirected_edges  # scipy.sparse, on first use
+
+        tail, head, weight = undirected_edges(weights, labels.size)
+        energy += total_of_products(weight, cost[labels[tail], labels[head]])
+        weights = None
     for key, weight in _mapping_items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
         weight = _as_numeric(f"weights[{offset}]", weight)

@@ -9,6 +9,7 @@ if many pixels gain.
 Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -97,6 +98,14 @@ class State:
                 weight[(*p, k)] = array[p]
                 weight[(*q, k ^ 1)] = array[p]
 
+    @property
+    def labels(self) -> np.ndarray:
+        return self.layout.interior(self.field.label).copy()
+
+    def replace_labels(self, labels: np.ndarray) -> None:
+        self.layout.interior(self.field.label)[...] = labels
+        self.update_paid()
+
     def update_paid(self) -> None:
         """Store the unary cost of every pixel's label in `paid`."""
         labels = self.layout.interior(self.field.label)[None].astype(np.intp)
@@ -124,10 +133,14 @@ class State:
         """Cell indices of the pixels in a boolean mask."""
         return self.layout.interior(np.arange(self.layout.size, dtype=self.index_type))[where]
 
+    def pixels(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pixels of cells, as indices into the raveled grid, and their labels."""
+        return self.field.pixel[cells], self.field.label[cells]
+
     def energy(self) -> int:
         return int(energy_kernel(self.steps, self.field))
 
-    def expand(self, second: int, changed: list[np.ndarray]):
+    def move(self, _: int, second: int, changed: list[np.ndarray]):
         """Make the best expansion of a label; returns the cells that changed and the change of the energy.
 
         changed   arrays of the cells whose labels changed since its last expansion
@@ -162,11 +175,19 @@ class State:
         return (field.listed[:changed].copy(), delta) if delta < 0 else (field.listed[:0], 0)
 
 
+def _state(problem: LabelProblem, start: np.ndarray):
+    if not problem.is_graph:
+        return State(problem, start)
+    from gridcut.multilabel.graph_moves import GraphState  # scipy.sparse and the cuts of graphs, on first use
+
+    return GraphState(problem, start)
+
+
 class Descent:
     """A labelling during the descent, and the record of its moves."""
 
     def __init__(self, problem: LabelProblem, start: np.ndarray):
-        self.state = State(problem, start)
+        self.state: Any = _state(problem, start)
         self._seen = {}  # per move: number of changes when it was made last
         self._start_record([])
 
@@ -193,7 +214,7 @@ class Descent:
 
     @property
     def labels(self) -> np.ndarray:
-        return self.state.layout.interior(self.state.field.label).copy()
+        return self.state.labels
 
     def is_converged(self, moves) -> bool:
         """Whether none of the moves can lower the energy."""
@@ -207,7 +228,7 @@ class Descent:
             for move in moves:
                 known = self._seen.get(move)
                 if known != len(self._changes):
-                    cells, delta = self.state.expand(move[1], self._changes[known or 0 :])
+                    cells, delta = self.state.move(*move, self._changes[known or 0 :])
                     self._finish_move(*move, cells, delta, callback)
                     self._seen[move] = len(self._changes)
 
@@ -240,17 +261,14 @@ class Descent:
 
     def _jump(self, labels: np.ndarray) -> None:
         """Continue from another labelling."""
-        state = self.state
-        cells = state.cells(labels != self.labels)
-        state.layout.interior(state.field.label)[...] = labels
-        state.update_paid()
+        cells = self.state.cells(labels != self.labels)
+        self.state.replace_labels(labels)
         if cells.size:
             self._changes.append(cells)
         self.energy = self.state.energy()
 
     def _record(self, first, second, cells) -> None:
-        field = self.state.field
-        self.record.append(Move(first, second, field.pixel[cells], field.label[cells], self.energy))
+        self.record.append(Move(first, second, *self.state.pixels(cells), self.energy))
 
     def result(self, arguments, moves, seconds) -> Labelling:
         """The labelling, its statistics, and the record from which `check` certifies it."""
@@ -283,6 +301,8 @@ def descend(make, problem, arguments, start, moves, restarts, max_cycles, callba
     loading = time.perf_counter()
     if not isinstance(problem, LabelProblem):
         from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
+    elif problem.is_graph:
+        make = Descent  # for swaps, too
     descent = make(problem, start)
     solving = time.perf_counter()
     run_all(descent, moves, restarts, max_cycles, callback)

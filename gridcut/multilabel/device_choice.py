@@ -6,12 +6,19 @@ import numpy as np
 
 from gridcut.device import resolve
 from gridcut.device.arrays import on_device, to_host
-from gridcut.multilabel.validation import check_labels, check_shape
+from gridcut.device.sparse import is_sparse
+from gridcut.multilabel.validation import check_graph_labels, check_labels, check_shape
 
 
 def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
     """The checked energy on the device of its moves: a LabelProblem on the CPU, a DeviceProblem on a GPU."""
     ran_on = choose_device(device, unary, weights, expansions=metric)
+    if is_sparse(weights):
+        if ran_on == "cuda":
+            raise ValueError(
+                "weights of a graph are supported on the CPU only; copy unary to the host, use device='cpu'"
+            )
+        return check_graph_labels(unary, weights, label_cost, metric=metric)
     if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
         unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
         ran_on = "cpu"  # the grid has no pixels

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from gridcut.multilabel.validation import check_cycles, check_start
 
 def alpha_expansion(
     unary: ArrayLike,
-    weights: Mapping[Offset, ArrayLike],
+    weights: Mapping[Offset, ArrayLike] | Any,
     label_cost: ArrayLike | None = None,
     *,
     start: ArrayLike | None = None,
@@ -45,6 +46,8 @@ def alpha_expansion(
         Weight of the edge from pixel p to p + offset, >= 0: a scalar or an array of the grid's shape, for example
         ``{(0, 1): right, (1, 0): down}`` or ``dict.fromkeys(gridcut.neighbourhood(8), 10)``.  Entries that point out
         of the grid are ignored.  The weights of an offset and its opposite are added.
+        On any other graph, `unary` has the shape (L, n), and this is a SciPy sparse matrix (n, n) with one entry per
+        edge, at either of its two positions; entries at the same or at opposite positions are added.  CPU only.
     label_cost : array_like, shape (L, L), optional
         Cost of a pair of labels on an edge of weight 1; must be a metric.  Default: Potts (0 for equal labels, else 1).
     start : integer array, the grid's shape, optional
@@ -102,6 +105,7 @@ def alpha_expansion(
 
     The first cut of each label covers the whole grid; later cuts cover only what has changed since, starting from the
     last flow [2]_.  Memory: 4 (L (1 + K) + 5 K + 16) bytes per pixel for K kinds of edges, twice that for floats.
+    On a graph, every move is a cut of all nodes that have a choice.
 
     References
     ----------

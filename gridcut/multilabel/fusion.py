@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from gridcut.core.terms import ends
 from gridcut.multilabel.validation import LabelProblem
 
 
@@ -24,12 +23,11 @@ def fused(current, proposal, problem: LabelProblem) -> np.ndarray:
     index = np.full(current.shape, count)  # among the pixels that differ; all others share the index `count`
     index[differs] = np.arange(count)
     edges = [(np.empty(0, np.int64),) * 3]
-    for offset, weight in problem.weights.items():
-        p, q = ends(current.shape, (offset,))
-        used = (weight[p] > 0) & (differs[p] | differs[q])
+    for p, q, weight in problem.edges():
+        used = (weight > 0) & (differs[p] | differs[q])
         current_edge = problem.cost[current[p], current[q]].astype(np.int64)
         proposal_edge = problem.cost[proposal[p], proposal[q]].astype(np.int64)
-        edges.append((index[p][used], index[q][used], (weight[p] * (proposal_edge - current_edge))[used]))
+        edges.append((index[p][used], index[q][used], (weight * (proposal_edge - current_edge))[used]))
     rows, columns, changes = (np.concatenate(part) for part in zip(*edges, strict=True))
     both = (rows < count) & (columns < count)
     links = coo_array((both[both], (rows[both], columns[both])), (count, count))

@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.core.problem import Offset
-from gridcut.core.terms import ends
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
 from gridcut.device.result import GridResult
 from gridcut.energy import energy_of
 from gridcut.maximum_flow import max_flow
-from gridcut.multilabel.validation import LabelProblem, check_labels
+from gridcut.multilabel.validation import LabelProblem, check_graph_labels, check_labels
 
 JUMP = -2  # in place of the first label: the labelling came from a restart, not from one move
 
@@ -77,7 +76,8 @@ class Labelling(GridResult):
         """
         given, arguments, start, moves, metric = self._history
         with made_again():
-            problem = check_labels(*arguments, metric=metric)._replace(allowed=given.allowed)
+            check = check_graph_labels if given.is_graph else check_labels
+            problem = check(*arguments, metric=metric)._replace(allowed=given.allowed)
         found = to_host(self.labels)
         check_array("labels", found, np.int32, problem.shape)
         check_energy_again(self.energy, found, arguments, problem)
@@ -126,20 +126,40 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
     zero, one = choices(labels, first, second, problem.allowed)
     paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
     constant, slope = paid[0].sum(), paid[1] - paid[0]
-    edges: dict[Offset, ArrayLike] = {}
-    for offset, weight in problem.weights.items():
-        p, q = ends(problem.shape, (offset,))
-        w = weight[p].astype(np.int64)
+    backs = []
+    for p, q, weight in problem.edges():
+        w = weight.astype(np.int64)
         t00, t01, t10, t11 = (w * problem.cost[x[p], y[q]] for x in (zero, one) for y in (zero, one))
         constant += t00.sum()
-        slope[p] += t10 - t00
-        slope[q] += t11 - t10
-        back = np.zeros(problem.shape, np.int64)
-        back[q] = t01 + t10 - t00 - t11
-        edges[offset], edges[tuple(-i for i in offset)] = 0, back
-    cut = max_flow(np.maximum(-slope, 0), np.maximum(slope, 0), edges, device="cpu")
+        if problem.is_graph:  # where p and q repeat nodes
+            np.add.at(slope, p, t10 - t00)
+            np.add.at(slope, q, t11 - t10)
+        else:
+            slope[p] += t10 - t00
+            slope[q] += t11 - t10
+        backs.append((p, q, t01 + t10 - t00 - t11))
+    terminals = np.maximum(-slope, 0), np.maximum(slope, 0)
+    cut = _graph_cut(backs, *terminals) if problem.is_graph else _grid_cut(problem.weights, backs, *terminals)
     cut.check()
     return int(constant + np.minimum(slope, 0).sum() + cut.value)
+
+
+def _grid_cut(offsets, backs, source, sink):
+    edges: dict[Offset, ArrayLike] = {}
+    for offset, (_, q, capacity) in zip(offsets, backs, strict=True):
+        back = np.zeros(source.shape, np.int64)
+        back[q] = capacity
+        edges[offset], edges[tuple(-i for i in offset)] = 0, back
+    return max_flow(source, sink, edges, device="cpu")
+
+
+def _graph_cut(backs, source, sink):
+    from scipy.sparse import csr_array  # on first use
+
+    from gridcut.graph.graph_flow import graph_max_flow
+
+    ((p, q, capacity),) = backs
+    return graph_max_flow(csr_array((capacity, (q, p)), shape=(source.size,) * 2), source, sink, device="cpu")
 
 
 def choices(labels, first, second, allowed=None):

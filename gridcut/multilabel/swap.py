@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -19,7 +20,7 @@ from gridcut.multilabel.validation import check_cycles, check_start
 
 def alpha_beta_swap(
     unary: ArrayLike,
-    weights: Mapping[Offset, ArrayLike],
+    weights: Mapping[Offset, ArrayLike] | Any,
     label_cost: ArrayLike | None = None,
     *,
     start: ArrayLike | None = None,

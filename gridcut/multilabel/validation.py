@@ -7,12 +7,12 @@ costs get as many as their products allow, so that all totals fit into 64 bits."
 
 import math
 import warnings
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridcut.core.problem import Offset, check_offset
+from gridcut.core.problem import check_offset
 from gridcut.core.terms import ends, pixel_at
 from gridcut.device.arguments import plain_array
 from gridcut.multilabel.forbidden import clamped_costs
@@ -29,14 +29,15 @@ class LabelProblem(NamedTuple):
     """A checked energy in integers.
 
     unary     (L, *grid), int32 if all sums at a pixel fit, else int64
-    weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid
+    weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid;
+              of a graph, a sparse matrix with one entry for each edge, above the diagonal
     cost      (L, L); this and the weights have the dtype of `unary`
     unit      value of the integer 1: 1, or a power of two for floats
     allowed   bool (L, *grid), False where moves may not assign a label; None: they may assign all
     """
 
     unary: np.ndarray
-    weights: dict[Offset, np.ndarray]
+    weights: Any
     cost: np.ndarray
     unit: int | float
     allowed: np.ndarray | None = None
@@ -48,6 +49,20 @@ class LabelProblem(NamedTuple):
     @property
     def count(self) -> int:
         return self.unary.shape[0]
+
+    @property
+    def is_graph(self) -> bool:
+        return not isinstance(self.weights, dict)
+
+    def edges(self) -> Iterator[tuple[Any, Any, np.ndarray]]:
+        """Triples of indices of one end of some edges, indices of the other end, and their weights; all edges once."""
+        if self.is_graph:
+            edges = self.weights.tocoo()
+            yield edges.row, edges.col, edges.data
+            return
+        for offset, weight in self.weights.items():
+            p, q = ends(self.shape, (offset,))
+            yield p, q, weight[p]
 
     def votes(self) -> np.ndarray:
         """Number of pixels at which each label is the cheapest."""
@@ -85,24 +100,47 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     if label_cost is None and not any(np.ndim(w) for w in weights.values()):
         warn_of_last_axis(unary.shape)
     cost = check_cost(label_cost, count, shape)
-    is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
-    unary = clamped_costs(unary, given, cost)
-    largest_unary = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
     largest_weights = [w.max(initial=0).item() for _, w in given]
-    units = choose_units(unary.shape, largest_unary, largest_weights, cost, is_float, metric)
-    if is_float:
-        unary = scaled(unary, units.unary_power)
-        empty = units.weight_power is None
-        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.weight_power)) for o, w in given]
+    unary = clamped_costs(unary, given, cost)
+    units, unary, arrays = _in_units(unary, [w for _, w in given], cost, largest_weights, metric)
     merged = {}
-    for offset, weight in given:
+    for (offset, _), weight in zip(given, arrays, strict=True):
         key = max(offset, tuple(-i for i in offset))
         array = merged.setdefault(key, np.zeros(shape, units.number))
         p, q = ends(shape, (offset,))
         array[p if key == offset else q] += weight[p].astype(units.number)
+    return LabelProblem(unary, merged, units.cost, units.unit)
+
+
+def check_graph_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
+    """`check_labels` for weights that are a sparse matrix."""
+    from gridcut.graph.undirected_edges import merged, undirected_edges  # scipy.sparse, on first use
+
+    unary = as_numeric("unary", unary)
+    if unary.ndim != 2 or len(unary) == 0:
+        raise ValueError(f"unary must have shape (labels, nodes) with weights of a graph, got {unary.shape}")
+    check_finite("unary", unary, np.inf)
+    count, nodes = unary.shape
+    tail, head, weight = undirected_edges(weights, nodes)
+    cost = check_cost(label_cost, count)
+    incident = np.bincount(tail, weight, nodes) + np.bincount(head, weight, nodes)
+    unary = clamped_costs(unary, [((0,), incident / 2)], cost)  # as an edge from each node to itself
+    units, unary, (weight,) = _in_units(unary, [weight], cost, [incident.max(initial=0).item() / 2], metric)
+    return LabelProblem(unary, merged(nodes, tail, head, weight.astype(units.number)), units.cost, units.unit)
+
+
+def _in_units(unary, weights: list, cost, largest_weights: list, metric: bool) -> tuple[Units, np.ndarray, list]:
+    """The units of an energy, its unary costs in them, and its weights, not yet of type `number`."""
+    is_float = any(a.dtype.kind == "f" for a in (unary, cost, *weights))
+    largest_unary = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
+    units = choose_units(unary.shape, largest_unary, largest_weights, cost, is_float, metric)
+    if is_float:
+        unary = scaled(unary, units.unary_power)
+        empty = units.weight_power is None
+        weights = [np.zeros(w.shape, np.int64) if empty else scaled(w, units.weight_power) for w in weights]
     # Rows first, so that no kernel is compiled once more for a table in another order.
-    cost = np.ascontiguousarray(units.cost)
-    return LabelProblem(np.ascontiguousarray(unary, units.number), merged, cost, units.unit)
+    units = units._replace(cost=np.ascontiguousarray(units.cost))
+    return units, np.ascontiguousarray(unary, units.number), weights
 
 
 def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:

@@ -59,6 +59,86 @@ def test_the_four_functions_agree(algorithm):
     assert (found.ravel() == expected).all()
 
 
+def as_graph(unary, weights):
+    """Edges, their weights and the costs of nodes of a problem on a grid."""
+    nodes = np.arange(unary[..., 0].size).reshape(unary.shape[:2])
+    edges = [np.stack((nodes[ENDS[name][0]].ravel(), nodes[ENDS[name][1]].ravel()), axis=1) for name in weights]
+    return np.concatenate(edges), np.concatenate([w.ravel() for w in weights.values()]), unary.reshape(nodes.size, -1)
+
+
+@pytest.mark.parametrize("algorithm", ["expansion", "swap"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_two_labels_of_a_graph_are_optimal(dtype, algorithm):
+    unary, pairwise, weights = problem((3, 4), ENDS, 2, dtype)
+    edges, given, costs = as_graph(unary, weights)
+    labels = ours.cut_general_graph(edges[:, ::-1], given, costs, pairwise, algorithm=algorithm)
+    assert (labels.shape, labels.dtype) == ((12,), np.int32)
+    assert energy(unary, pairwise, weights, labels) == energy(
+        unary, pairwise, weights, ours.cut_grid_graph(unary, pairwise, **weights)
+    )
+    ones = {name: np.ones_like(weight) for name, weight in weights.items()}
+    labels = ours.cut_from_graph(edges, costs, pairwise, algorithm=algorithm)
+    expected = ours.cut_grid_graph(unary, pairwise, **ones, algorithm=algorithm)
+    assert energy(unary, pairwise, ones, labels) == energy(unary, pairwise, ones, expected)
+
+
+def test_the_tests_of_gco_and_pygco():
+    """The instances of their tests of general graphs."""
+    unary = np.array([[2, 8, 8], [7, 3, 7], [8, 8, 2], [6, 4, 6]])
+    chain = np.array([[0, 1], [1, 2], [2, 3]])
+    labels = ours.cut_general_graph(chain, np.array([3, 10, 1]), unary, 1 - np.eye(3), n_iter=1)
+    assert labels.tolist() == [0, 2, 2, 1]
+    unary = np.array([[0.0, 1.0, 2.0], [4.0, 1.0, 0.0], [1.0, 0.0, 2.0]])
+    edges, weights = np.array([[0, 1], [1, 2], [0, 2]], np.int32), np.array([2.0, 0.0, 0.0])
+    assert ours.cut_general_graph(edges, weights, unary, 1 - np.eye(3), algorithm="swap").tolist() == [0, 2, 1]
+    for pairwise in (None, np.zeros((3, 3))):
+        labels = ours.cut_general_graph(edges, weights, unary, pairwise, algorithm="swap")
+        assert labels.tolist() == unary.argmin(axis=1).tolist()
+    rng = np.random.default_rng(1234)
+    level = np.repeat([1, -1], 5) + rng.normal(0, 0.2, (10, 10))
+    unary = (10 * np.dstack([level, -level])).astype(np.int32)
+    expected = np.broadcast_to(np.repeat([1, 0], 5), (10, 10))
+    pairwise = -10 * np.eye(2, dtype=np.int32)  # not 0 on the diagonal
+    grid = as_graph(unary, {"cost_h": np.ones((10, 9)), "cost_v": np.ones((9, 10))})
+    assert (ours.cut_simple(unary, pairwise) == expected).all()
+    assert (ours.cut_from_graph(grid[0].astype(np.int32), grid[2], pairwise) == expected.ravel()).all()
+
+
+def test_initial_labels():
+    """A chain that no single swap leaves at the start, and that swaps from 0 do not reach."""
+    chain = np.array([[0, 1], [1, 2]])
+    unary = np.array([[0, 9, 1], [9, 9, 0], [9, 0, 9]])
+    start = np.array([2, 2, 2])
+    found = ours.cut_general_graph(chain, [0, 0], unary, np.zeros((3, 3)), 1, "expansion", start)
+    assert found.tolist() == [0, 2, 1]
+    free = np.zeros((3, 3), int)
+    assert ours.cut_general_graph(chain, [1, 1], free, 1 - np.eye(3), init_labels=start).tolist() == [2, 2, 2]
+    assert ours.cut_general_graph(chain, [1, 1], free, 1 - np.eye(3), algorithm="swap").tolist() == [0, 0, 0]
+
+
+def test_diagonals_of_eight_neighbours():
+    unary, pairwise, weights = problem((6, 7), ENDS, 3, np.float64)
+    given = {name: np.full(w.shape, np.sqrt(2) if name in ("cost_dr", "cost_dl") else 1) for name, w in weights.items()}
+    found = ours.cut_grid_graph_simple(unary, 9 * pairwise, connect=8)
+    assert (found == ours.cut_grid_graph(unary, 9 * pairwise, **given)).all()
+
+
+def test_invalid_graphs():
+    unary, pairwise, edges = np.zeros((3, 2)), 1 - np.eye(2), np.array([[0, 1], [1, 2]])
+    for arguments, error, message in [
+        ((edges, [1, 1], unary[0], pairwise), ValueError, r"unary_cost must have the shape \(nodes, labels\)"),
+        ((edges.T[0], [1, 1], unary, pairwise), ValueError, r"edges must have the shape \(edges, 2\)"),
+        ((edges * 1.0, [1, 1], unary, pairwise), TypeError, "edges must hold integers, got float64"),
+        ((edges, [1, 1, 1], unary, pairwise), ValueError, "one weight for each of the 2 edges"),
+        ((edges + 1, [1, 1], unary, pairwise), ValueError, r"edges\[1\] is \[2, 3\], but nodes are numbered 0 to 2"),
+        ((edges, [1, -1], unary, pairwise), ValueError, "weights must be finite and 0 or more"),
+        ((edges, [1, 1], unary, pairwise, -1, "trws"), ValueError, "algorithm should be"),
+        ((edges, [1, 1], unary, pairwise, 0), ValueError, "max_cycles"),
+    ]:
+        with pytest.raises(error, match=message):
+            ours.cut_general_graph(*arguments)
+
+
 def test_invalid_arguments():
     unary, pairwise, weights = problem((3, 4), ENDS, 3, np.int32)
     with pytest.raises(ValueError, match="connect must be 4 or 8"):
@@ -81,6 +161,21 @@ def test_energies_of_gco(names, algorithm):
         unary, pairwise, weights = problem((9, 11), names, 4, np.int32, seed)
         labels = [one.cut_grid_graph(unary, pairwise, **weights, algorithm=algorithm) for one in (ours, theirs)]
         assert labels[0].dtype == labels[1].dtype
+        energies.append([energy(unary, pairwise, weights, one) for one in labels])
+    found, expected = np.sum(energies, axis=0)
+    assert found <= 1.005 * expected
+
+
+@pytest.mark.parametrize("algorithm", ["expansion", "swap"])
+def test_energies_of_gco_on_graphs(algorithm):
+    theirs = pytest.importorskip("gco", reason="gco-wrapper is not installed")
+    energies = []
+    for seed in range(8):
+        unary, pairwise, weights = problem((9, 11), list(ENDS), 4, np.int32, seed)
+        arguments = *as_graph(unary, weights), pairwise
+        labels = [
+            one.cut_general_graph(*arguments, algorithm=algorithm, down_weight_factor=1) for one in (ours, theirs)
+        ]
         energies.append([energy(unary, pairwise, weights, one) for one in labels])
     found, expected = np.sum(energies, axis=0)
     assert found <= 1.005 * expected
