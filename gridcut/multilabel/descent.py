@@ -100,7 +100,7 @@ class State:
 
     @property
     def labels(self) -> np.ndarray:
-        return self.layout.interior(self.field.label).copy()
+        return self.layout.interior(self.field.label)
 
     def replace_labels(self, labels: np.ndarray) -> None:
         self.layout.interior(self.field.label)[...] = labels
@@ -214,7 +214,7 @@ class Descent:
 
     @property
     def labels(self) -> np.ndarray:
-        return self.state.labels
+        return self.state.labels.copy()
 
     def is_converged(self, moves) -> bool:
         """Whether none of the moves can lower the energy."""

@@ -4,9 +4,9 @@ A move has the rules of moves.py.  Its graph has the nodes that have a choice, n
 edges between them; edges to other nodes are unary costs.  Unlike on grids, no flow is kept, and every move visits all
 nodes.
 
-Arrays of the kernel
+Arrays of the kernels
   listed[i], index[u]       the node with the number i, and the number of node u; -1 without a choice
-  indptr, indices, weight   the edges of the energy, each in the rows of both ends
+  rows                      (indptr, indices, weight): the edges of the energy, each in the rows of both ends
   excess[i]                 cost of the second label minus that of the first; above 0 it is a capacity from the source
   start, heads, capacity    the graph of the cut, as (indptr, indices, capacity)
 
@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 from gridcut.device import kernel
+from gridcut.device.views import unmarked
 from gridcut.graph.graph_flow import cut_of_graph
 from gridcut.graph.graph_problem import GraphProblem
 from gridcut.multilabel.labelling import choices
@@ -31,6 +32,7 @@ class GraphState:
     def __init__(self, problem: LabelProblem, start: np.ndarray):
         self.problem = problem
         self.labels = start.astype(np.int32)
+        self._unary = unmarked(problem.unary)
         adjacent = problem.weights + problem.weights.T
         self._rows = adjacent.indptr.astype(np.int64), adjacent.indices.astype(np.int32), adjacent.data
         self._cut = np.empty(adjacent.nnz, np.int32), np.empty(adjacent.nnz, adjacent.dtype)
@@ -63,7 +65,7 @@ class GraphState:
         start = np.zeros(listed.size + 1, np.int64)
         excess = np.empty(listed.size, np.int64)
         load_move(
-            listed, index, moved, second, *self._rows, problem.unary, problem.cost, excess, start,
+            listed, index, moved, second, self._rows, self._unary, problem.cost, excess, start,
             heads, capacity,
         )  # fmt: skip
         source, sink = np.maximum(excess, 0), np.maximum(-excess, 0)
@@ -71,7 +73,7 @@ class GraphState:
         cut = cut_of_graph(graph, None, "cpu", "ibfs", time.perf_counter())
         moved[listed[~cut.labels]] = second
         cells = np.flatnonzero(moved != labels)
-        delta = int(energy_change(cells, labels, moved, *self._rows, problem.unary, problem.cost))
+        delta = int(energy_change(cells, labels, moved, self._rows, self._unary, problem.cost))
         if delta >= 0:
             return cells[:0], 0
         self.labels = moved
@@ -79,8 +81,9 @@ class GraphState:
 
 
 @kernel
-def load_move(listed, index, zero, second, indptr, indices, weight, unary, cost, excess, start, heads, capacity):
+def load_move(listed, index, zero, second, rows, unary, cost, excess, start, heads, capacity):
     """Write the graph of a move, in which x = 0 is the label zero[u] of each node and x = 1 is `second`."""
+    indptr, indices, weight = rows
     end = 0
     for i in range(listed.size):
         u = listed[i]
@@ -102,8 +105,9 @@ def load_move(listed, index, zero, second, indptr, indices, weight, unary, cost,
 
 
 @kernel
-def energy_change(cells, before, after, indptr, indices, weight, unary, cost):
+def energy_change(cells, before, after, rows, unary, cost):
     """Change of the energy from the labels `before` to the labels `after`, which differ at `cells`."""
+    indptr, indices, weight = rows
     total = np.int64(0)
     for i in range(cells.size):
         u = cells[i]
