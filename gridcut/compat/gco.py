@@ -91,7 +91,7 @@ def cut_grid_graph_simple(
     if connect not in (4, 8):
         raise ValueError(f"connect must be 4 or 8, got {connect}")
     unary = np.asarray(unary_cost)
-    diagonal = np.sqrt(2).astype(unary.dtype)[()]  # in gco an entry of an array of the type of the costs
+    diagonal = np.sqrt(2).astype(unary.dtype)  # in gco an entry of an array of the type of the costs
     weights = dict(zip([(1, 0), (0, 1), (1, 1), (1, -1)][: connect // 2], (1, 1, diagonal, diagonal), strict=False))
     return _labels(unary, pairwise_cost, weights, n_iter, algorithm).ravel()
 
