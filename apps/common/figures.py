@@ -9,6 +9,7 @@ OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
 TINT = 0.3  # opacity of wide marks
 DIMMED = 0.45  # brightness of the background
+WORD_GAP = 6  # pixels between the words of a scale
 SCALE_HEIGHT = 28
 UNKNOWN = 110  # grey
 
@@ -110,8 +111,11 @@ def with_scale(
     if known is not None:
         figure[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} {unit}", 1.0)):
-        (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
-        x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
+    texts = {0.0: "0", 0.5: f"{maximum / 2:.3g}", 1.0: f"{maximum:.3g} {unit}"}
+    wide = {where: cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)[0][0] for where, text in texts.items()}
+    if wide[0.5] / 2 + wide[1.0] + WORD_GAP > width / 2:  # no room for the middle of a narrow figure
+        del texts[0.5]
+    for where, text in texts.items():
+        x = round(np.clip(where * width - wide[where] / 2, 2, max(2, width - wide[where] - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
     return np.vstack([figure, words])
