@@ -47,8 +47,13 @@ def judge(status, printed: str, before: dict, folder: Path, may_change=frozenset
 
 def fault_of_output(argv: list[str], status, text: str) -> str | None:
     """The fault of what a line with --json printed on standard output; None without a fault."""
-    after = [following for word, following in zip(argv, [*argv[1:], "--"], strict=True) if word == "--json"]
-    if status not in (0, 1) or not after or not (after[-1] == "-" or after[-1].startswith("--")):
+    targets = []  # of which the last one counts
+    for word, following in zip(argv, [*argv[1:], "--"], strict=True):
+        if word == "--json":
+            targets.append("-" if following.startswith("--") else following)
+        elif word.startswith("--json="):
+            targets.append(word.removeprefix("--json="))
+    if status not in (0, 1) or targets[-1:] != ["-"]:
         return None
     if status == 1 and not text:  # a single input, and a full disk
         return None
