@@ -67,11 +67,11 @@ def test_stand_in_for_tensors(monkeypatch, dtype):
         batch_linear_assignment(Tensor(cost.astype(np.complex64)))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "uint8"])
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int64", "uint8"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_tensors(shape, dtype):
+def test_tensors(shape, kind):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    cost = (100 * torch.rand(shape)).to(getattr(torch, dtype))
+    cost = (100 * torch.rand(shape)).to(getattr(torch, kind))
     partners = batch_linear_assignment(cost)
     assert partners.dtype == torch.int64
     check(cost.double().numpy(), partners.numpy())
