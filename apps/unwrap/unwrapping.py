@@ -94,7 +94,7 @@ def unwrap(
         is the smaller quality.  One number gives all the same weight.  By default they are estimated from the phase.
     norm : {"l1", "l2"}, default "l1"
         What the cost is of: the cycles by which neighbours are discontinuous, or the squared differences of neighbours,
-        which leaves slightly fewer errors in noisy images and takes several times as long.
+        which leaves slightly fewer errors in noisy images and takes tens of times as long.
 
     Returns
     -------
