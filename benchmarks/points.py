@@ -36,7 +36,7 @@ def main(argv):
     parser.add_argument(
         "--sizes", type=int, nargs="+", metavar="N", default=(10**4, 10**5, 10**6), help="numbers of points"
     )
-    parser.add_argument("--peers", type=int, metavar="N", default=10**5, help="most points for peers (100000)")
+    parser.add_argument("--peers", type=int, metavar="N", default=20_000, help="most points for peers (20000)")
     parser.add_argument("--random", type=int, metavar="N", default=10**5, help="most random points (100000)")
     options = parser.parse_args(argv)
     report = header("Assignments of points", ["scipy", "lapx", "trackpy", "numba", "numpy"])
