@@ -72,13 +72,18 @@ def step_problem(phase: np.ndarray, weight: np.ndarray, cycles: np.ndarray, norm
 
 
 def _start(phase, known):
-    """The cycles that scikit-image adds, which are few steps from the minimum; none to images of one pixel's width."""
+    """The cycles to scikit-image's result, which are few steps from the minimum, or to the phase within half a cycle.
+
+    scikit-image adds at most one cycle between neighbours, so it gets the latter, except for one pixel's width.
+    """
     from skimage.restoration import unwrap_phase
 
-    if min(phase.shape) == 1:
-        return np.zeros(phase.shape, np.int32)
-    unwrapped = unwrap_phase(np.ma.array(phase, mask=~known), rng=0)
-    return np.where(known, np.rint((np.ma.getdata(unwrapped) - phase) / CYCLE), 0).astype(np.int32)
+    start = -np.rint(phase / CYCLE)
+    if min(phase.shape) > 1:
+        within = phase + CYCLE * start
+        unwrapped = unwrap_phase(np.ma.array(within, mask=~known), rng=0)
+        start += np.rint((np.ma.getdata(unwrapped) - within) / CYCLE)
+    return np.where(known, start, 0).astype(np.int32)
 
 
 def _from_first(cycles, known):

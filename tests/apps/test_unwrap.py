@@ -86,6 +86,17 @@ def test_residues_are_counted():
     assert unwrap(phase, mask=phase == 2.5).residues == 0
 
 
+@pytest.mark.parametrize("shape", [(9, 8), (4, 5, 6), (1, 7, 5)])
+@pytest.mark.parametrize("norm", NORMS)
+def test_cycles_in_the_phase_given_do_not_matter(shape, norm):
+    rng = np.random.default_rng(4)
+    phase = rng.uniform(-3, 3, shape)
+    expected = unwrap(phase, quality=1, norm=norm)
+    found = unwrap(phase + CYCLE * rng.integers(-(10**6), 10**6, shape), quality=1, norm=norm)
+    found.check()
+    assert found.cost == expected.cost
+
+
 def test_a_volume_without_noise_is_restored():
     truth = np.add.outer(1.1 * np.arange(7.0), RAMP)
     for norm in NORMS:

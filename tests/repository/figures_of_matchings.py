@@ -66,7 +66,7 @@ def azad() -> dict:
     turned = larger.over("direction x", groups)
     again = larger.over("both x", groups) / turned
     on_gpu = Column("matching-cuda-large")
-    anew = np.array(on_gpu.where("search ms", asked="ms_bfs_graft-anew"))
+    ungrafted = np.array(on_gpu.where("search ms", asked="ms_bfs_graft-anew"))
     kept = np.array(on_gpu.where("search ms", asked="ms_bfs_graft"))
     return {
         "serial MS-BFS-Graft": [*(x for of in (*over.values(), *over_large.values()) for x in of.values())],
@@ -100,8 +100,8 @@ def azad() -> dict:
             *span([up[n] / graft_up[n] for n in EIGHT[:6]]),
             mean(again),
             *span(again),
-            *span(anew / kept),
-            mean(anew / kept),
+            *span(ungrafted / kept),
+            mean(ungrafted / kept),
         ],
         "graphs with low matching": [*(of[n] / graft_up[n] for of in (up, plain) for n in ("web", "kron"))],
         "grafting reduces": [
