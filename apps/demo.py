@@ -37,7 +37,7 @@ FILES = (  # all files that the jobs write
     "astronaut-superpixels.png",
     "camera-denoised.png",
     "motorcycle-stereo.jpg",
-    "astronaut-stereo.jpg",
+    "coffee-stereo.jpg",
 )
 
 

@@ -165,17 +165,17 @@ def compute_real_disparities(folder: Path, device: "DeviceName"):
 
 
 def compute_exact_disparities(folder: Path, device: "DeviceName"):
-    """The row of a pair whose disparities are known exactly: a person before a slanted wall."""
+    """The row of a pair whose disparities are known exactly: an object before a slanted wall."""
     import skimage.data
 
     from apps.common.images import to_rgb
     from apps.segment import segment_marked
+    from apps.segment.strokes import marks_of_box
     from apps.stereo.stereo_samples import layered_pair
 
-    photo = np.ascontiguousarray(skimage.data.astronaut())
-    marks = strokes_of(EXAMPLES[0], photo.shape[:2])
-    person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
-    yield compute_disparities(layered_pair(photo, person), "astronaut", folder)
+    photo = np.ascontiguousarray(skimage.data.coffee())
+    cup = segment_marked(to_rgb(photo), marks_of_box(EXAMPLES[1].box, photo.shape[:2]), fill_holes=True).mask
+    yield compute_disparities(layered_pair(photo, cup), "coffee", folder)
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:

@@ -18,7 +18,12 @@ PHOTOGRAPHS = tuple(example for example in EXAMPLES if example.name in ("astrona
 OBJECTS = (  # strokes on the astronaut: background, suit, face and hair, flag
     (
         BLUE,
-        (((310, 20), (300, 140), (330, 220)), ((345, 10), (430, 12), (500, 20), (500, 330)), ((425, 60), (440, 250))),
+        (
+            ((310, 20), (300, 140), (330, 220)),
+            ((345, 10), (430, 12), (500, 20), (500, 330)),
+            ((425, 60), (440, 250)),
+            ((385, 300), (430, 312), (500, 318), (503, 380)),
+        ),
     ),
     (
         RED,
@@ -26,6 +31,11 @@ OBJECTS = (  # strokes on the astronaut: background, suit, face and hair, flag
             ((215, 270), (300, 330), (420, 390), (470, 490)),
             ((190, 290), (90, 330), (40, 470)),
             ((200, 480), (340, 480)),
+            ((372, 352), (410, 352), (455, 380), (484, 425), (494, 450)),
+            ((160, 156), (138, 166), (128, 190), (134, 215), (150, 240), (190, 262)),
+            ((275, 185), (300, 215), (300, 250)),
+            ((180, 215), (215, 232), (262, 215)),
+            ((38, 338), (34, 372)),
         ),
     ),
     (GREEN, (((225, 90), (222, 150), (200, 190)), ((180, 60), (225, 25), (275, 70)))),
@@ -250,7 +260,7 @@ def _stereo_pair(folder: Path, masks: dict) -> Iterator[Path]:
     from apps.stereo.disparity_files import encoded
     from apps.stereo.stereo_samples import layered_pair
 
-    pair = layered_pair(_half(_photograph("astronaut")), _half(masks["astronaut"].astype(np.uint8) * 255) >= 128)
+    pair = layered_pair(_half(_photograph("coffee")), _half(masks["coffee"].astype(np.uint8) * 255) >= 128)
     yield write_image(folder / "left.png", pair.first)
     yield write_image(folder / "right.png", pair.second)
     yield write_bytes(folder / "left-disparity.png", encoded(-pair.flow[..., 0], "png"))

@@ -16,8 +16,10 @@ from numpydoc.xref import DEFAULT_LINKS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, GENERATED = ROOT / "docs", ROOT / "docs/generated"
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(DOCS)]
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+from charts import ratios_first, with_charts  # noqa: E402
 
 project = "cutmatch"
 author = "cutmatch developers"
@@ -134,7 +136,7 @@ def relinked(text: str, source: Path, page: Path) -> str:
 def relink(app, docname, content) -> None:
     page = Path(app.srcdir) / f"{docname}.md"
     if page.exists() and not page.is_relative_to(GENERATED):
-        content[0] = relinked(content[0], page, page)
+        content[0] = with_charts(relinked(content[0], page, page))
 
 
 def hide_constructor(app, what, name, thing, options, signature, returned):
@@ -186,7 +188,8 @@ def packages() -> list[str]:
 def write_pages() -> None:
     """Write the pages of docs/generated/, except those of the gallery."""
     for source, page in COPIES.items():
-        write(page, relinked(source.read_text("utf-8"), source, page))
+        text = relinked(source.read_text("utf-8"), source, page)
+        write(page, ratios_first(text) if page.parent.name == "results" else text)
     tables = "\n".join(
         f"{page.stem} <results/{page.stem}>" for page in COPIES.values() if page.parent.name == "results"
     )
