@@ -26,7 +26,8 @@ from importlib.util import find_spec
 
 from apps.common.command import check_device, parsed, parser, spelled
 from apps.common.errors import SOME_FAILED, InputError, finish, print_lines
-from apps.segment.location import HINTS, check_files, kinds_for
+from apps.segment.hint_kinds import HINTS, kinds_for
+from apps.segment.location import check_files
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
 

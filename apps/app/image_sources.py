@@ -30,7 +30,7 @@ class Source:
     data : bytes or None
         Content of an upload.
     hints : dict of Path
-        Masks to start from, by their kind of apps.segment.hints.MASKS.
+        Masks by their kind of apps.segment.hint_kinds.
     slices : bool
         Whether a folder of images is a volume.
     state : str or None

@@ -8,6 +8,7 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from html import escape
 from importlib.resources import files
 
 from apps.app import HOST, MAX_MESSAGE, MAX_REQUEST, MAX_UPLOAD, label_studio
@@ -19,6 +20,7 @@ from apps.app.prompts import PromptSessions, encode_answer, parse_marks, read_js
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 from apps.common.writing import encoded_image
+from apps.segment.hint_kinds import HINTS, kinds_for
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -26,6 +28,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+MASK_BUTTONS = b"<!-- a button for each kind of mask -->"  # in the page
 BODY_SECONDS = 60.0  # without a further part of an upload
 BACKLOG = 16  # connections that are accepted together, before any stranger among them is closed
 MAX_LINES = 100  # different errors that are printed
@@ -230,13 +233,22 @@ async def _body(request, most: int) -> bytes:
 
 
 def static_files() -> dict[str, tuple[bytes, str]]:
-    """Content and media type of the page's files; no other file is served."""
+    """Content and media type of the page's files, with the buttons of HINTS; no other file is served."""
     folder = files("apps.app") / "static"
-    return {
+    found = {
         one.name: (one.read_bytes(), TYPES["." + one.name.rpartition(".")[2]])
         for one in folder.iterdir()
         if "." + one.name.rpartition(".")[2] in TYPES
     }
+    page, kind = found["index.html"]
+    found["index.html"] = page.replace(MASK_BUTTONS, _mask_buttons().encode()), kind
+    return found
+
+
+def _mask_buttons() -> str:
+    """A button for each kind of hint in a file that the page accepts."""
+    rows = ((kind, *HINTS[kind].button) for kind in kinds_for("page"))
+    return "".join(f'<button data-hint="{kind}" title="{escape(title)}">{text}</button>' for kind, text, title in rows)
 
 
 def listen(port: int) -> socket.socket:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
-from apps.segment.hints import Hints
+from apps.segment.hints import Hints, Mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
 
@@ -124,7 +124,7 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     if mode == GC_INIT_WITH_RECT:
         hints = Hints(marks)
     elif (marks == OPEN).all():  # nothing but a guess, as from another program
-        hints = Hints(marks, start=is_object)
+        hints = Hints(marks, mask=Mask("start", is_object))
     else:
         hints = Hints(marks, labelling=is_object)
     return segment_marked(rgb, hints, keep="all", rounds=rounds).mask

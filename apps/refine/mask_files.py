@@ -17,7 +17,7 @@ from apps.common.outputs import files_in
 from apps.common.rle import lengths_of, mask_of_runs
 from apps.common.stems import stem_of
 from apps.many.inputs import is_image_name
-from apps.segment.start_mask import ARRAYS, array_in, plane_in
+from apps.segment.mask_images import ARRAYS, values_in
 
 SHIFT = 4  # bits of a fraction of a pixel in polygons
 MAX_SIDE = 65535  # pixels of an image in COCO
@@ -43,8 +43,7 @@ def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.
 
 def _of_file(path: Path, option: str) -> np.ndarray:
     data = read_bytes(path, option)
-    array = array_in(data, path, option)
-    return plane_in(data, path, option) if array is None else array
+    return values_in(data, path, option)
 
 
 def _of_folder(path: Path, option: str) -> np.ndarray:

@@ -8,7 +8,7 @@ that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels cha
 `find` begins with each of the prior's initial weights (apps.segment.model); a start ends where an earlier one ended, if
 it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
 (apps.segment.colour_separation).  An object that is not plausible (apps.segment.plausible_objects) does not win.  If
-none is, the deepest pixels of a box are constrained to be object, and the costs of a start mask are multiplied by FIRM.
+none is, the deepest pixels of a box are constrained to be object, and the costs of a mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
@@ -35,7 +35,7 @@ from gridcut.device import DeviceName
 
 MAX_CHANGED_SHARE = 0.001  # labels stay if at most this share of the pixels changed
 SEED_SHARE = 0.05  # deepest share of a box that is object where no plausible object is found
-FIRM = 4  # factor of the costs of a start mask of which no pixel would be left
+FIRM = 4  # factor of the costs of a mask of which no pixel would be left
 
 Check = Callable[..., None] | None  # may raise at any time, to stop
 
@@ -109,7 +109,7 @@ def _plausible(view, request, prior, found, found_from) -> list[Found]:
         return found_from(
             prior, np.where(prior.depth > 1 - SEED_SHARE, request.marks.dtype.type(OBJECT), request.marks)
         )
-    if request.has_hint and not any(one.mask.any() for one in found):
+    if request.mask is not None and not any(one.mask.any() for one in found):
         return found_from(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
     return found
 

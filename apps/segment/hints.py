@@ -1,45 +1,60 @@
-"""What a user gives about an object: strokes or a trimap, a box and a start mask, combined.
+"""What a user gives about an object: strokes or a trimap, a box and a mask, combined.
 
-Strokes, trimaps and the outside of a box are constraints, and strokes prevail where they contradict a box.  A start
-mask is a hint that colours, or strokes if it is soft, can override (see apps.segment.start_mask).
+Strokes, trimaps and the outside of a box are constraints, and strokes prevail where they contradict a box.  A mask,
+such as a start mask, can be overridden; what it says is up to its kind (see apps.segment.hint_kinds).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segment.connected_parts import strokes_of
-from apps.segment.marks import OBJECT, OPEN
-from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, restored, start_in, volume_mask_of
+from apps.segment.hint_kinds import mask_kind
+from apps.segment.image_sizes import at_centres, reduced_mask
+from apps.segment.marks import OBJECT, OPEN, has_both, is_inside, labels_in
+from apps.segment.mask_images import values_in
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
-
-class MaskKind(NamedTuple):
-    """A kind of hint that has a value per pixel, and which colours can override.
-
-    The values are bool or uint8; `Hints` and `apps.segment.model.Request` have a field of the kind's name.
-
-    read        content of a file, its path and a name for messages -> values (H, W)
-    of_array    array and a name for messages -> values (H, W)
-    of_volume   array, shape of a volume and a name for messages -> values (D, H, W)
-    restored    uint8 values of a stored session -> values
-    """
-
-    read: Callable[[bytes, Any, str], np.ndarray]
-    of_array: Callable[[Any, str], np.ndarray]
-    of_volume: Callable[[Any, tuple[int, ...], str], np.ndarray]
-    restored: Callable[[np.ndarray], np.ndarray]
-
-
-MASKS = {"start": MaskKind(start_in, mask_of, volume_mask_of, restored)}
 MAX_LISTED = 3  # strokes in a message
 MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
+
+
+class Mask(NamedTuple):
+    """A hint with a value per pixel, which colours can override.
+
+    kind      of apps.segment.hint_kinds
+    values    (H, W), bool or uint8; int16 are the labels of several objects
+    """
+
+    kind: str
+    values: np.ndarray
+
+    @classmethod
+    def restored(cls, kind: str, pixels: np.ndarray) -> "Mask":
+        """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
+        return cls(kind, pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether it is of several objects."""
+        return self.values.dtype == np.int16
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The objects, ascending, for several perhaps with the background."""
+        return labels_in(self.values) if self.has_labels else (OBJECT,)
+
+    def at(self, shape: tuple[int, int]) -> "Mask | None":
+        """The mask at a smaller size; None if the object or the background is lost in it."""
+        values = at_centres(self.values, shape) if self.has_labels else reduced_mask(self.values, shape)
+        is_lost = has_both(is_inside(self.values)) and not has_both(is_inside(values))
+        return None if is_lost else Mask(self.kind, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +63,14 @@ class Hints:
 
     strokes     marks of strokes or of a trimap, int8
     box         the part of the box inside the image, or None; all outside is background
-    start       start mask, bool if it is rough, uint8 if it is soft, or None
+    mask        a mask that colours can override, or None
     labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
     notes       messages for the user
     """
 
     strokes: np.ndarray
     box: tuple[int, int, int, int] | None = None
-    start: np.ndarray | None = None
+    mask: Mask | None = None
     labelling: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
@@ -72,60 +87,67 @@ class Hints:
         return bool((self.strokes == OBJECT).any())
 
     @property
-    def masks(self) -> dict[str, Any]:
-        """Those of MASKS that are given, by kind."""
-        return {kind: mask for kind in MASKS if (mask := getattr(self, kind)) is not None}
-
-    @property
     def default_keep(self) -> str:
         """Parts of the object to keep: with strokes alone those that they touch, else all."""
-        return "touching" if self.box is None and not self.masks and self.has_object else "all"
+        return "touching" if self.box is None and self.mask is None and self.has_object else "all"
 
 
 def combine(
-    shape, strokes=None, box=None, name: str = "scribbles", earlier: Hints | None = None, **masks: np.ndarray
+    shape,
+    strokes=None,
+    box=None,
+    name: str = "scribbles",
+    earlier: Hints | None = None,
+    mask: Mask | None = None,
 ) -> Hints:
-    """Combine marks of strokes or of a trimap (H, W), a box and masks of MASKS, by kind; all are optional.
+    """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
 
     name      of the strokes or the trimap, for messages
-    earlier   hints of an earlier run: the strokes are added to its strokes, the others replace those of the same kind
+    earlier   hints of an earlier run: the strokes are added to its strokes, the others replace its own
 
     A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
     other sizes, a box outside the image, without anything that says where the object is, and if no pixel is left open.
     """
     if strokes is not None:
         check_same_size(strokes, shape, name)
-    masks = {kind: fitted(mask, shape, f"--{kind}") for kind, mask in masks.items()}
+    if mask is not None:
+        mask = mask._replace(values=mask_kind(mask.kind).resized(mask.values, shape, f"--{mask.kind}"))
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name
         strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
         box = earlier.box if box is None else box
-        masks, labelling = earlier.masks | masks, earlier.labelling
-    if "start" in masks and box is None and (box := box_of_rectangle(masks["start"])) is not None:
-        del masks["start"]
+        mask, labelling = mask or earlier.mask, earlier.labelling
+    if mask is not None and box is None and (box := mask_kind(mask.kind).box_of(mask.values)) is not None:
+        mask = None
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
-    hints = Hints(strokes, box, labelling=labelling, notes=tuple(notes), **masks)
-    if box is None and not masks:
+    hints = Hints(strokes, box, mask, labelling, tuple(notes))
+    if box is None and mask is None:
         check_marks(strokes, shape, name)
     elif not (hints.marks == OPEN).any():
         raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
     return hints
 
 
-def mask_kind(kind: str) -> MaskKind:
-    """The entry of MASKS; InputError for an unknown kind."""
-    if kind not in MASKS:
-        raise InputError(f"unknown kind of hint {kind[:40]!r}; the kinds are {', '.join(MASKS)}")
-    return MASKS[kind]
+def given_mask(**arrays: ArrayLike | None) -> Mask | None:
+    """The mask among arguments, by kind; InputError for two."""
+    masks = [Mask(kind, mask_kind(kind).of_array(one, kind)) for kind, one in arrays.items() if one is not None]
+    if len(masks) > 1:
+        raise InputError(f"pass {masks[0].kind} or {masks[1].kind}, got both; only one mask is possible")
+    return masks[0] if masks else None
 
 
-def read_mask(kind: str, path) -> np.ndarray:
+def read_mask(kind: str, path) -> Mask:
     """Read a mask of a kind; InputError for a file that is none."""
     name = f"--{kind}"
-    return MASKS[kind].read(read_bytes(path, name), path, name)
+    return Mask(kind, mask_in(kind, read_bytes(path, name), path, name))
+
+
+def mask_in(kind: str, data: bytes, path, name: str) -> np.ndarray:
+    """The values of a mask in the content of a file; InputError, starting with `name`, for a file that is none."""
+    return mask_kind(kind).of_array(values_in(data, path, name), f"{name}: {str(path)!r}")
 
 
 def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:

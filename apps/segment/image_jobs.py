@@ -14,7 +14,8 @@ from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
 from apps.segment.box_files import boxes_of
-from apps.segment.location import HINTS, kinds_for, read_location
+from apps.segment.hint_kinds import HINTS, kinds_for
+from apps.segment.location import read_location
 from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_text
 from apps.segment.strokes import codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results

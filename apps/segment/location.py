@@ -1,87 +1,17 @@
-"""The options that say where the object is, and the files they name: one table for images, volumes, clips and the page.
-
-A kind of hint is one row of HINTS.  Commands take their options, checks and messages from it.
-"""
+"""The options that say where the object is, and the files they name, for images, volumes, clips and the page."""
 
 import os
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError
+from apps.segment.hint_kinds import HINTS, mask_kinds
 
 if TYPE_CHECKING:
     from apps.segment.session_files import Instructions
-
-
-class Hint(NamedTuple):
-    """A kind of hint.
-
-    takes          what it applies to: "image", "volume", "clip", "page" (the option and uploads of `cutmatch app`)
-    help, metavar  of its option
-    file           what its file holds, which each image has of its own; empty if there is none
-    is_alone       whether it marks several objects, so that no other hint is possible
-    without        an option that it cannot be combined with, and the remedy
-    has_batches    whether it is possible for many images
-    has_strokes    whether there are strokes, which can be shown
-    """
-
-    takes: tuple[str, ...]
-    help: str
-    file: str = ""
-    metavar: str = "FILE"
-    is_alone: bool = False
-    without: tuple[str, str] | None = None
-    has_batches: bool = True
-    has_strokes: bool = False
-
-
-HINTS = {
-    "scribbles": Hint(
-        ("image", "volume", "clip"), "stroke image, or a folder of them", file="stroke image", has_strokes=True
-    ),
-    "box": Hint(
-        ("image", "clip"),
-        "box around the object in pixels, half open, or a file of one box per image",
-        metavar="X0,Y0,X1,Y1",
-    ),
-    "boxes": Hint(("image",), "boxes of several objects, as detectors and annotators write them", is_alone=True),
-    "trimap": Hint(
-        ("image", "clip"),
-        "trimap, or a folder of them",
-        file="trimap",
-        without=("scribbles", "paint the strokes into the trimap"),
-        has_strokes=True,
-    ),
-    "start": Hint(
-        ("image", "volume", "clip", "page"), "rough or soft mask to refine, or a folder of them", file="mask"
-    ),
-    "labels": Hint(
-        ("image", "volume"),
-        "strokes of several objects, seeds of a volume, or a folder of them",
-        file="stroke image or seed volume",
-        is_alone=True,
-        has_strokes=True,
-    ),
-    "resume_session": Hint(
-        ("image",),
-        "add to the strokes of an earlier run, stored by --save-session",
-        has_batches=False,
-        has_strokes=True,
-    ),
-}
-
-
-def kinds_for(what: str) -> list[str]:
-    """The kinds that apply to an image, a volume, a clip or the page."""
-    return [kind for kind, hint in HINTS.items() if what in hint.takes]
-
-
-def not_for(what: str) -> list[str]:
-    """The kinds that do not."""
-    return [kind for kind, hint in HINTS.items() if what not in hint.takes]
 
 
 def either(options: Iterable[str]) -> str:
@@ -106,6 +36,8 @@ def check_location(chosen: Namespace) -> None:
             raise InputError(f"{option} marks several objects, {clash}; omit one of them")
         if hint.without is not None and (other := spelled(hint.without[0])) in given:
             raise InputError(f"pass {other} or {option}, got both; {hint.without[1]}")
+    if len(masks := passed(chosen, *mask_kinds())) > 1:
+        raise InputError(f"pass {masks[0]} or {masks[1]}, got both; only one mask is possible")
 
 
 def check_files(chosen: Namespace, images: Sequence[Path], kinds: Iterable[str] = HINTS) -> None:
@@ -136,7 +68,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     """
     from apps.common.images import to_bytes
     from apps.segment.box_files import Detection
-    from apps.segment.hints import MASKS, combine, read_mask
+    from apps.segment.hints import combine, read_mask
     from apps.segment.session_files import Instructions, ObjectOptions, load_session
     from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
 
@@ -146,7 +78,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
         strokes = read_scribbles(hints["scribbles"], chosen.encoding, to_bytes(rgb), scribbles)
     elif "trimap" in hints:
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
-    masks = {kind: read_mask(kind, file) for kind, file in hints.items() if kind in MASKS}
+    mask = next((read_mask(kind, hints[kind]) for kind in mask_kinds() if kind in hints), None)
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if "resume_session" in hints:
         earlier, stored = load_session(hints["resume_session"], rgb)
@@ -154,4 +86,4 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     box = hints.get("box")
     if isinstance(box, Detection):
         box = box.box(rgb.shape)
-    return Instructions(combine(rgb.shape[:2], strokes, box, name, earlier, **masks), options)
+    return Instructions(combine(rgb.shape[:2], strokes, box, name, earlier, mask), options)

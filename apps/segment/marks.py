@@ -55,6 +55,11 @@ def _size(shape) -> str:
     return "x".join(map(str, shape if len(shape) == 3 else shape[::-1])) + (" voxels" if len(shape) == 3 else " pixels")
 
 
+def is_inside(values: np.ndarray) -> np.ndarray:
+    """The object of a mask, bool or uint8, or all objects of a label map, int16; bool."""
+    return values if values.dtype == bool else values >= (128 if values.dtype == np.uint8 else OBJECT)
+
+
 def has_both(mask: np.ndarray) -> bool:
     """Whether a mask, bool (H, W), has an object and a background."""
     return bool(mask.any()) and not mask.all()

@@ -1,19 +1,19 @@
 """What an image and its marks say about labels: colours, location, trust, and where fits of colours start.
 
     ImageView   colours and edge weights of an image, which no mark changes
-    Prior       what marks, a box and a start mask say, before any fit
+    Prior       what marks, a box and a mask say, before any fit
     Models      colours of the labels, fitted to a labelling, with the prior's costs by location; they can be evaluated
                 for another size of the image
 
 An object with or without a marked background has the prior of apps.segment.mark_prior; in a box, that of
-apps.segment.geodesic; with a start mask, that of apps.segment.start_mask.  With further objects, geodesic distances
-from the marks of a label are compared with those from the nearest others.  They count the more, the fewer pixels are
-marked.
+apps.segment.geodesic; with a mask, that of its kind (apps.segment.hint_kinds).  With further objects, geodesic
+distances from the marks of a label are compared with those from the nearest others.  They count the more, the fewer
+pixels are marked.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,12 +32,12 @@ from apps.segment.colour_models import (
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segment.grid_cut import pairs
-from apps.segment.hints import MASKS
+from apps.segment.hint_kinds import MaskPrior, mask_kind
+from apps.segment.hints import Mask
 from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
-from apps.segment.start_mask import CORE, SEEDS, cores_of, is_inside, outline_depth, start_of
 from apps.segment.terms import (
     BLUR,
     BOX_SMOOTHNESS,
@@ -207,8 +207,7 @@ class Request(NamedTuple):
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
     min_area    pixels of the parts to keep, as in apps.segment.full_size; 0: SPECK of the image
-    start       start mask (H, W), bool if rough, uint8 if soft, or a rough label map, int16; or None; as all of
-                apps.segment.hints.MASKS, it can be overridden
+    mask        a mask that can be overridden, also one of several objects, or None
     """
 
     marks: np.ndarray
@@ -217,20 +216,16 @@ class Request(NamedTuple):
     keep: str = "touching"
     soft: bool = False
     rounds: int = ROUNDS
-    start: np.ndarray | None = None
+    mask: Mask | None = None
     min_area: int = 0
 
     @property
     def anchors(self) -> np.ndarray:
-        """The marks and, of a label map to start from, the objects; parts without any are those that touch none."""
-        if self.start is None or self.start.dtype != np.int16:
+        """The marks and, of a mask of several objects, these; parts without any are those that touch none."""
+        if self.mask is None or not self.mask.has_labels:
             return self.marks
-        return np.where((self.marks == OPEN) & (self.start > BACKGROUND), self.start, self.marks)
-
-    @property
-    def has_hint(self) -> bool:
-        """Whether there is a mask of apps.segment.hints.MASKS."""
-        return any(getattr(self, kind) is not None for kind in MASKS)
+        labels = self.mask.values
+        return np.where((self.marks == OPEN) & (labels > BACKGROUND), labels, self.marks)
 
     @property
     def has_object(self) -> bool:
@@ -240,18 +235,17 @@ class Request(NamedTuple):
     @property
     def is_box(self) -> bool:
         """Whether nothing but a box says where the object is."""
-        return not self.has_hint and not self.has_object
+        return self.mask is None and not self.has_object
 
     @property
     def in_box(self) -> bool:
-        """Whether the object is the one in a box: there is a box and no hint."""
-        return not self.has_hint and (self.boxed or self.is_box) and self.is_single
+        """Whether the object is the one in a box: there is a box and no mask."""
+        return self.mask is None and (self.boxed or self.is_box) and self.is_single
 
     @property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
-        hinted = labels_in(self.start) if self.start is not None and self.start.dtype == np.int16 else (OBJECT,)
-        return values_of(labels_in(self.marks), hinted if self.has_hint else ()) or (BACKGROUND, OBJECT)
+        return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, OBJECT)
 
     @property
     def is_single(self) -> bool:
@@ -260,19 +254,14 @@ class Request(NamedTuple):
         return len(values) == 2 and values[0] == BACKGROUND
 
     def reduced(self, shape: tuple[int, int]) -> "Request | None":
-        """The request at a smaller size; None if marks, the open pixels or a hint are lost in it."""
+        """The request at a smaller size; None if marks, the open pixels or the mask are lost in it."""
         marks = reduced_marks_by_share(self.marks, shape)
-        given = ((name, getattr(self, name)) for name in (*MASKS, "labelling"))
-        masks: dict[str, Any] = {
-            name: at_centres(mask, shape) if mask.dtype == np.int16 else reduced_mask(mask, shape)
-            for name, mask in given
-            if mask is not None
-        }
+        mask = None if self.mask is None else self.mask.at(shape)
         is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
-        is_lost = any(not has_both(is_inside(masks[kind])) for kind in MASKS if kind in masks)
-        if labels_in(marks) != labels_in(self.marks) or not is_open or is_lost:
+        if labels_in(marks) != labels_in(self.marks) or not is_open or (mask is None) != (self.mask is None):
             return None
-        return self._replace(marks=marks, **masks)
+        labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
+        return self._replace(marks=marks, labelling=labelling, mask=mask)
 
 
 def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
@@ -288,7 +277,7 @@ def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
 
 
 class Prior(NamedTuple):
-    """What marks, a box and a start mask say before any fit.
+    """What marks, a box and a mask say before any fit.
 
     values     the labels, ascending
     strokes    weights of the palette's entries of the marks of each label
@@ -316,8 +305,8 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
     strokes = [view.counts(request.marks == value) for value in values]
     if not request.is_single:
         return _prior_of_several(view, request, values, strokes)
-    if request.start is not None:
-        prior = _prior_of_start(view, request, values, strokes)
+    if request.mask is not None:
+        prior = _prior_of_mask(view, request, values, strokes)
     elif request.is_box:
         costs = np.where(request.marks == BACKGROUND, np.float32(UNIT), np.float32(0))
         prior = Prior(values, strokes, _both_sides(costs if refining else np.zeros_like(costs)))
@@ -347,20 +336,23 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
     return prior._replace(initial=initial or [[view.palette.count, strokes[1]]])
 
 
-def _prior_of_start(view, request, values, strokes) -> Prior:
-    """Of a start mask and perhaps marks; see apps.segment.start_mask."""
+def _what_mask_says(view, request) -> MaskPrior:
+    return mask_kind(request.mask.kind).prior(request.mask.values, np.minimum(request.marks, OBJECT), view)
+
+
+def _prior_of_mask(view, request, values, strokes) -> Prior:
+    """Of a mask and perhaps marks."""
     is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
-    start = start_of(request.start, np.minimum(request.marks, OBJECT), view)
-    inside, outside = cores_of(start.depth, SEEDS)
+    found = _what_mask_says(view, request)
+    inside, outside = found.seeds
     preference = geodesic_preference(
         view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
         is_object | (inside & ~is_background),
         is_background | (outside & ~is_object),
     )
-    location = _both_sides(UNIT * (GEODESIC_WEIGHT * np.where(start.held, 0, preference) + start.costs))
+    location = _both_sides(UNIT * (GEODESIC_WEIGHT * np.where(found.held, 0, preference) + found.costs))
     prior = Prior(values, strokes, location)
-    cores = reversed(cores_of(outline_depth(start.mask), CORE))
-    return prior._replace(initial=[prior.blended([view.counts(core) for core in cores])])
+    return prior._replace(initial=[prior.blended([view.counts(core) for core in reversed(found.cores)])])
 
 
 def _with_box(view, request, prior) -> Prior:
@@ -376,28 +368,28 @@ def _with_box(view, request, prior) -> Prior:
 
 
 def _prior_of_several(view, request, values, strokes) -> Prior:
-    """Of several objects, with or without a background, and perhaps a start mask for all of them."""
+    """Of several objects, with or without a background, and perhaps a mask of all of them."""
     marks = request.marks
     places = np.full(marks.shape, OPEN, np.int16)
     for place, value in enumerate(values):
         places[marks == value] = place
-    if request.start is not None:
-        start = start_of(request.start, np.minimum(marks, OBJECT), view)
-        labels = request.start if request.start.dtype == np.int16 else start.mask
+    if request.mask is not None:
+        found = _what_mask_says(view, request)
+        labels = request.mask.values if request.mask.has_labels else found.mask
+        inside, outside = found.seeds
         for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
             if not stroke.any():  # without seeds, a label would be far from everything
-                inside, outside = cores_of(start.depth, SEEDS)
                 core = outside if value == BACKGROUND else inside & (labels == value)
                 places[core & (marks == OPEN)] = place
     share = np.count_nonzero(marks != OPEN) / marks.size
     weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
     location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
     counts = strokes
-    if request.start is not None:
-        costs = UNIT * start.costs
+    if request.mask is not None:
+        costs = UNIT * found.costs
         location[0] += np.maximum(-costs, 0)
         location[1:] += np.maximum(costs, 0)
-        inside, outside = cores_of(outline_depth(start.mask), CORE)
+        inside, outside = found.cores
         counts = [
             blend(view.counts(outside), stroke) if value == BACKGROUND
             else stroke if stroke.any() else view.counts(inside & (labels == value))

@@ -67,7 +67,8 @@ from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
 from apps.segment.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segment.location import HINTS, check_files, check_location, has_strokes
+from apps.segment.hint_kinds import HINTS, mask_kinds
+from apps.segment.location import check_files, check_location, has_strokes
 from apps.segment.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS
 from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
@@ -169,7 +170,7 @@ def _check_energy(chosen) -> None:
         if chosen.method is not None:
             raise InputError("--method selects the cut of --energy f2 or f3; pass that too, or omit it")
         return
-    if others := passed(chosen, "start", "resume_session", "keep", "fill_holes", "soft_strokes", "min_area"):
+    if others := passed(chosen, *mask_kinds(), "resume_session", "keep", "fill_holes", "soft_strokes", "min_area"):
         raise InputError(f"{others[0]} does not apply to --energy, which is a single cut of strokes; omit one of them")
     if chosen.method is not None:
         from gridcut.methods import METHODS

@@ -29,7 +29,7 @@ found in a box, its deepest pixels are constrained to be object.
 With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the
 strokes, and the strokes alone are a further initialisation.
 
-A start mask adds costs by location (see apps.segment.start_mask), and the first colour models are fitted to it.
+A mask adds costs by location, and the first colour models are fitted to it; see its kind in apps.segment.hint_kinds.
 
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
 cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
@@ -47,7 +47,6 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,7 +56,8 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
-from apps.segment.hints import MASKS, Hints, combine, remarks_on
+from apps.segment.hint_kinds import mask_kinds
+from apps.segment.hints import Hints, combine, given_mask, remarks_on
 from apps.segment.model import ROUNDS, ImageView, Request
 from apps.segment.strokes import marks_of
 from gridcut.device import DeviceName
@@ -178,13 +178,10 @@ def segment(
     """
     rgb = to_rgb(image)
     strokes, name = _strokes(rgb, scribbles, trimap)
-    given = {"start": start}
-    masks: dict[str, Any] = {
-        kind: MASKS[kind].of_array(values, kind) for kind, values in given.items() if values is not None
-    }
-    if strokes is None and box is None and not masks:
-        raise InputError("pass scribbles, a trimap, a box or a start mask, got none")
-    hints = combine(rgb.shape[:2], strokes, box, name, **masks)
+    mask = given_mask(start=start)
+    if strokes is None and box is None and mask is None:
+        raise InputError(f"pass scribbles, trimap, box or {' or '.join(mask_kinds())}, got none")
+    hints = combine(rgb.shape[:2], strokes, box, name, mask=mask)
     result = segment_marked(
         rgb,
         hints,
@@ -228,8 +225,9 @@ def segment_marked(
     if keep == "touching" and not hints.has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
     marks, is_boxed = hints.marks, hints.box is not None
-    given = dict(keep=keep, soft=soft_strokes, rounds=rounds, min_area=min_area, **hints.masks)
-    request = Request(marks.astype(np.int16), is_boxed, hints.labelling, **given)
+    request = Request(
+        marks.astype(np.int16), is_boxed, hints.labelling, keep, soft_strokes, rounds, hints.mask, min_area
+    )
     found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
     mask = connected_parts.fill_holes(found.mask, marks) if fill_holes else found.mask
     clock.charge("parts")

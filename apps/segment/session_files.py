@@ -8,8 +8,8 @@ A session is a JSON object.  Images inside it are PNG files in base64:
     box       [x0, y0, x1, y1], or null
     options   {"keep", "fill_holes", "min_area", "soft_strokes"}
     marks     grey image: 0 no stroke, 1 object, 2 background; the box is not included
-    start     grey image of the start mask, 0 and 255 if it is rough, or null; the same for all of
-              apps.segment.hints.MASKS
+    start     grey image of the start mask, 0 and 255 if it is rough, or null; the same for each kind of mask in
+              apps.segment.hint_kinds, of which one is given at most
     mask      grey image of the object found, 0 and 255
     records   only of interactive sessions: what the user did, in order (see apps.session.session_store)
 
@@ -22,7 +22,7 @@ import binascii
 import hashlib
 import io
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
-from apps.segment.hints import MASKS, Hints
+from apps.segment.hint_kinds import mask_kinds
+from apps.segment.hints import Hints, Mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
 
@@ -80,8 +81,9 @@ def save_session(
         "marks": packed(CODES[hints.strokes]),
         "mask": packed(mask),
     }
-    masks = hints.masks
-    content |= {kind: packed(masks[kind]) if kind in masks else None for kind in MASKS}
+    content |= dict.fromkeys(mask_kinds())
+    if hints.mask is not None:
+        content[hints.mask.kind] = packed(hints.mask.values)
     write_content(path, content | more, option)
 
 
@@ -116,10 +118,10 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     marks = unpacked(content, "marks", shape, name)
     if marks.max() >= len(CODES):
         raise damaged(name, "marks")
-    stored = [kind for kind in MASKS if content.get(kind) is not None]
-    masks: dict[str, Any] = {kind: MASKS[kind].restored(unpacked(content, kind, shape, name)) for kind in stored}
+    stored = (kind for kind in mask_kinds() if content.get(kind) is not None)
+    mask = next((Mask.restored(kind, unpacked(content, kind, shape, name)) for kind in stored), None)
     found = unpacked(content, "mask", shape, name) > 0
-    hints = Hints(MARKS[marks], _box(content, name), labelling=found, **masks)
+    hints = Hints(MARKS[marks], _box(content, name), mask, found)
     return Instructions(hints, options_in(content, name))
 
 

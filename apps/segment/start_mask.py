@@ -1,4 +1,4 @@
-"""A mask to start from: read in the forms in which masks are stored, and converted to costs and colours.
+"""A mask to start from: converted to costs and colours.
 
 A rough mask, bool, may come from another program, a person or an earlier run.  It is wrong mainly along its outline, so
 its weight grows with the distance from the outline: with d the signed distance (positive inside the mask) and
@@ -17,14 +17,12 @@ Strokes are constraints, the mask is not.  Near a stroke that contradicts the ma
 grows from 0 at the stroke to 1 at a distance of DISTRUST * band; a soft mask holds only where this factor is 1.
 """
 
-import io
-from typing import NamedTuple
-
 import numpy as np
 
-from apps.common.images import InputError, as_integers, check_same_size, pixels_in
+from apps.common.images import InputError, as_integers, check_same_size
+from apps.segment.hint_kinds import MaskKind, MaskPrior
 from apps.segment.image_sizes import interpolated
-from apps.segment.marks import BACKGROUND, OBJECT
+from apps.segment.marks import BACKGROUND, OBJECT, is_inside
 from apps.segment.soft_masks import array_of, soft_masks_of
 from apps.segment.soft_start import HELD, SoftMask, refined
 from apps.segment.strokes import grey_levels
@@ -37,54 +35,7 @@ SEEDS = 1.0  # bands on either side of the outline beyond which pixels count for
 DISTRUST = 4.0  # bands around a stroke that contradicts the mask
 MEDIAN = 5  # pixels: side of the median filter
 MIN_GRAIN = 1.5  # pixels: width of the soft edges of grey levels from which on they are a soft mask
-ARRAYS = (".npy", ".npz")
 MAX_GREY_SHARE = 0.3  # of pixels that are neither dark nor bright; a file with more is not a mask
-MAX_ODD_SHARE = 0.1  # of the bright pixels whose colour differs from the mask's; a file with more is not a mask
-
-
-def start_in(data: bytes, path, name: str) -> np.ndarray:
-    """The mask in the content of a file, as `mask_of` returns it; `path` and `name` are for messages.
-
-    Raises InputError for an unreadable file or one that is not a mask.  Accepts 0 and 255 (also from a JPEG, or 16
-    bits), 0 and another value, booleans, palettes, one bright colour on black, RGBA whose alpha is the mask, and arrays
-    of numpy.save.
-    """
-    array = array_in(data, path, name)
-    return mask_of(plane_in(data, path, name) if array is None else array, f"{name}: {str(path)!r}")
-
-
-def array_in(data: bytes, path, name: str) -> np.ndarray | None:
-    """The array in a file of numpy.save or numpy.savez; None for other files."""
-    if not str(path).lower().endswith(ARRAYS):
-        return None
-    shown = f"{name}: {str(path)!r}"
-    try:
-        content = np.load(io.BytesIO(data), allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return content
-        if len(content.files) != 1:
-            names = ", ".join(content.files[:5])
-            raise InputError(f"{shown} has {len(content.files)} arrays ({names}); save only the masks in it")
-        return content[content.files[0]]
-    except InputError:
-        raise
-    except Exception as error:  # truncated files, pickled objects, damaged archives
-        raise InputError(f"{shown} cannot be read ({error}); save an array of numbers with numpy.save") from None
-
-
-def plane_in(data: bytes, path, name: str) -> np.ndarray:
-    """The values (H, W) of a mask image: grey, alpha, palette, or the brightness of one colour on black."""
-    shown = f"{name}: {str(path)!r}"
-    pixels = pixels_in(data, path, name)
-    if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
-        alpha = pixels[..., -1]
-        pixels = alpha if alpha.min() < alpha.max() else pixels[..., :-1]
-    if pixels.ndim == 3 and not _is_grey(pixels):
-        indices = pixels_in(data, path, name, indices=True)
-        pixels = _from_palette(pixels, indices, shown) if indices.ndim == 2 else _brightest(pixels, shown)
-    elif pixels.ndim == 3:
-        pixels = pixels[..., 0]
-    return pixels
 
 
 def mask_of(values, name: str = "start") -> np.ndarray:
@@ -151,40 +102,16 @@ def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     return interpolated(levels[None], shape)[0]
 
 
-def restored(pixels: np.ndarray) -> np.ndarray:
-    """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
-    return pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels
-
-
-def is_inside(mask: np.ndarray) -> np.ndarray:
-    """The object of a rough or a soft mask, or all objects of a label map, bool."""
-    return mask if mask.dtype == bool else mask >= (128 if mask.dtype == np.uint8 else OBJECT)
-
-
-class Start(NamedTuple):
-    """What a start mask says about the location of an object.
-
-    mask    bool (H, W); refined, if it was soft
-    depth   signed distance in bands from the outline, float32 (H, W), less near marks that contradict the mask
-    costs   nats against the label object, float32 (H, W)
-    held    pixels whose costs alone decide, bool (H, W)
-    """
-
-    mask: np.ndarray
-    depth: np.ndarray
-    costs: np.ndarray
-    held: np.ndarray | bool
-
-
-def start_of(mask: np.ndarray, marks: np.ndarray, view) -> Start:
-    """What a mask (H, W) says, given marks of background and object (H, W), and a view of an image."""
+def start_of(mask: np.ndarray, marks: np.ndarray, view) -> MaskPrior:
+    """What a mask (H, W) says, also one of the labels of several objects; see `MaskKind.prior`."""
     is_soft = mask.dtype == np.uint8
     mask = refined_mask(mask, view) if is_soft else is_inside(mask)
     depth = outline_depth(mask)
+    cores = cores_of(depth, CORE)
     trust = _trust(depth, marks, band_of(mask), is_soft)
-    depth *= trust
+    depth = depth * trust
     costs, held = costs_of(depth), is_soft & (trust >= 1)
-    return Start(mask, depth, np.where(held, np.where(mask, -HELD, HELD), costs), held)
+    return MaskPrior(mask, np.where(held, np.where(mask, -HELD, HELD), costs), cores_of(depth, SEEDS), cores, held)
 
 
 def refined_mask(levels: np.ndarray, view) -> np.ndarray:
@@ -195,12 +122,6 @@ def refined_mask(levels: np.ndarray, view) -> np.ndarray:
     whole = np.zeros(view.shape, bool)
     whole[found.part] = found.mask
     return whole
-
-
-def trusted_depth(start: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """The depth of `outline_depth`, reduced to 0 near the marks (H, W) that contradict the mask; float32 (H, W)."""
-    depth = outline_depth(start)
-    return depth * _trust(depth, marks, band_of(start))
 
 
 def _trust(depth: np.ndarray, marks: np.ndarray, band: float, is_soft: bool = False) -> np.ndarray:
@@ -288,26 +209,4 @@ def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
     return levels if is_soft else inside
 
 
-def _from_palette(colours: np.ndarray, indices: np.ndarray, name: str) -> np.ndarray:
-    """A palette image of two entries: black is the background, or else entry 0."""
-    if (count := len(np.unique(indices))) > 2:
-        raise InputError(
-            f"{name} holds {count} colours of a palette; a mask has two; save one object's mask, or pass several "
-            "objects with --labels"
-        )
-    black = (colours == 0).all(axis=2)
-    return ~black if black.any() else indices != 0
-
-
-def _brightest(colours: np.ndarray, name: str) -> np.ndarray:
-    """The largest channel of each pixel; InputError unless the image is one bright colour on black."""
-    high = colours.max(axis=2)
-    half = np.iinfo(colours.dtype).max // 2 if colours.dtype.kind == "u" else 0.5
-    bright = colours[high > half].astype(np.float64)
-    if bright.size and (np.abs(bright - np.median(bright, axis=0)).max(axis=1) > half / 2).mean() > MAX_ODD_SHARE:
-        raise InputError(f"{name} has several colours; a mask is white, or one colour, on black")
-    return high
-
-
-def _is_grey(colours: np.ndarray) -> bool:
-    return bool((colours == colours[..., :1]).all())
+KIND = MaskKind(mask_of, fitted, start_of, volume_mask_of, box_of_rectangle, has_labels=True)

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
-from apps.segment.hints import MASKS, Hints, combine
+from apps.segment.hints import Hints, combine, given_mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import check_marks, marks_of
@@ -144,9 +144,9 @@ def segment_video(
     hints = {number: Hints(one) for number, one in marks.items()}
     read: Iterator[np.ndarray] = (to_rgb(frame, "frames") for frame in frames)
     if box is not None or start is not None:
-        masks: dict[str, Any] = {} if start is None else {"start": MASKS["start"].of_array(start, "start")}
+        mask = given_mask(start=start)
         for first in itertools.islice(read, 1):
-            hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", **masks)
+            hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", mask=mask)
             for note in hints[0].notes:
                 warnings.warn(note, stacklevel=2)
             read = itertools.chain([first], read)
@@ -195,7 +195,7 @@ def _segmented(frames, hints, uses_flow, device, named):
                     mask, energy = _corrected(frame, carried, given.marks, device, name)
                     carrier.correct(frame, mask, carried)
                 else:
-                    if given.box is None and not given.masks:
+                    if given.box is None and given.mask is None:
                         check_marks(given.marks, shape[:2], name)
                     found = segment_marked(as_floats(frame), given, device=device)
                     mask, energy = found.mask, found.energies[-1]
@@ -302,7 +302,7 @@ class _Waiting:
 
 def _is_complete(given: Hints) -> bool:
     """Whether hints locate the object by themselves, and do not only correct a mask."""
-    is_located = given.box is not None or bool(given.masks)
+    is_located = given.box is not None or given.mask is not None
     return is_located or all((given.marks == mark).any() for mark in (OBJECT, BACKGROUND))
 
 

@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.common.command import passed
+from apps.common.command import passed, spelled
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
 from apps.many.program import Work
-from apps.segment.location import HINTS, either, kinds_for, not_for
+from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
+from apps.segment.location import either
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 NOT_FOR_CLIPS = (
@@ -76,8 +77,8 @@ def plan(chosen) -> Work:
     def item(clip):
         name = _name(clip)
         own: dict[str, Any] = {kind: path / name if len(clips) > 1 else path for kind, path in files.items()}
-        if len(clips) > 1 and "start" in files:
-            own["start"] = companion_of(files["start"], name, "--start")
+        if len(clips) > 1:
+            own |= {kind: companion_of(files[kind], name, spelled(kind)) for kind in mask_kinds() if kind in files}
         job = partial(Job, clip, given | own)
         video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
         families = tuple(f"{name}-{kind}" for kind in chosen.kinds if kind != "overlay")
@@ -261,15 +262,15 @@ def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
 
 
 def _hints(job: Job, marks, shape, kind: str) -> dict:
-    """The hints by the number of their frame: marks, and for frame 0 the box and the start mask."""
+    """The hints by the number of their frame: marks, and for frame 0 the box and the mask."""
     from apps.segment.hints import Hints, combine, read_mask
     from apps.segment.strokes import parse_box
 
     hints = {number: Hints(one) for number, one in marks.items()}
-    if "box" in job.given or "start" in job.given:
-        box = parse_box(job.given["box"]) if "box" in job.given else None
-        masks: dict[str, Any] = {"start": read_mask("start", job.given["start"])} if "start" in job.given else {}
-        hints[0] = combine(shape, marks.get(0), box, f"--{kind}", **masks)
+    box = parse_box(job.given["box"]) if "box" in job.given else None
+    mask = next((read_mask(one, job.given[one]) for one in mask_kinds() if one in job.given), None)
+    if box is not None or mask is not None:
+        hints[0] = combine(shape, marks.get(0), box, f"--{kind}", mask=mask)
         for note in hints[0].notes:
             print_error(f"cutmatch segment: {job.clip}: {note}")
     return hints

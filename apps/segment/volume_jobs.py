@@ -13,7 +13,8 @@ from apps.common.images import READABLE, write_image
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.segment import BAND, CONNECTIVITIES, SPACING
-from apps.segment.location import HINTS, either, kinds_for, not_for
+from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
+from apps.segment.location import either
 from apps.segment.result_files import rounds_text
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
@@ -86,8 +87,8 @@ def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
         )
     if others := passed(chosen, *FOR_IMAGES):
         raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
-    if chosen.start and (chosen.fill_holes or chosen.min_area):
-        raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
+    if (masks := passed(chosen, *mask_kinds())) and (chosen.fill_holes or chosen.min_area):
+        raise InputError(f"--fill-holes and --min-area apply to strokes alone; omit them with {masks[0]} and a volume")
     files = {kind: _companion(path, getattr(chosen, kind), spelled(kind), many) for kind in kinds}
     hints = {kind: file for kind, file in files.items() if file is not None}
     return VolumeJob(path, further_files(path), hints, _companion(path, chosen.truth, "--truth", many))
@@ -185,7 +186,8 @@ def _object(job, volume, chosen, options):
     from apps.segment.volumes import read_volume_marks, read_volume_mask
 
     hints = job.hints
-    if "start" not in hints:
+    kind = next((kind for kind in mask_kinds() if kind in hints), None)
+    if kind is None:
         marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image)
         return segment_object(
             volume.values,
@@ -198,7 +200,7 @@ def _object(job, volume, chosen, options):
     marks = None
     if "scribbles" in hints:
         marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image, both=False)
-    start = read_volume_mask(hints["start"], volume, "--start")
+    start = read_volume_mask(hints[kind], volume, spelled(kind))
     return refine_mask(
         volume.values,
         start,

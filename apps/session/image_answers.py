@@ -19,10 +19,10 @@ from apps.segment.connected_parts import keep_parts
 from apps.segment.fit import Found, certifiable
 from apps.segment.full_size import find_labels, reduced_view
 from apps.segment.grid_cut import GridCut
+from apps.segment.hints import Mask
 from apps.segment.image_sizes import at_centres, centres
-from apps.segment.marks import OBJECT, labels_in
+from apps.segment.marks import OBJECT, is_inside, labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
-from apps.segment.start_mask import is_inside
 from apps.session.canvas import Canvas
 from apps.session.object_records import Lock, objects_of, paste
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of
@@ -56,15 +56,15 @@ class Start(NamedTuple):
         first = () if self.locator is None else (OBJECT,)
         return tuple(sorted({*first, *(lock.label for lock in self.opened)}))
 
-    def masks(self, shape: tuple[int, ...]) -> dict[str, Any]:
-        """The masks for the engine at a shape, by kind."""
-        masks = {}
+    def mask(self, shape: tuple[int, ...]) -> Mask | None:
+        """The mask for the engine at a shape: that of the locator, or of all objects if some were unlocked."""
+        mask = None
         if isinstance(self.locator, MaskHint):
-            masks[self.locator.kind] = self.locator.pixels.values()
+            mask = Mask(self.locator.kind, self.locator.pixels.values())
         if self.opened:
-            first = masks.get("start", np.zeros(self.full, bool))
-            masks["start"] = paste(is_inside(first).astype(np.int16), self.opened)
-        return {kind: at_centres(mask, shape) for kind, mask in masks.items()}
+            first = np.zeros(self.full, bool) if mask is None else is_inside(mask.values)
+            mask = Mask("start", paste(first.astype(np.int16), self.opened))
+        return None if mask is None else Mask(mask.kind, at_centres(mask.values, shape))
 
 
 class ImageAnswers:
@@ -249,10 +249,10 @@ class ImageAnswers:
 
 
 def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
-    """What the engine is asked: marks, and the box or masks, on any grid; `keep` applies to marks alone."""
+    """What the engine is asked: marks, and the box or mask, on any grid; `keep` applies to marks alone."""
     parts = keep if start.locator is None else "all"
-    given = start.masks(marks.shape)
-    return Request(marks, isinstance(start.locator, Box), keep=parts, min_area=int(keep == "all"), **given)
+    is_boxed = isinstance(start.locator, Box)
+    return Request(marks, is_boxed, keep=parts, mask=start.mask(marks.shape), min_area=int(keep == "all"))
 
 
 def _models_of(found: Found) -> Models:

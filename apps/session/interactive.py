@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.images import check_same_size, to_rgb
+from apps.segment.hint_kinds import mask_kind
 from apps.session.label_maps import label_map_of
 from apps.session.object_edits import ObjectEdits
 from apps.session.session_input import check_options, read_input
@@ -178,8 +179,9 @@ class Session(ObjectEdits):
         self.hint("start", mask)
 
     def hint(self, kind: str, values: ArrayLike) -> None:
-        """Add a hint with a value per pixel, as `start_from` does, of any kind in `apps.segment.hints.MASKS`."""
-        if kind == "start" and len(self.shape) == 2 and (labels := label_map_of(values, "mask")) is not None:
+        """Add a mask of any kind of `apps.segment.hint_kinds`, as `start_from` adds a start mask."""
+        labels = label_map_of(values, "mask") if len(self.shape) == 2 and mask_kind(kind).has_labels else None
+        if labels is not None:
             check_same_size(labels, self.shape, "mask")
             self._lock_all(labels)
             return

@@ -6,7 +6,7 @@ To the keys of that format a session adds `records`, the list of what the user d
                                               and in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
-    {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft; so are the others of apps.segment.hints.MASKS
+    {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft; so are other kinds of apps.segment.hint_kinds
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
     {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
     {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError
-from apps.segment.hints import Hints
+from apps.segment.hints import Hints, Mask
 from apps.segment.marks import OBJECT, OPEN, has_both
 from apps.segment.session_files import (
     Instructions,
@@ -70,8 +70,8 @@ def save(
     marks = np.minimum(canvas.all_marks(), OBJECT)
     box = box_of(records)
     locator = locator_of(records)
-    masks = {locator.kind: locator.pixels.values()} if isinstance(locator, MaskHint) else {}
-    given = Instructions(Hints(marks, None if box is None else box.box, **masks), options)
+    mask = Mask(locator.kind, locator.pixels.values()) if isinstance(locator, MaskHint) else None
+    given = Instructions(Hints(marks, None if box is None else box.box, mask), options)
     save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 
 
@@ -106,12 +106,13 @@ def records_of(path: str | Path, content: dict, pixels: np.ndarray, shape: tuple
 
 
 def _records_of_command(hints: Hints) -> list[Record]:
-    """The records of a session without any: box, masks, the object found as a start mask, and marks."""
+    """The records of a session without any: box, the object found as a start mask or else the mask, and marks."""
     records: list[Record] = [] if hints.box is None else [Box(hints.box)]
-    masks = hints.masks
+    mask = hints.mask
     if hints.labelling is not None and has_both(hints.labelling):
-        masks["start"] = hints.labelling
-    records += [MaskHint(kind, PackedMask.of(mask)) for kind, mask in masks.items()]
+        mask = Mask("start", hints.labelling)
+    if mask is not None:
+        records.append(MaskHint(mask.kind, PackedMask.of(mask.values)))
     if (hints.strokes != OPEN).any():
         records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
     return records

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError
-from apps.segment.hints import MASKS, mask_kind
+from apps.segment.hint_kinds import mask_kind, mask_kinds
+from apps.segment.hints import Mask
 from apps.segment.marks import OBJECT
-from apps.segment.start_mask import box_of_rectangle, fitted
 from apps.segment.strokes import check_box, whole_numbers
 from apps.session.object_records import (
     MAX_LABEL,
@@ -78,7 +78,7 @@ class Box:
 class MaskHint:
     """A hint with a value per pixel of the image or volume, which colours override."""
 
-    kind: str  # of apps.segment.hints.MASKS
+    kind: str  # of apps.segment.hint_kinds
     pixels: PackedMask
 
 
@@ -204,16 +204,18 @@ def make_box(box, shape) -> Box:
 
 
 def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
-    """A checked mask of a kind; a full rectangle in an image, as a start mask, is a box.
+    """A checked mask of a kind, or the box that it stands for in an image.
 
     Raises InputError for an unknown kind, another size, and what the kind does not accept.
     """
-    converters = mask_kind(kind)
+    found = mask_kind(kind)
     if len(shape) == 3:
-        return MaskHint(kind, PackedMask.of(converters.of_volume(values, shape, "mask")))
-    mask = fitted(converters.of_array(values, "mask"), shape, "mask")
-    if kind == "start" and (rectangle := box_of_rectangle(mask)) is not None:
-        return make_box(rectangle, shape)
+        if found.of_volume is None:
+            raise InputError(f"a hint of kind {kind!r} applies to images, but the session has a volume")
+        return MaskHint(kind, PackedMask.of(found.of_volume(values, shape, "mask")))
+    mask = found.resized(found.of_array(values, "mask"), shape, "mask")
+    if (box := found.box_of(mask)) is not None:
+        return make_box(box, shape)
     return MaskHint(kind, PackedMask.of(mask))
 
 
@@ -285,13 +287,13 @@ def from_json(content: dict, shape, pixels) -> Record:
         return read_lock(content, shape)
     if kind in ("unlock", "delete"):
         return (Unlock if kind == "unlock" else Delete)(check_label(content.get("label")))
-    if (kind == "marks" or kind in MASKS) and pixels is None:
+    if kind != "marks" and kind not in mask_kinds():
+        raise ValueError("kind")
+    if pixels is None:
         raise ValueError("pixels")
-    if kind in MASKS:
-        return MaskHint(kind, PackedMask.of(MASKS[kind].restored(pixels())))
     if kind == "marks":
         return Marks(PackedMask.of(pixels()))
-    raise ValueError("kind")
+    return MaskHint(kind, PackedMask.of(Mask.restored(kind, pixels()).values))
 
 
 def has_pixels(record: Record) -> bool:

@@ -119,7 +119,7 @@ def _grid(path: Path, name: str):
     """The numbers (H, W) or (D, H, W) in a file of numpy.save, a grey image, or a volume of floats."""
     import numpy as np
 
-    from apps.segment.start_mask import ARRAYS, array_in
+    from apps.segment.mask_images import ARRAYS, array_in
     from apps.volumes.volume_files import is_volume, read_volume
 
     if path.suffix.lower() not in ARRAYS and is_volume(path):

@@ -101,7 +101,7 @@ def test_soft_strokes_can_be_overridden(scene):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "pass scribbles, a trimap, a box or a start mask, got none"),
+        ({}, "pass scribbles, trimap, box or start, got none"),
         ({"scribbles": 1, "trimap": 1}, "pass scribbles or trimap, got both"),
         ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
         ({"scribbles": np.eye(3, dtype=np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),

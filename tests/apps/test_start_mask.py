@@ -17,10 +17,9 @@ from apps.segment.mask_scores import score
 from apps.segment.start_mask import (
     box_of_rectangle,
     cores_of,
-    costs_of,
     mask_of,
     outline_depth,
-    trusted_depth,
+    start_of,
 )
 from apps.session import Session
 
@@ -87,16 +86,16 @@ def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
 def test_the_mask_has_no_weight_at_a_stroke_that_contradicts_it(photo):
     _, truth = photo
     marks = np.full(truth.shape, OPEN, np.int8)
-    free = trusted_depth(truth, marks)
-    assert (free[ndimage.binary_erosion(truth, iterations=3)] > 0).all()
-    assert (free[~ndimage.binary_dilation(truth, iterations=3)] < 0).all()
+    free = start_of(truth, marks, None).costs
+    assert (free[ndimage.binary_erosion(truth, iterations=3)] < 0).all()
+    assert (free[~ndimage.binary_dilation(truth, iterations=3)] > 0).all()
     marks[40:44, 50:60] = BACKGROUND
     marks[44:48, 50:60] = OBJECT  # agrees
-    depth = trusted_depth(truth, marks)
-    assert (costs_of(depth)[marks == BACKGROUND] == 0).all()
-    assert abs(depth[46, 50]) < abs(free[46, 50])
-    assert (abs(depth) <= abs(free) + 1e-6).all()
-    np.testing.assert_array_equal(depth[:, 110:], free[:, 110:])
+    costs = start_of(truth, marks, None).costs
+    assert (costs[marks == BACKGROUND] == 0).all()
+    assert abs(costs[46, 50]) < abs(free[46, 50])
+    assert (abs(costs) <= abs(free) + 1e-6).all()
+    np.testing.assert_array_equal(costs[:, 110:], free[:, 110:])
 
 
 def test_box_start_and_strokes_combine(photo):
@@ -190,13 +189,13 @@ FORMS = {
 def test_masks_are_read_in_every_form(photo, form, tmp_path):
     _, truth = photo
     FORMS[form](truth).save(tmp_path / "mask.png")
-    np.testing.assert_array_equal(read_mask("start", tmp_path / "mask.png"), truth)
+    np.testing.assert_array_equal(read_mask("start", tmp_path / "mask.png").values, truth)
 
 
 def test_a_jpeg_has_noise(photo, tmp_path):
     _, truth = photo
     FORMS["RGB"](truth).save(tmp_path / "mask.jpg", quality=30)
-    assert iou(read_mask("start", tmp_path / "mask.jpg"), truth) > 0.98
+    assert iou(read_mask("start", tmp_path / "mask.jpg").values, truth) > 0.98
 
 
 @pytest.mark.parametrize(
@@ -305,7 +304,7 @@ def test_files_of_arrays(photo, suffix, tmp_path):
     _, truth = photo
     low = softened(truth, 4)
     (np.save if suffix == ".npy" else np.savez)(tmp_path / f"mask{suffix}", low)
-    np.testing.assert_array_equal(read_mask("start", tmp_path / f"mask{suffix}"), mask_of(low))
+    np.testing.assert_array_equal(read_mask("start", tmp_path / f"mask{suffix}").values, mask_of(low))
     (tmp_path / f"bad{suffix}").write_bytes((tmp_path / f"mask{suffix}").read_bytes()[:90])
     with pytest.raises(InputError, match="cannot be read"):
         read_mask("start", tmp_path / f"bad{suffix}")
