@@ -174,8 +174,8 @@ def paths_in(value) -> Iterator[Path]:
     """Every path in a job."""
     if isinstance(value, Path):
         yield value
-    elif isinstance(value, list | tuple):
-        for part in value:
+    elif isinstance(value, list | tuple | dict):
+        for part in value.values() if isinstance(value, dict) else value:
             yield from paths_in(part)
     elif is_dataclass(value):
         for field in fields(value):

@@ -19,7 +19,6 @@ with its colour profile and resolution.
 
 import io
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,22 +31,13 @@ from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
-from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.inputs import Job, image_items, images_of, job_of
 from apps.many.program import Program, Work
 
 FORMATS = ("png", "tif", "jpg")
 MAX_IN_JPEG = 65500  # pixels: libjpeg's limit
 JPEG_QUALITY = 95
 INPUTS = ("image", "mask", "truth")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Paths of an image, and of its mask and ground truth if given."""
-
-    image: Path
-    mask: Path | None
-    truth: Path | None
 
 
 def _add_options(options) -> None:
@@ -96,13 +86,8 @@ def _add_options(options) -> None:
 
 def _plan(chosen) -> Work:
     images, many = images_of(chosen)
-    items = image_items(images, partial(_job, chosen), lambda path: [_file(path, chosen)])
+    items = image_items(images, partial(job_of, chosen, INPUTS[1:]), lambda path: [_file(path, chosen)])
     return Work(items, many, _denoise_one, _line, _scores)
-
-
-def _job(chosen, path: Path) -> Job:
-    stem = stem_of(path)
-    return Job(path, companion_of(chosen.mask, stem, "--mask"), companion_of(chosen.truth, stem, "--truth"))
 
 
 def _file(image: Path, chosen) -> Path:
@@ -121,8 +106,8 @@ def _denoise_one(job: Job, chosen) -> dict:
             f"--format jpg is limited to {MAX_IN_JPEG} pixels per side, but the image is {shape[1]}x{shape[0]}; "
             "use png or tif"
         )
-    mask = read_codes(job.mask, "--mask") if job.mask is not None else None
-    truth = read_image(job.truth, "--truth") if job.truth is not None else None
+    mask = read_codes(job.files["mask"], "--mask") if "mask" in job.files else None
+    truth = read_image(job.files["truth"], "--truth") if "truth" in job.files else None
     if truth is not None:
         check_same_size(truth, image.shape, "--truth")
     result = denoise(

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from apps.common.command import spelled
 from apps.common.errors import InputError
 from apps.common.images import READABLE
 from apps.common.outputs import FOLDER_SUFFIXES, files_in, is_same_file
@@ -29,6 +30,14 @@ class Item(NamedTuple):
     files: tuple[Path, ...] = ()
     source: Path | None = None
     families: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Paths of an image, and of the files that belong to it, by option; options that are not given are left out."""
+
+    image: Path
+    files: dict[str, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,13 @@ def images_of(chosen: Namespace, accepts=is_image_name) -> tuple[list[Path], boo
         images += images_in(Path(name), accepts=accepts) if os.path.isdir(name) else [Path(name)]
     check_unique_names(images, "image")
     return images, len(images) > 1 or os.path.isdir(chosen.image[0])
+
+
+def job_of(chosen: Namespace, options: Iterable[str], image: Path) -> Job:
+    """The job of an image; each of the options names a file, or a folder with a file of the image's name."""
+    stem = stem_of(image)
+    found = {option: companion_of(getattr(chosen, option), stem, spelled(option)) for option in options}
+    return Job(image, {option: file for option, file in found.items() if file is not None})
 
 
 def image_items(images: Iterable[Path], job, files, families=lambda path: ()) -> list[Item]:

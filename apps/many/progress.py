@@ -2,8 +2,18 @@
 
 import sys
 import time
+from argparse import Namespace
+from functools import partial
 
 LINE_INTERVAL = 60.0  # seconds between two lines in a log
+
+
+def frame_bar(chosen: Namespace, what: str, total: int | None = None):
+    """Function that shows the progress of an iteration over the frames of a sequence; several share the run's bar."""
+    from tqdm import tqdm
+
+    hidden = True if chosen.quiet or chosen.many else None  # None: unless it is a terminal, as bars would fill a log
+    return partial(tqdm, desc=what, total=total, unit="frame", disable=hidden, file=sys.stderr, leave=False)
 
 
 class Progress:

@@ -90,12 +90,6 @@ def set_component(total, k, mean, covariance):
 
 
 @inner_kernel
-def add_noise(covariance):
-    for c in range(3):
-        covariance[c, c] += NOISE
-
-
-@inner_kernel
 def set_axis(covariance, axis):
     """Write the main axis of a covariance, by repeated squaring; return the variance along it."""
     xx, yy, zz = covariance[0, 0], covariance[1, 1], covariance[2, 2]
@@ -276,20 +270,6 @@ def fit_kernel(colour, count, steps, weight, mean, covariance):
                 share[k, i] *= count[i] / norm
         for k in range(K):
             sum_moments(colour, share[k], total[k])
-
-
-def log_densities(palette: Palette, object_weight, background_weight, whole: np.ndarray):
-    """-log p(colour | object) and -log p(colour | background) at every entry of the palette, in nats.
-
-    `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole image at
-    every entry, which has a small weight in each model, so that the cost of a pixel is bounded.
-    """
-    return [log_density(palette, count, whole) for count in (object_weight, background_weight)]
-
-
-def log_density(palette: Palette, weight: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """-log p(colour | model) at every entry of the palette, in nats, the model fitted to `weight` per entry."""
-    return mixed_cost(fit_mixture(palette.colour, weight, COMPONENTS).density(palette.colour), whole)
 
 
 def mixed_cost(density: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +11,10 @@ from typing import Any
 from apps.common.command import passed, spelled
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
+from apps.common.stems import stem_of
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
 from apps.many.program import Work
+from apps.many.progress import frame_bar
 from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
 from apps.segment.location import either
 
@@ -64,7 +65,7 @@ def plan(chosen) -> Work:
     clips = [Path(name) for name in chosen.image]
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
-    check_unique_names([_name(path) for path in clips], "image")
+    check_unique_names(clips, "image")
     files = {kind: Path(given) for kind, given in given.items() if HINTS[kind].file}
     for kind, path in files.items():
         check_out_is_not_input([*clips, path], chosen.out, "image")
@@ -75,7 +76,7 @@ def plan(chosen) -> Work:
             )
 
     def item(clip):
-        name = _name(clip)
+        name = stem_of(clip)
         own: dict[str, Any] = {kind: path / name if len(clips) > 1 else path for kind, path in files.items()}
         if len(clips) > 1:
             own |= {kind: companion_of(files[kind], name, spelled(kind)) for kind in mask_kinds() if kind in files}
@@ -93,11 +94,6 @@ def _check_kinds(text: str | None) -> tuple[str, ...]:
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise InputError(f"--write: a clip has no {unknown[0]!r}; the kinds of a clip are {', '.join(KINDS)}")
     return tuple(kind for kind in KINDS if kind in kinds)
-
-
-def _name(clip: Path) -> str:
-    """The name of a clip's results: a folder's full name, or a file's stem."""
-    return clip.resolve().name if os.path.isdir(clip) else clip.stem
 
 
 def _overlay(name: str, chosen) -> Path:
@@ -120,7 +116,7 @@ def segment_one(job: Job, chosen) -> dict:
     files = stroke_files(job.given[kind], f"--{kind}", _stems(job.clip)) if kind in job.given else {}
     marks, count = _read_marks(sequence, files, kind, chosen)
     hints = _hints(job, marks, sequence.shape, kind)
-    name, digits = _name(job.clip), max(MIN_DIGITS, len(str(count - 1)))
+    name, digits = stem_of(job.clip), max(MIN_DIGITS, len(str(count - 1)))
     folder = Path(chosen.out)
     planned = {
         kind: [folder / f"{name}-{kind}{number:0{digits}}.png" for number in range(count)]
@@ -134,7 +130,7 @@ def segment_one(job: Job, chosen) -> dict:
     found = segment_marked_video(iter(sequence), hints, device=chosen.device, named=named)
 
     def figures():
-        for frame in _bar(chosen, count)(found):
+        for frame in frame_bar(chosen, "segmenting", count)(found):
             rgb = as_floats(frame.frame)
             if "mask" in planned:
                 write_image(planned["mask"][frame.number], frame.mask.astype("uint8") * 255)
@@ -278,11 +274,3 @@ def _hints(job: Job, marks, shape, kind: str) -> dict:
 
 def _named(kind: str, files, number: int) -> str:
     return f"--{kind}: {str(files[number])!r} (frame {number})" if number in files else f"frame {number}"
-
-
-def _bar(chosen, total: int):
-    from tqdm import tqdm
-
-    quiet = chosen.quiet or chosen.many  # several clips share one progress bar
-    hidden = quiet or None  # None: unless it is a terminal, as the bars would fill a log file
-    return partial(tqdm, desc="segmenting", total=total, unit="frame", disable=hidden, file=sys.stderr, leave=False)

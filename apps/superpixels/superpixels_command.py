@@ -14,7 +14,6 @@ are for viewing.  --truth adds boundary recall (2 pixels) and under-segmentation
 """
 
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
 from apps.common.stems import stem_of
-from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.inputs import Job, image_items, images_of, job_of
 from apps.many.program import Program, Work, mean_scores
 from apps.superpixels import REGIONS, REGULARITY
 
@@ -40,17 +39,7 @@ CSV_COLUMNS = (
     "undersegmentation_error_percent",
     "boundary_pixels_percent",
 )
-
-
 INPUTS = ("image", "truth")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Paths of an image and of its ground truth, if known."""
-
-    image: Path
-    truth: Path | None
 
 
 def _add_options(options) -> None:
@@ -83,7 +72,7 @@ def _plan(chosen) -> Work:
     images, many = images_of(chosen)
     items = image_items(
         images,
-        lambda path: Job(path, companion_of(chosen.truth, stem_of(path), "--truth")),
+        partial(job_of, chosen, INPUTS[1:]),
         lambda path: [file for files in _files(stem_of(path), chosen) for file in files.values()],
     )
     return Work(items, many, _divide_one, _line, _summary, finish=partial(_write_csv, chosen.csv))
@@ -124,7 +113,7 @@ def _divide_one(job: Job, chosen) -> dict:
     charge("import")
     path = job.image
     rgb, metadata = read_photograph(path, keep_bytes=True)
-    truth = None if job.truth is None else read_segments(job.truth)
+    truth = read_segments(job.files["truth"]) if "truth" in job.files else None
     charge("read")
     # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=chosen.regularity, device=chosen.device)

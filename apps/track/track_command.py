@@ -14,19 +14,19 @@ missed or noise is detected.  Results in the --out folder: NAME-trails.png and N
 frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
 """
 
-import os
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
-from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
+from apps.common.stems import stem_of
+from apps.many.inputs import check_out_is_not_input, check_unique_names, image_items
 from apps.many.program import Program, Work
+from apps.many.progress import frame_bar
 from apps.track import DETECTORS, DIVISION_COST, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
@@ -136,20 +136,13 @@ def _plan(chosen) -> Work:
     for option, file in (("--table", chosen.table), ("--video", chosen.video)):
         if file:
             check_out_is_not_input(paths, Path(file).parent, "input", option)
-    items = [
-        Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values())) for path in paths
-    ]
-    check_unique_names([_name(path) for path in paths], "input")
+    items = image_items(paths, Job, lambda path: _files(stem_of(path), chosen).values())
+    check_unique_names(paths, "input")
     one_sequence = {
         option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
         for option in ("table", "video")
     }
     return Work(items, len(paths) > 1, _track_one, _line, threads_per_item=None, one_only=one_sequence)
-
-
-def _name(path: Path) -> str:
-    """Return the name of an input's results: a folder's full name, or a file's stem."""
-    return path.resolve().name if os.path.isdir(path) else path.stem
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -194,7 +187,7 @@ def _track_one(job: Job, chosen) -> dict:
         from apps.track.follow import Follower
 
         predict = Follower(sequence)
-    bar = _bar(chosen, "linking")
+    bar = frame_bar(chosen, "linking")
     tracks = track(
         detections,
         search_range=settings["search_range"],
@@ -284,7 +277,7 @@ def _detect(sequence, chosen):
     finder: Any = None  # a sequence has at least one frame
     frame, found = None, []
     pending: deque = deque()
-    bar = _bar(chosen, "detecting", sequence.count)
+    bar = frame_bar(chosen, "detecting", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for frame in bar(sequence):
             finder = finder or choose_finder(frame, chosen.detect, chosen.size, chosen.threshold)
@@ -306,28 +299,20 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     trails = Trails(tracks, None if sequence is None else sequence.shape)
     figure = trails.figure(last)
     charge("figures")
-    files = _files(_name(source), chosen)
+    files = _files(stem_of(source), chosen)
     option = "--table" if chosen.table else "--out"
     files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
     write_image(files["trails"], figure)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
         backgrounds = sequence if sequence is not None else [None] * frames
-        bar = _bar(chosen, "video", frames)
+        bar = frame_bar(chosen, "video", frames)
         shown = (
             trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
         )
         files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
         charge("video")
     return files
-
-
-def _bar(chosen, what: str, total: int | None = None):
-    from tqdm import tqdm
-
-    # Several sequences share one progress bar; None disables the bar in a log, which is no terminal.
-    disable = True if chosen.quiet or chosen.many else None
-    return partial(tqdm, desc=what, total=total, unit="frame", disable=disable, file=sys.stderr, leave=False)
 
 
 def _line(report) -> str:

@@ -18,29 +18,20 @@ NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a vo
 
 import io
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from apps import cli
 from apps.common.clock import charge, shown_seconds
+from apps.common.command import spelled
 from apps.common.images import InputError, pixels_in, read_bytes, write_bytes, write_image
 from apps.common.stems import stem_of
-from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.inputs import Job, image_items, images_of, job_of
 from apps.many.program import Program, Work
 from apps.unwrap import NORMS
 
 FORMATS = ("tif", "npy")
 INPUTS = ("image", "mask", "quality")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Paths of a phase, and of its mask and quality if given."""
-
-    image: Path
-    mask: Path | None
-    quality: Path | None
 
 
 def _add_options(options) -> None:
@@ -60,13 +51,9 @@ def _plan(chosen) -> Work:
     from apps.volumes.volume_files import kind_of
 
     images, many = images_of(chosen, lambda path: is_mask_name(path) or kind_of(path) is not None)
-    items = image_items(images, partial(_job, chosen), lambda path: _files(stem_of(path), chosen).values())
+    job = partial(job_of, chosen, INPUTS[1:])
+    items = image_items(images, job, lambda path: _files(stem_of(path), chosen).values())
     return Work(items, many, _unwrap_one, _line)
-
-
-def _job(chosen, path: Path) -> Job:
-    stem = stem_of(path)
-    return Job(path, companion_of(chosen.mask, stem, "--mask"), companion_of(chosen.quality, stem, "--quality"))
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
@@ -86,9 +73,8 @@ def _unwrap_one(job: Job, chosen) -> dict:
     phase = _grid(job.image, "image")
     if phase.dtype.kind in "iu":
         phase = phase.astype(np.float32) * np.float32(CYCLE / 2 ** (8 * phase.dtype.itemsize))
-    mask = None if job.mask is None else _grid(job.mask, "--mask")
-    quality = None if job.quality is None else _grid(job.quality, "--quality")
-    result = unwrap(phase, mask=mask, quality=quality, norm=chosen.norm)
+    given = {option: _grid(file, spelled(option)) for option, file in job.files.items()}
+    result = unwrap(phase, **given, norm=chosen.norm)
     figure = both_figure(phase, result.phase)
     charge("figures")
     data = io.BytesIO()

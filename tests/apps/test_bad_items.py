@@ -219,15 +219,15 @@ def test_a_forged_record_is_rejected(record, case):
 
 def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkeypatch):
     for error, status in ((OSError(5, "Input/output error", "p/four.tif"), 1), (KeyError("a mistake"), 70)):
-        job = denoise._job
+        job = denoise.job_of
 
-        def breaks(chosen, path, job=job, error=error):
+        def breaks(chosen, options, path, job=job, error=error):
             if path.stem == "four":
                 raise error
-            return job(chosen, path)
+            return job(chosen, options, path)
 
         with monkeypatch.context() as patch:
-            patch.setattr(denoise, "_job", breaks)
+            patch.setattr(denoise, "job_of", breaks)
             assert denoise.main(["p", "--overwrite"]) == status
         captured = capsys.readouterr()
         assert "1 done, 6 failed" in captured.out

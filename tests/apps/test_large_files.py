@@ -18,7 +18,7 @@ from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
 from apps.segment import full_size, segmentation
 from apps.segment.fine_outline import placed_outline
-from apps.segment.hints import Hints
+from apps.segment.hints import Hints, Mask
 from apps.segment.image_sizes import reduced_mask
 from apps.segment.large_figures import figure_files, large_cut_out
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -191,15 +191,16 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
         marks = np.full(mask.shape, BACKGROUND, np.int8)
         marks[40:440, 100:540] = OPEN
     elif hint == "start":
-        marks, start = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        start = Mask("start", wide)
     monkeypatch.setattr(full_size, "LARGE_PIXELS", 10_000)
     monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)
-    found = segmentation.segment_marked(rgb, Hints(marks, start=start), device="cpu")
+    found = segmentation.segment_marked(rgb, Hints(marks, mask=start), device="cpu")
     assert "outline" in found.seconds
     union = np.count_nonzero(found.mask | mask)
     assert np.count_nonzero(found.mask & mask) > 0.98 * union
-    of_floats = segmentation.segment_marked(to_rgb(rgb), Hints(marks, start=start), device="cpu")
+    of_floats = segmentation.segment_marked(to_rgb(rgb), Hints(marks, mask=start), device="cpu")
     assert np.array_equal(found.mask, of_floats.mask)
 
 

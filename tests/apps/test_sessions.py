@@ -9,7 +9,7 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError, read_image
-from apps.segment.hints import Hints
+from apps.segment.hints import Hints, Mask
 from apps.segment.marks import BACKGROUND, OPEN
 from apps.segment.session_files import Instructions, ObjectOptions, load_session, save_session
 from apps.segment.strokes import marks_of
@@ -17,7 +17,7 @@ from apps.segment.strokes import marks_of
 
 @pytest.fixture
 def given(scene):
-    hints = Hints(marks_of(scene.strokes), scene.box, scene.truth)
+    hints = Hints(marks_of(scene.strokes), scene.box, Mask("start", scene.truth))
     return Instructions(hints, ObjectOptions("largest", True, 3))
 
 
@@ -46,7 +46,10 @@ def test_a_session_is_read_as_it_was_written(files, scene, given, full):
     save_session(files / "a.json", rgb, "photo.png", given, ~scene.truth)
     found, options = load_session(files / "a.json", rgb)
     np.testing.assert_array_equal(found.strokes, given.hints.strokes)
-    np.testing.assert_array_equal(found.start, given.hints.start)
+    assert (found.mask is None) == (given.hints.mask is None)
+    if found.mask is not None:
+        assert found.mask.kind == "start"
+        np.testing.assert_array_equal(found.mask.values, given.hints.mask.values)
     np.testing.assert_array_equal(found.labelling, ~scene.truth)
     assert found.strokes.dtype == np.int8
     assert found.box == given.hints.box

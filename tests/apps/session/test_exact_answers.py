@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from apps.segment.full_size import find_labels
+from apps.segment.hints import Mask
 from apps.segment.marks import labels_in
 from apps.segment.model import ImageView, Request, values_of
 from apps.session import Session
@@ -119,11 +120,11 @@ def check_settled(session, image):
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
     source = locator_of(records)
-    start = source.pixels.values() if isinstance(source, MaskHint) else None
+    mask = Mask(source.kind, source.pixels.values()) if isinstance(source, MaskHint) else None
     if not values_of(labels_in(marks), () if source is None else (1,)):
         return
     keep = "touching" if source is None else "all"
-    request = Request(marks, isinstance(source, Box), keep=keep, start=start)
+    request = Request(marks, isinstance(source, Box), keep=keep, mask=mask)
     found = find_labels(ImageView(lambda: np.float32(image) / np.float32(255), session.shape), request, "cpu")
     np.testing.assert_array_equal(session.labels, found.labels)
 
