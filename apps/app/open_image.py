@@ -19,7 +19,7 @@ import numpy as np
 
 from apps.app.image_sources import Image, Source
 from apps.app.messages import StrokeMessage, encode_stroke
-from apps.app.saved_results import save_results
+from apps.app.saved_results import cutout_of, save_results
 from apps.app.stroke_files import StrokeFiles
 from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
@@ -99,8 +99,10 @@ class OpenImage(Uncopied):
     def describe(self) -> dict:
         """What a tab has to know to show the image."""
         about = {"type": "document", "item": self.item, "name": self.source.path.name, "shape": list(self.image.shape)}
-        if self.is_volume:
+        if self.image.volume is not None:
             about |= {"spacing": list(self.image.spacing or ()), "range": self.image.range, "window": self.image.window}
+            if (geometry := self.image.volume.geometry) is not None and (world := geometry.world()) is not None:
+                about |= {"world": world.tolist(), "unit": geometry.unit or "", "letters": geometry.letters()}
         return about | {"address": f"image/{self.item}"}
 
     # Edits, as they arrive
@@ -322,6 +324,15 @@ class OpenImage(Uncopied):
         self._save()
         files = save_results(chosen, sources, self.source, self.image, self.session, kinds)
         return {"type": "saved", "files": [path.name for path in files]}
+
+    async def cutout(self) -> bytes:
+        """The cut-out of an image as it would be saved."""
+
+        def encoded() -> bytes:
+            self._end_stroke()
+            return cutout_of(self.source, self.image, self.session)
+
+        return await self._run(encoded)
 
     def _take_snapshot(self) -> None:
         """Set `snapshot` to what is to be shown now."""

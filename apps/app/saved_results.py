@@ -48,9 +48,7 @@ def save_results(
         raise InputError(f"unknown kind of results {str(unknown[0])[:40]!r}; the kinds are {', '.join(KINDS)}")
     if not kinds and image.volume is None:
         raise InputError("choose at least one kind of files to save")
-    result = session.result()
-    if result.energy is None and not result.labels.any():
-        raise InputError("there is nothing to save yet; mark the object and the background")
+    result = _result(session)
     if image.volume is not None:
         path = _volume_file(chosen, source)
         _check_own(chosen, sources, [path])
@@ -62,6 +60,23 @@ def save_results(
     contents = {kind: encoded_result(kind.removesuffix("-tiff"), path, rgb, *given) for kind, path in files.items()}
     _check_own(chosen, sources, files.values())
     return [write_bytes(files[kind], content) for kind, content in contents.items()]
+
+
+def cutout_of(source: Source, image: Image, session: "Session") -> bytes:
+    """The content of the cut-out's file."""
+    from apps.session.session_export import encoded_result
+
+    if image.volume is not None:
+        raise InputError("a volume has no cut-out; save its labels")
+    path, labels = Path(f"{source.name}-{KINDS['cutout'][1]}"), _result(session).labels
+    return encoded_result("cutout", path, image.rgb, labels, source.path, image.metadata)
+
+
+def _result(session: "Session"):
+    result = session.result()
+    if result.energy is None and not result.labels.any():
+        raise InputError("there is nothing to save yet; mark the object and the background")
+    return result
 
 
 def _check_own(chosen: Namespace, sources: Iterable[Source], files: Iterable[Path]) -> None:

@@ -106,6 +106,11 @@ def make_app(
         return Response(content, media_type="application/octet-stream")
 
     @answered
+    async def cutout(request: Request) -> Response:
+        shown = await images.opened(request.path_params["item"])
+        return Response(await shown.cutout(), media_type="image/png")
+
+    @answered
     async def upload(request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
         return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
@@ -176,6 +181,7 @@ def make_app(
         Route("/static/{name}", page),
         Route("/image/{item:number}", image),
         Route("/image/{item:number}/{axis:number}/{index:number}", volume_slice),
+        Route("/cutout/{item:number}", cutout),
         Route("/images", upload, methods=["POST"]),
         Route("/sample", sample),
         Route("/hint/{kind}/{item:number}", hint, methods=["POST"]),

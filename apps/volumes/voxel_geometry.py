@@ -51,6 +51,23 @@ class Geometry:
             text += f", direction {_numbers(self.direction)}"
         return text
 
+    def world(self) -> np.ndarray | None:
+        """Matrix (3, 4) from indices (k, j, i, 1) to the world's x, y, z; None without origin or direction."""
+        if self.origin is None or self.direction is None:
+            return None
+        columns = np.reshape(self.direction, (3, 3)) * self.spacing[::-1]
+        return np.column_stack([columns[:, ::-1], self.origin])
+
+    def letters(self) -> list[str] | None:
+        """Where the axes z, y and x begin and end: two of the letters RLAPIS each; None if the file has no direction.
+
+        The world's x grows to the patient's left, y to the back, z to the head, as in DICOM and ITK.
+        """
+        if (world := self.world()) is None:
+            return None
+        nearest = enumerate(np.abs(world[:, :3]).argmax(axis=0))
+        return [("RL", "AP", "IS")[axis][:: 1 if world[axis, k] > 0 else -1] for k, axis in nearest]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Volume:

@@ -1,7 +1,7 @@
 // The controls around the image: buttons, sliders, files that are chosen, dropped or pasted.
 
 import { $, buttonOf, inputOf } from "./elements.js";
-import { openSample, sendHint, uploadAll } from "./uploads.js";
+import { copyCutout, downloadCutout, openSample, sendHint, uploadAll } from "./uploads.js";
 
 /** @import { App } from "./main.js" */
 
@@ -20,6 +20,7 @@ export function bindControls(app) {
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1),
     save: () => app.save(false), "save-next": () => app.save(true), open: choose, "card-open": choose,
     sample: () => openSample(app),
+    "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
   chooser.onchange = () => {

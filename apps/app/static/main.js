@@ -123,7 +123,7 @@ export class App {
     $("title").textContent = $("title").title = info.name;
     document.title = `${info.name} · cutmatch`;
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
-    for (const id of ["kinds", "brighten-row"]) $(id).hidden = isVolume;
+    for (const id of ["kinds", "brighten-row", "cutout-row"]) $(id).hidden = isVolume;
     for (const button of document.querySelectorAll("[data-hint]")) /** @type {HTMLElement} */ (button).hidden = isVolume;
     this.strokes.order = [];
     this.tools.forgetLine();
@@ -269,6 +269,12 @@ export class App {
   /** @returns {[number, number]}   axis and index */
   get slice() { return [this.slices.axis, this.slices.index]; }
 
+  /** The pixel of the image or slice at the pointer. @returns {[number, number] | null} */
+  get pixel() {
+    const { view, tools } = this, [x, y] = tools.pointer ? view.toImage(...tools.pointer).map(Math.floor) : [-1, -1];
+    return x >= 0 && y >= 0 && x < view.width && y < view.height ? [x, y] : null;
+  }
+
   get shownBox() { return shownBox(this); }
 
   // ---- what the user draws
@@ -311,7 +317,7 @@ export class App {
 
   draw() { this.renderer.draw(); }
   drawTop() { this.renderer.drawTop(); }
-  strokesChanged() { this.renderer.strokesStale = true; this.draw(); }
+  strokesChanged() { this.renderer.strokesStale = true; this.slices.strokesChanged(); this.draw(); }
 
   viewChanged() {
     this.renderer.strokesStale = true;

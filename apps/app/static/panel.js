@@ -1,6 +1,6 @@
 // What the page says: list of images, kinds of files, the facts of the cut, hints, and the card of an image that is not shown.
 
-import { $, buttonOf } from "./elements.js";
+import { $, buttonOf, inputOf } from "./elements.js";
 
 /** @import { Item, State } from "./socket.js" */
 
@@ -35,6 +35,11 @@ export function showItems(items, current, open) {
   });
   $("list").replaceChildren(...rows);
   rows[current]?.scrollIntoView({ block: "nearest" });
+  // A field to find an image by its name, once the list is longer than a glance.
+  const find = inputOf("find"), filter = () => rows.forEach((row, item) => { row.hidden = !items[item].name.toLowerCase().includes(find.value.toLowerCase()); });
+  find.hidden = items.length < 10;
+  find.oninput = filter;
+  filter();
   const done = items.filter(({ state }) => state === "done").length;
   const bar = /** @type {HTMLProgressElement} */ ($("progress-bar"));
   [bar.max, bar.value] = [Math.max(1, items.length), done];

@@ -167,6 +167,7 @@ export class Renderer {
       drawStroke(top, view, ratio, shown, tools.stroke.erase ? () => "rgb(40 40 40)" : this.colourOf);
       top.globalAlpha = 1;
     }
+    this.#drawSides();
     const box = tools.box ?? (this.app.display === "cutout" ? null : this.app.shownBox);
     if (box) this.#drawBox(box);
     if (tools.pointer) this.#drawCursor(...tools.pointer);
@@ -223,9 +224,47 @@ export class Renderer {
   }
 
   #showPointer() {
-    const { view, tools } = this.app, place = tools.pointer && view.toImage(...tools.pointer).map(Math.floor);
-    const inside = place && place[0] >= 0 && place[1] >= 0 && place[0] < view.width && place[1] < view.height;
-    $("pointer").textContent = inside ? `${place[0]}, ${place[1]}` : "";
+    const { pixel, info, slices } = this.app;
+    let text = pixel ? pixel.join(", ") : "";
+    if (pixel && info?.world) {
+      const voxel = slices.voxelAt(...pixel), place = info.world.map((row) => [...voxel, 1].reduce((sum, value, i) => sum + value * row[i], 0));
+      text = `${voxel.toReversed().join(", ")} · ${place.map((value) => value.toFixed(1)).join(", ")} ${info.unit}`;
+    }
+    $("pointer").textContent = text;
     showStatus();
+  }
+
+  /** Letters at the sides of a slice, and the lines of the place that the last change of the axis went through. */
+  #drawSides() {
+    const { app: { view, info, slices }, top, ratio } = this, { letters } = info ?? {}, [down, across] = slices.sides;
+    if (slices.axis < 0) return;
+    const [[left, up], [right, low]] = [view.toScreen(0, 0), view.toScreen(view.width, view.height)];
+    top.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (slices.place && slices.place[slices.axis] === slices.index) {
+      const [x, y] = view.toScreen(slices.place[across] + 0.5, slices.place[down] + 0.5);
+      top.strokeStyle = "rgb(255 207 92 / 0.7)";
+      top.lineWidth = 1;
+      top.setLineDash([6, 6]);
+      top.beginPath();
+      for (const [from, to] of [[[x, up], [x, low]], [[left, y], [right, y]]]) {
+        top.moveTo(from[0], from[1]);
+        top.lineTo(to[0], to[1]);
+      }
+      top.stroke();
+      top.setLineDash([]);
+    }
+    if (!letters) return;
+    const within = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(14, Math.min(size - 14, value));
+    const [x0, x1] = [left - 14, right + 14].map((x) => within(x, view.screenWidth));
+    const [y0, y1] = [up - 14, low + 14].map((y) => within(y, view.screenHeight));
+    const [x, y] = [within((left + right) / 2, view.screenWidth), within((up + low) / 2, view.screenHeight)];
+    top.font = "600 14px system-ui, sans-serif";
+    [top.textAlign, top.textBaseline, top.lineWidth] = ["center", "middle", 3];
+    [top.strokeStyle, top.fillStyle] = ["#000", "#ffcf5c"];
+    const [[first, last], [start, end]] = [letters[across], letters[down]];
+    for (const [letter, at, height] of /** @type {[string, number, number][]} */ ([[first, x0, y], [last, x1, y], [start, x, y0], [end, x, y1]])) {
+      top.strokeText(letter, at, height);
+      top.fillText(letter, at, height);
+    }
   }
 }

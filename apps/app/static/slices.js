@@ -7,18 +7,34 @@ import { choose } from "./keys.js";
 
 export class Slices {
   axis = -1; index = 0;          // -1: an image
+  /** @type {number[] | null} */
+  place = null;                  // z, y, x that slices across other axes go through, after a change of the axis
   level = 0.5; window = 1;       // of grey values, as shares of the range
 
   /** @param {App} app */
   constructor(app) { this.app = app; }
 
-  forImage() { [this.axis, this.index] = [-1, 0]; }
+  forImage() { [this.axis, this.index, this.place] = [-1, 0, null]; }
+
+  /** The other two axes: down and across the slice. */
+  get sides() { return [0, 1, 2].filter((axis) => axis !== this.axis); }
+
+  /**
+   * The voxel z, y, x at a pixel of the slice.
+   * @param {number} x
+   * @param {number} y
+   */
+  voxelAt(x, y) {
+    const voxel = [0, 0, 0], [down, across] = this.sides;
+    [voxel[this.axis], voxel[down], voxel[across]] = [this.index, y, x];
+    return voxel;
+  }
 
   /** Show the middle slice across the first axis. */
   start() {
     const { info } = this.app;
     if (!info?.window) return;
-    [this.axis, this.index, this.level, this.window] = [0, info.shape[0] >> 1, ...info.window];
+    [this.axis, this.index, this.level, this.window, this.place] = [0, info.shape[0] >> 1, ...info.window, null];
   }
 
   /** @param {boolean} fit */
@@ -26,7 +42,7 @@ export class Slices {
     this.#sliders();
     const { info, image, mask, view, connection } = this.app;
     if (!info?.spacing) return;
-    const { shape, spacing, address } = info, [down, across] = [0, 1, 2].filter((axis) => axis !== this.axis);
+    const { shape, spacing, address } = info, [down, across] = this.sides;
     const [height, width] = [shape[down], shape[across]], { axis, index } = this;
     if (!await image.loadSlice(`${address}/${axis}/${index}`, width, height)) return;
     mask.resize(width, height);
@@ -46,10 +62,16 @@ export class Slices {
     this.#change(this.axis, Math.max(0, Math.min(info.shape[this.axis] - 1, index)));
   }
 
-  /** @param {number} axis */
+  /**
+   * Go to the slice through the place at the pointer, or through the last one.
+   * @param {number} axis
+   */
   setAxis(axis) {
-    const { info } = this.app;
-    if (info && this.axis >= 0) this.#change(axis, info.shape[axis] >> 1);
+    const { info, pixel } = this.app;
+    if (!info || this.axis < 0) return;
+    this.place = pixel ? this.voxelAt(...pixel) : this.place ?? info.shape.map((size) => size >> 1);
+    if (this.place[this.axis] !== this.index) this.place[this.axis] = this.index;
+    this.#change(axis, this.place[axis]);
   }
 
   nextAxis() { this.setAxis((this.axis + 1) % 3); }
@@ -63,12 +85,20 @@ export class Slices {
     this.app.attempt(this.show(fit));
   }
 
+  strokesChanged() { if (this.axis >= 0) $("marked-slices").replaceChildren(...this.#marked()); }
+
   /** @param {number} level @param {number} width   of the window, as shares of the range */
   setWindow(level, width) {
     [this.level, this.window] = [level, width];
     this.#sliders();
     this.app.image.setWindow(level, width);
     this.app.draw();
+  }
+
+  /** Ticks of the slider at slices with strokes. */
+  #marked() {
+    const marked = new Set([...this.app.strokes.all()].filter(({ axis }) => axis === this.axis).map(({ index }) => index));
+    return [...marked].map((index) => new Option("", String(index)));
   }
 
   #sliders() {
@@ -78,6 +108,7 @@ export class Slices {
     const shown = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
     inputOf("slice").max = String(length - 1);
     inputOf("slice").value = String(this.index);
+    $("marked-slices").replaceChildren(...this.#marked());
     $("slice-value").textContent = `${this.index + 1}/${length}`;
     inputOf("level").value = String(1000 * this.level);
     inputOf("window").value = String(1000 * this.window);

@@ -35,7 +35,7 @@
  * @property {string} message
  */
 /**
- * @typedef {object} Description          of an image; the last three are of volumes
+ * @typedef {object} Description          of an image; those from `spacing` on are of volumes
  * @property {number} item
  * @property {string} name
  * @property {string} address
@@ -43,6 +43,9 @@
  * @property {number[]} [spacing]
  * @property {[number, number]} [range]   least and greatest grey value
  * @property {[number, number]} [window]  level and width, as shares of the range
+ * @property {number[][]} [world]         (3, 4), from indices z, y, x and 1 to coordinates in `unit`
+ * @property {string} [unit]
+ * @property {string[]} [letters]         where z, y and x begin and end, of RLAPIS
  */
 /**
  * What a connection announces: the messages of the server, by type, and changes of the connection.

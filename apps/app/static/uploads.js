@@ -1,5 +1,6 @@
-// Files for the server: images, hints, and the sample photograph.
+// Files for the server (images, hints, the sample photograph), and the cut-out from it.
 
+import { $ } from "./elements.js";
 import { showCard } from "./panel.js";
 
 /** @import { App } from "./main.js" */
@@ -27,4 +28,27 @@ export async function uploadAll(app, files) {
 export async function openSample(app) {
   const answer = await fetch("sample");
   await upload(app, new File([await answer.blob()], "astronaut.png"));
+}
+
+/** @param {App} app */
+async function cutout(app) {
+  const answer = await fetch(`cutout/${app.item}`);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.blob();
+}
+
+/** @param {App} app */
+export async function copyCutout(app) {
+  // The promise is passed on: a browser lets a page write to the clipboard only at once after a click.
+  await navigator.clipboard.write([new ClipboardItem({ "image/png": cutout(app) })]);
+  $("saved").textContent = "The cut-out is in the clipboard";
+}
+
+/** @param {App} app */
+export async function downloadCutout(app) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await cutout(app));
+  link.download = `${(app.info?.name ?? "image").replace(/\.[^.]*$/, "")}-cutout.png`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

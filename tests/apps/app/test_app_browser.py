@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from tests.apps.app.browser_page import BACKGROUND, IN_BROWSER, OBJECT, TIMEOUT, iou
+from tests.apps.app.browser_page import BACKGROUND, IN_BROWSER, OBJECT, TIMEOUT, iou, no_errors
 
 connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 
@@ -155,11 +155,47 @@ def test_slices_of_a_volume(inside, browse):
     page.screenshot("volume")
     page.keys("\ue013")
     page.until("app.index === 16")
+    page.drag([(35, 30)], 1)  # the place that the next axis goes through
     page.keys("a")
     page.until("app.axis === 1 && app.mask.height === 30")
     page.until("app.mask.labels.some((label) => label > 0)")
     assert iou(page.labels() > 0, inside[:, 30]) > 0.9
     assert [one for one in page.driver.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_where_a_slice_is(inside, tmp_path, browse):
+    """Letters of the patient's sides, world coordinates, slices through the same place, and the slices with strokes."""
+    sitk = pytest.importorskip("SimpleITK", reason="needs the extra 'volumes'")
+    scan = sitk.GetImageFromArray(np.load(tmp_path / "scan.npy"))
+    scan.SetSpacing((0.5, 0.5, 2.0))
+    scan.SetOrigin((-10.0, 20.0, 30.0))
+    scan.SetDirection((-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    sitk.WriteImage(scan, str(tmp_path / "scan.nii.gz"))
+    page = browse("scan.nii.gz", "--out", "out")
+    assert page.js("app.info.letters") == ["IS", "AP", "LR"]
+    page.stroke([(30, 30), (40, 30)])
+    assert page.js("[...document.querySelectorAll('#marked-slices option')].map(({ value }) => value)") == ["15"]
+    page.drag([(50.5, 20.5)], 1)
+    page.until("app.pixel && app.pixel.join() === '50,20'")
+    assert page.driver.find_element("id", "pointer").text == "50, 20, 15 · -35.0, 30.0, 60.0 mm"
+    page.screenshot("volume-letters")
+    page.keys("a")
+    page.until("app.axis === 1 && app.index === 20")
+    page.screenshot("volume-place")
+    page.js("app.slices.setAxis(2)")
+    page.until("app.axis === 2")
+    assert no_errors(page)
+
+
+def test_find_an_image_by_its_name(tmp_path, browse):
+    for number in range(12):
+        Image.fromarray(np.full((20, 30, 3), 20 * number, np.uint8)).save(tmp_path / f"photo-{number:02}.png")
+    page = browse(*sorted(path.name for path in tmp_path.glob("photo-*.png")), "--out", "out")
+    page.driver.find_element("id", "find").send_keys("-1")
+    shown = "[...document.querySelectorAll('#list li')].filter((row) => !row.hidden).length"
+    page.until(f"{shown} === 2")
+    page.screenshot("find")
+    assert no_errors(page)
 
 
 def test_a_box_in_slices_of_a_volume(inside, browse):
@@ -172,6 +208,7 @@ def test_a_box_in_slices_of_a_volume(inside, browse):
     assert page.js("app.shownBox") == [12, 8, 58, 53]
     assert iou(page.labels() > 0, inside[15]) > 0.95
     page.screenshot("volume-box")
+    page.drag([(35, 30)], 1)
     page.keys("a", "r")
     page.until("app.axis === 1 && app.mask.height === 30")
     page.drag([(12, 4), (58, 26)])

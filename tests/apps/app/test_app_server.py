@@ -410,5 +410,19 @@ def test_nothing_to_save_is_an_error(served, connect):
         assert page.until(lambda m: m["type"] in ("saved", "error"))["type"] == "error"
 
 
+def test_the_cut_out_is_that_of_the_file(served, connect, tmp_path):
+    client = served()
+    page = connect(client)
+    address = f"/{client.guard.token}/cutout/0"
+    page.open()
+    assert "nothing to save yet" in client.get(address).text
+    page.draw()
+    answer = client.get(address)
+    assert answer.headers["content-type"] == "image/png"
+    page.say("save", item=0, kinds=["cutout"])
+    page.until(lambda m: m["type"] == "saved")
+    assert answer.content == (tmp_path / "out" / "photo-cutout.png").read_bytes()
+
+
 def test_kinds_have_different_files():
     assert len({suffix for _, suffix in KINDS.values()}) == len(KINDS)

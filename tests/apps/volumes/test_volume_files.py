@@ -253,3 +253,17 @@ def test_grids():
 def test_units():
     assert [unit_of(name) for name in ("um", "μm", "micron", "MICROMETER", "mm", "in")] == ["µm"] * 4 + ["mm", "inch"]
     assert [unit_of(name) for name in (None, "pixel", "", "furlong")] == [None, None, None, "furlong"]
+
+
+@pytest.mark.parametrize(("direction", "letters"), [
+    ((1, 0, 0, 0, 1, 0, 0, 0, 1), ["IS", "AP", "RL"]),
+    ((-1, 0, 0, 0, -1, 0, 0, 0, 1), ["IS", "PA", "LR"]),
+    ((0, 0, 1, 0.9, 0.436, 0, 0.436, -0.9, 0), ["RL", "SI", "AP"]),  # sagittal slices, oblique
+])  # fmt: skip
+def test_sides_of_the_patient_and_world_coordinates(direction, letters):
+    geometry = Geometry((3.0, 2.0, 1.0), "mm", (10.0, 20.0, 30.0), direction)
+    assert geometry.letters() == letters
+    index = np.array([4, 3, 2])
+    place = np.array([10, 20, 30]) + np.reshape(direction, (3, 3)) @ (index[::-1] * (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(geometry.world() @ [*index, 1], place)
+    assert Geometry((1.0, 1.0, 1.0)).letters() is None
