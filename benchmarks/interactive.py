@@ -13,7 +13,7 @@ the ground truth does not count.
             from correct pixels
 session    apps.Session; each click waits for the models that are fitted in the background
 segment    apps.segment on all marks so far, from nothing
-grabCut    cv2.grabCut on all marks so far, five iterations
+grabCut    cv2.grabCut on all marks so far, five iterations; until the background is marked, all is object
 """
 
 import argparse
@@ -106,10 +106,13 @@ class SessionUser:
 
 
 class MarksUser:
-    """Clicks as marks, for a function of an image and its marks that starts from nothing."""
+    """Clicks as marks, for a function of an image and its marks that starts from nothing.
 
-    def __init__(self, rgb, method):
-        self._rgb, self._method = rgb, method
+    needs   kinds of marks without which it is not called
+    """
+
+    def __init__(self, rgb, method, needs=(OBJECT,)):
+        self._rgb, self._method, self._needs = rgb, method, needs
         self._marks = np.full(rgb.shape[:2], OPEN, np.int8)
 
     def mark(self, points, label):
@@ -120,9 +123,8 @@ class MarksUser:
             OBJECT if label else BACKGROUND
         )
         start = time.perf_counter()
-        given = [kind for kind in (OBJECT, BACKGROUND) if (self._marks == kind).any()]
-        if len(given) < 2:
-            mask = np.full(self._marks.shape, given == [OBJECT])
+        if not all((self._marks == kind).any() for kind in self._needs):
+            mask = np.full(self._marks.shape, (self._marks == OBJECT).any())
         else:
             try:
                 mask = self._method(self._rgb, self._marks)
@@ -138,7 +140,7 @@ class MarksUser:
 METHODS = {
     "session": SessionUser,
     "segment": lambda rgb: MarksUser(rgb, lambda rgb, marks: segment_marked(rgb, marks, device="cpu").mask),
-    "cv2.grabCut": lambda rgb: MarksUser(rgb, grabcut),
+    "cv2.grabCut": lambda rgb: MarksUser(rgb, grabcut, needs=(OBJECT, BACKGROUND)),
 }
 
 

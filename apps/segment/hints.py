@@ -16,12 +16,13 @@ from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segment.connected_parts import strokes_of
 from apps.segment.hint_kinds import mask_kind
 from apps.segment.image_sizes import at_centres, reduced_mask
-from apps.segment.marks import OBJECT, OPEN, has_both, is_inside, labels_in
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
 from apps.segment.mask_images import values_in
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
 MAX_LISTED = 3  # strokes in a message
 MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
+MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
 NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
@@ -123,12 +124,21 @@ def combine(
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
     strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
+    is_alone = box is None and mask is None
+    if object_only := is_alone and _marks_object_only(strokes):
+        notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
     hints = Hints(strokes, box, mask, labelling, tuple(notes))
-    if box is None and mask is None:
+    if is_alone and not object_only:
         check_marks(strokes, shape, name)
     elif not (hints.marks == OPEN).any():
         raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
     return hints
+
+
+def _marks_object_only(strokes: np.ndarray) -> bool:
+    """Whether strokes are on the object only, and do not cover most of the image, as dithering leaves it."""
+    count = int(np.count_nonzero(strokes == OBJECT))
+    return 0 < count <= MOST_MARKED * strokes.size and BACKGROUND not in strokes
 
 
 def given_mask(**arrays: ArrayLike | None) -> Mask | None:

@@ -64,13 +64,14 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     rgb         float in [0, 1], or uint8
     scribbles   values of the stroke image as `strokes.codes_and_colours` returns them, if it has been read
 
-    What the options give replaces what a session contains, except that strokes are added to its strokes.
+    What the options give replaces what a session contains, except that strokes are added to its strokes.  A file may
+    have lost the paint of a colour, so strokes alone must be of both kinds.
     """
     from apps.common.images import to_bytes
     from apps.segment.box_files import Detection
     from apps.segment.hints import combine, read_mask
     from apps.segment.session_files import Instructions, ObjectOptions, load_session
-    from apps.segment.strokes import codes_and_colours, read_scribbles, read_trimap
+    from apps.segment.strokes import check_marks, codes_and_colours, read_scribbles, read_trimap
 
     strokes, name, earlier = None, "--scribbles", None
     if "scribbles" in hints:
@@ -86,4 +87,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     box = hints.get("box")
     if isinstance(box, Detection):
         box = box.box(rgb.shape)
-    return Instructions(combine(rgb.shape[:2], strokes, box, name, earlier, mask), options)
+    found = combine(rgb.shape[:2], strokes, box, name, earlier, mask)
+    if found.box is None and found.mask is None:
+        check_marks(found.strokes, rgb.shape[:2], name)
+    return Instructions(found, options)

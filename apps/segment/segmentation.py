@@ -154,12 +154,13 @@ def segment(
     ------
     InputError
         A ValueError with a one-line message: nothing that locates the object, both `scribbles` and `trimap`, sizes
-        that differ, a box outside the image or without background, or strokes of only one kind and nothing else.
+        that differ, a box outside the image or without background, or background strokes and nothing else.
 
     Warns
     -----
     UserWarning
-        The object found is empty or covers nearly the whole image, or the box was clipped.
+        The object found is empty or covers nearly the whole image, the box was clipped, or there are object strokes and
+        nothing else, so that the sides of the image count as background.
 
     See Also
     --------
