@@ -27,6 +27,7 @@ def segment_example(example: Example, folder: Path, device: "DeviceName") -> dic
     from apps.common.figures import overlay, side_by_side, with_marks
     from apps.common.images import to_rgb, write_image
     from apps.segment import segment_marked
+    from apps.segment.hints import ObjectOptions
     from apps.segment.matte import cut_out
     from apps.segment.strokes import marks_of_box
 
@@ -34,7 +35,7 @@ def segment_example(example: Example, folder: Path, device: "DeviceName") -> dic
     shape = rgb.shape[:2]
     marks = strokes_of(example, shape) if example.box is None else marks_of_box(example.box, shape)
     start = time.perf_counter()
-    result = segment_marked(rgb, marks, fill_holes=True, device=device)
+    result = segment_marked(rgb, marks, ObjectOptions(fill_holes=True), device=device)
     seconds = time.perf_counter() - start
     cutout = cut_out(rgb, result.mask)
     figure = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
@@ -170,11 +171,13 @@ def compute_exact_disparities(folder: Path, device: "DeviceName"):
 
     from apps.common.images import to_rgb
     from apps.segment import segment_marked
+    from apps.segment.hints import ObjectOptions
     from apps.segment.strokes import marks_of_box
     from apps.stereo.stereo_samples import layered_pair
 
     photo = np.ascontiguousarray(skimage.data.coffee())
-    cup = segment_marked(to_rgb(photo), marks_of_box(EXAMPLES[1].box, photo.shape[:2]), fill_holes=True).mask
+    marks = marks_of_box(EXAMPLES[1].box, photo.shape[:2])
+    cup = segment_marked(to_rgb(photo), marks, ObjectOptions(fill_holes=True)).mask
     yield compute_disparities(layered_pair(photo, cup), "coffee", folder)
 
 

@@ -89,6 +89,7 @@ def _masks() -> dict[str, np.ndarray]:
     """Masks of the objects, from the strokes and boxes of the demo."""
     from apps.common.images import to_rgb
     from apps.segment import segment_marked
+    from apps.segment.hints import ObjectOptions
     from apps.segment.strokes import marks_of_box
 
     masks = {}
@@ -96,7 +97,7 @@ def _masks() -> dict[str, np.ndarray]:
         rgb = to_rgb(_photograph(example.name))
         shape = rgb.shape[:2]
         marks = strokes_of(example, shape) if example.box is None else marks_of_box(example.box, shape)
-        masks[example.name] = segment_marked(rgb, marks, fill_holes=True, device="cpu").mask
+        masks[example.name] = segment_marked(rgb, marks, ObjectOptions(fill_holes=True), device="cpu").mask
     return masks
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
-from apps.segment.hints import Hints, Mask
+from apps.segment.hints import Hints, Mask, ObjectOptions
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
 
@@ -127,7 +127,7 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
         hints = Hints(marks, mask=Mask("start", is_object))
     else:
         hints = Hints(marks, labelling=is_object)
-    return segment_marked(rgb, hints, keep="all", rounds=rounds).mask
+    return segment_marked(rgb, hints, ObjectOptions(keep="all"), rounds=rounds).mask
 
 
 def _error(text: str) -> Exception:

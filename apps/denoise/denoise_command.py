@@ -32,7 +32,7 @@ from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
 from apps.many.inputs import Job, image_items, images_of, job_of
-from apps.many.program import Program, Work
+from apps.many.program import Program, Work, report_of
 
 FORMATS = ("png", "tif", "jpg")
 MAX_IN_JPEG = 65500  # pixels: libjpeg's limit
@@ -133,18 +133,9 @@ def _denoise_one(job: Job, chosen) -> dict:
     charge("write")
     path = _file(job.image, chosen)
     write_bytes(path, data)
-    return {
-        "image": str(job.image),
-        "width": shape[1],
-        "height": shape[0],
-        "kind": result.kind,
-        "noise": round(result.noise, 3),
-        "smoothness": round(result.smoothness, 4),
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "files": {"restored": str(path)},
-        **({"warning": result.warning} if result.warning else {}),
-        **quality,
-    }
+    found = {"kind": result.kind, "noise": round(result.noise, 3), "smoothness": round(result.smoothness, 4)}
+    report = report_of({"image": str(job.image)}, shape, result.seconds, {"restored": path}, **found)
+    return report | ({"warning": result.warning} if result.warning else {}) | quality
 
 
 def _encoded(image, kind: str, deep: bool, metadata: Metadata) -> bytes:

@@ -30,7 +30,7 @@ from apps.common.images import InputError, by_number, check_same_size, read_imag
 from apps.flow import LINKERS
 from apps.flow.frame import SharedFrames, SharedPair
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
-from apps.many.program import Program, Work
+from apps.many.program import Program, Work, report_of
 
 INPUTS = ("frames", "truth", "matches")
 PAIRS_AT_ONCE = 2  # of a sequence
@@ -225,17 +225,16 @@ def _flow_one(pair: Pair, chosen) -> dict:
     result.matches.write(files["matches"])
     charge("write")
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
-    report = {
-        "pair": pair.shown,
-        "width": first.shape[1],
-        "height": first.shape[0],
-        "matches": len(result.matches),
-        "valid_percent": round(100 * float(result.valid.mean()), 3),
-        "mean_motion": round(float(length.mean()), 4),
-        "max_motion": round(float(length.max()), 4),
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "files": {kind: str(path) for kind, path in files.items()},
-    }
+    report = report_of(
+        {"pair": pair.shown},
+        first.shape[:2],
+        result.seconds,
+        files,
+        matches=len(result.matches),
+        valid_percent=round(100 * float(result.valid.mean()), 3),
+        mean_motion=round(float(length.mean()), 4),
+        max_motion=round(float(length.max()), 4),
+    )
     if scores is not None:
         report["truth"] = scores.as_dict()
     return report

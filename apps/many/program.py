@@ -5,7 +5,7 @@ here: a single item, or a batch that continues when an item fails.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +112,13 @@ class Program:
         command.add_shared_options(options, "out")
         command.add_record_option(options, self.name)
         return options
+
+
+def report_of(named: dict, shape: Sequence[int], seconds: Mapping[str, float], files: Mapping, **facts) -> dict:
+    """The report of an item: its name by noun, the size of its image or volume, facts, and what all reports have."""
+    sizes = dict(zip(("width", "height", "depth"), shape[::-1], strict=False))
+    rounded = {stage: round(value, 4) for stage, value in seconds.items()}
+    return named | sizes | facts | {"seconds": rounded, "files": {kind: str(path) for kind, path in files.items()}}
 
 
 def mean_scores(reports: list[dict], *names: str) -> list[float]:

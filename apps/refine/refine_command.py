@@ -31,7 +31,7 @@ from apps.common.errors import InputError, print_error
 from apps.common.images import read_photograph, write_bytes
 from apps.common.stems import stem_of
 from apps.many.inputs import Item, find_by_stem, images_of
-from apps.many.program import Program, Work
+from apps.many.program import Program, Work, report_of
 from apps.refine import KINDS
 from apps.segment import image_jobs, label_jobs
 from apps.segment.result_files import MERGED, check_kinds, files_of, label_files_of, merged_files, write_merged
@@ -150,18 +150,16 @@ def _refine_one(job: Job, chosen) -> dict:
     notes = (*result.notes, *remarks_on(result.mask))
     for note in notes:
         print_error(f"cutmatch refine: {image}: {note}")
-    height, width = result.labels.shape
-    return {
-        "image": str(image),
-        "width": width,
-        "height": height,
-        "pixels": {value: int((result.labels == value).sum()) for value in result.values},
-        "offsets": [[round(x, 2), round(y, 2)] for x, y in result.offsets],
-        "seconds": {phase: round(seconds, 4) for phase, seconds in result.seconds.items()},
-        "device": "cpu" if chosen.device == "auto" else chosen.device,
-        "files": {kind: str(path) for kind, path in files.items()},
-        "warnings": list(notes),
-    }
+    return report_of(
+        {"image": str(image)},
+        result.labels.shape,
+        result.seconds,
+        files,
+        pixels={value: int((result.labels == value).sum()) for value in result.values},
+        offsets=[[round(x, 2), round(y, 2)] for x, y in result.offsets],
+        device="cpu" if chosen.device == "auto" else chosen.device,
+        warnings=list(notes),
+    )
 
 
 def _line(report) -> str:

@@ -93,6 +93,27 @@ class Hints:
         return "touching" if self.box is None and self.mask is None and self.has_object else "all"
 
 
+class ObjectOptions(NamedTuple):
+    """Options of a single object, as of `apps.segment.segment`; a session stores them."""
+
+    keep: str | None = None
+    fill_holes: bool = False
+    min_area: int = 0
+    soft_strokes: bool = False
+
+    def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
+        """These options, where they are given, and else the stored ones."""
+        return ObjectOptions(
+            self.keep or stored.keep,
+            self.fill_holes or stored.fill_holes,
+            self.min_area or stored.min_area,
+            self.soft_strokes or stored.soft_strokes,
+        )
+
+
+DEFAULTS = ObjectOptions()
+
+
 def combine(
     shape,
     strokes=None,

@@ -13,10 +13,11 @@ from apps.common.images import check_same_size, read_photograph, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
+from apps.many.program import report_of
 from apps.segment.box_files import boxes_of
 from apps.segment.hint_kinds import HINTS, kinds_for
 from apps.segment.location import read_location
-from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_text
+from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_of, rounds_text
 from apps.segment.strokes import codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
 
@@ -80,7 +81,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         check_same_size(truth, shape, "--truth")
     charge("strokes")
     if chosen.energy is None:
-        result = segment_marked(rgb, hints, **given.options._asdict(), device=chosen.device)
+        result = segment_marked(rgb, hints, given.options, device=chosen.device)
     else:
         from apps.segment.published_energy import segment_by_energy
 
@@ -101,20 +102,18 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
         notes = (*notes, kept)
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
-    report = {
-        "image": str(job.image),
-        "width": shape[1],
-        "height": shape[0],
-        "object_pixels": int(result.mask.sum()),
-        "open_pixels": int((marks == OPEN).sum()),
-        "energies": [round(energy, 3) for energy in result.energies],
-        "rounds": len(result.energies),
-        "seconds": {phase: round(seconds, 4) for phase, seconds in result.seconds.items()},
-        "device": result.device,
-        "method": result.method,
-        "files": {kind: str(path) for kind, path in files.items()},
-        "warnings": list(notes),
-    }
+    report = report_of(
+        {"image": str(job.image)},
+        shape,
+        result.seconds,
+        files,
+        object_pixels=int(result.mask.sum()),
+        open_pixels=int((marks == OPEN).sum()),
+        **rounds_of(result),
+        device=result.device,
+        method=result.method,
+        warnings=list(notes),
+    )
     if truth is not None:
         scores = score(result.mask, truth, marks)
         charge("scores")

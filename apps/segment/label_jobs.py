@@ -13,9 +13,9 @@ from apps.common.image_metadata import Metadata
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
 from apps.common.writing import encoded_image
-from apps.many.program import mean_scores
+from apps.many.program import mean_scores, report_of
 from apps.segment.box_files import Detection
-from apps.segment.result_files import label_files_of, rounds_text
+from apps.segment.result_files import label_files_of, rounds_of, rounds_text
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_line, volume_results
 
 
@@ -70,15 +70,15 @@ def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
         for value, one in named.items()
         if value in result.boxes
     ]
-    return {
-        "image": str(image),
-        **dict(zip(("width", "height"), result.labels.shape[::-1], strict=True)),
-        "objects": [one | {"pixels": int(pixels[one["value"]])} for one in objects],
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "device": result.device,
-        "files": {kind: str(path) for kind, path in files.items()},
-        "warnings": list(notes),
-    }
+    return report_of(
+        {"image": str(image)},
+        result.labels.shape,
+        result.seconds,
+        files,
+        objects=[one | {"pixels": int(pixels[one["value"]])} for one in objects],
+        device=result.device,
+        warnings=list(notes),
+    )
 
 
 def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
@@ -103,7 +103,15 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
     charge("figures")
     for kind, content in encoded.items():
         write_bytes(files[kind], content)
-    report = _report(image, result, files)
+    report = report_of(
+        {"image": str(image)},
+        result.labels.shape,
+        result.seconds,
+        files,
+        pixels={value: int((result.labels == value).sum()) for value in result.values},
+        **rounds_of(result),
+        device=result.solved.device,
+    )
     if truth is not None:
         report["truth"] = label_score(result.labels, truth, seeds)
     return report
@@ -159,17 +167,3 @@ def summary(reports) -> str:
     """Mean scores of the reports with a ground truth."""
     means = mean_scores(reports, "iou_percent", "error_percent")
     return "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
-
-
-def _report(image, result, files) -> dict:
-    shape = result.labels.shape
-    return {
-        "image": str(image),
-        **dict(zip(("width", "height"), shape[::-1], strict=True)),
-        "pixels": {value: int((result.labels == value).sum()) for value in result.values},
-        "energies": [round(energy, 3) for energy in result.energies],
-        "rounds": len(result.energies),
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "device": result.solved.device,
-        "files": {kind: str(path) for kind, path in files.items()},
-    }

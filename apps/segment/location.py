@@ -69,8 +69,8 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     """
     from apps.common.images import to_bytes
     from apps.segment.box_files import Detection
-    from apps.segment.hints import combine, read_mask
-    from apps.segment.session_files import Instructions, ObjectOptions, load_session
+    from apps.segment.hints import ObjectOptions, combine, read_mask
+    from apps.segment.session_files import Instructions, load_session
     from apps.segment.strokes import check_marks, codes_and_colours, read_scribbles, read_trimap
 
     strokes, name, earlier = None, "--scribbles", None

@@ -19,6 +19,7 @@ Internally the labels are the objects 1 .. L in the order of the seeds' values; 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,7 +60,7 @@ class Objects(Certified, GridResult):
     values: tuple
     energies: tuple
     seconds: dict
-    solved: object
+    solved: Any
 
 
 def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto") -> Objects:

@@ -84,6 +84,11 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
     return {"files": files} if files else {}
 
 
+def rounds_of(result) -> dict:
+    """Energies and number of the rounds of a result, for its report."""
+    return {"energies": [round(energy, 3) for energy in result.energies], "rounds": len(result.energies)}
+
+
 def rounds_text(report: dict) -> str:
     """The number of rounds in a report, for its line."""
     return f"{report['rounds']} round{'s' * (report['rounds'] != 1)}"

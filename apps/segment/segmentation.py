@@ -57,7 +57,7 @@ from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
 from apps.segment.hint_kinds import mask_kinds
-from apps.segment.hints import Hints, combine, given_mask, remarks_on
+from apps.segment.hints import DEFAULTS, Hints, ObjectOptions, combine, given_mask, remarks_on
 from apps.segment.model import ROUNDS, ImageView, Request
 from apps.segment.strokes import marks_of
 from gridcut.device import DeviceName
@@ -183,16 +183,8 @@ def segment(
     if strokes is None and box is None and mask is None:
         raise InputError(f"pass scribbles, trimap, box or {' or '.join(mask_kinds())}, got none")
     hints = combine(rgb.shape[:2], strokes, box, name, mask=mask)
-    result = segment_marked(
-        rgb,
-        hints,
-        keep=keep,
-        fill_holes=fill_holes,
-        min_area=min_area,
-        soft_strokes=soft_strokes,
-        rounds=rounds,
-        device=device,
-    )
+    options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
+    result = segment_marked(rgb, hints, options, rounds=rounds, device=device)
     for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
         warnings.warn(note, stacklevel=2)
     return result
@@ -201,11 +193,8 @@ def segment(
 def segment_marked(
     rgb: NDArray[np.float32] | NDArray[np.uint8],
     hints: Hints | NDArray[np.int8],
+    options: ObjectOptions = DEFAULTS,
     *,
-    keep: str | None = None,
-    fill_holes: bool = False,
-    min_area: int = 0,
-    soft_strokes: bool = False,
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
@@ -218,19 +207,19 @@ def segment_marked(
     check_number(rounds, "rounds", integer=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
-    check_number(min_area, "min_area")
-    min_area = 1 if keep == "all" and not min_area else min_area
-    keep = hints.default_keep if keep is None else keep
+    check_number(options.min_area, "min_area")
+    min_area = 1 if options.keep == "all" and not options.min_area else options.min_area
+    keep = hints.default_keep if options.keep is None else options.keep
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not hints.has_object:
         raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
     marks, is_boxed = hints.marks, hints.box is not None
     request = Request(
-        marks.astype(np.int16), is_boxed, hints.labelling, keep, soft_strokes, rounds, hints.mask, min_area
+        marks.astype(np.int16), is_boxed, hints.labelling, keep, options.soft_strokes, rounds, hints.mask, min_area
     )
     found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
-    mask = connected_parts.fill_holes(found.mask, marks) if fill_holes else found.mask
+    mask = connected_parts.fill_holes(found.mask, marks) if options.fill_holes else found.mask
     clock.charge("parts")
     return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
 

@@ -31,31 +31,13 @@ from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
 from apps.segment.hint_kinds import mask_kinds
-from apps.segment.hints import Hints, Mask
+from apps.segment.hints import Hints, Mask, ObjectOptions
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
 
 FORMAT, VERSION = "cutmatch-session", 1
 MARKS = np.array([OPEN, OBJECT, BACKGROUND], np.int8)  # of the codes in a file
 CODES = np.array([2, 1, 0], np.uint8)  # of BACKGROUND, OBJECT and, as the last entry, OPEN
-
-
-class ObjectOptions(NamedTuple):
-    """Options of a single object, which a session stores."""
-
-    keep: str | None = None
-    fill_holes: bool = False
-    min_area: int = 0
-    soft_strokes: bool = False
-
-    def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
-        """These options, where they are given, and else the stored ones."""
-        return ObjectOptions(
-            self.keep or stored.keep,
-            self.fill_holes or stored.fill_holes,
-            self.min_area or stored.min_area,
-            self.soft_strokes or stored.soft_strokes,
-        )
 
 
 class Instructions(NamedTuple):

@@ -12,10 +12,11 @@ from apps.common.errors import InputError, print_error
 from apps.common.images import READABLE, write_image
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
+from apps.many.program import report_of
 from apps.segment import BAND, CONNECTIVITIES, SPACING
 from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
 from apps.segment.location import either
-from apps.segment.result_files import rounds_text
+from apps.segment.result_files import rounds_of, rounds_text
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
     further_files,
@@ -145,17 +146,16 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     write_labels(files[main], written, volume)
     write_image(files[slices], sheet)
     charge("write")
-    report = {
-        "image": str(job.image),
-        **dict(zip(("width", "height", "depth"), values.shape[::-1], strict=True)),
+    report = report_of(
+        {"image": str(job.image)},
+        values.shape,
+        result.seconds,
+        files,
         **_sizes(chosen, volume.geometry, spacing, counted),
-        "energies": [round(energy, 3) for energy in result.energies],
-        "rounds": len(result.energies),
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "device": result.solved.device,
-        "warnings": list(notes),
-        "files": {kind: str(path) for kind, path in files.items()},
-    }
+        **rounds_of(result),
+        device=result.solved.device,
+        warnings=list(notes),
+    )
     if truth is not None:
         report["truth"] = label_score(shown, truth, seeds)
     return report

@@ -21,7 +21,7 @@ from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.many.inputs import Pair, pair_items
-from apps.many.program import Program, Work, mean_scores
+from apps.many.program import Program, Work, mean_scores, report_of
 from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
 
 FORMATS = ("png", "pfm", "npy")
@@ -130,17 +130,16 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     write_bytes(files["disparity"], data)
     for kind, pixels in figures.items():
         write_image(files[kind], pixels)
-    report = {
-        "pair": f"{pair.first} | {pair.second}",
-        "width": left.shape[1],
-        "height": left.shape[0],
-        "max_disparity": result.max_disparity,
-        "valid_percent": round(100.0 * float(result.valid.mean()), 3),
-        "energies": [int(one.energy) for one in result.solved],
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "device": result.solved[0].device,
-        "files": {kind: str(path) for kind, path in files.items()},
-    }
+    report = report_of(
+        {"pair": f"{pair.first} | {pair.second}"},
+        left.shape[:2],
+        result.seconds,
+        files,
+        max_disparity=result.max_disparity,
+        valid_percent=round(100.0 * float(result.valid.mean()), 3),
+        energies=[int(one.energy) for one in result.solved],
+        device=result.solved[0].device,
+    )
     if truth is not None:
         report["truth"] = score_disparity(result.disparity, truth, known).as_dict()
     return report

@@ -27,7 +27,7 @@ from apps.common.command import spelled
 from apps.common.images import InputError, pixels_in, read_bytes, write_bytes, write_image
 from apps.common.stems import stem_of
 from apps.many.inputs import Job, image_items, images_of, job_of
-from apps.many.program import Program, Work
+from apps.many.program import Program, Work, report_of
 from apps.unwrap import NORMS
 
 FORMATS = ("tif", "npy")
@@ -87,18 +87,9 @@ def _unwrap_one(job: Job, chosen) -> dict:
     files = _files(stem_of(job.image), chosen)
     write_bytes(files["unwrapped"], data.getvalue())
     write_image(files["phases"], figure)
-    return {
-        "image": str(job.image),
-        "width": phase.shape[-1],
-        "height": phase.shape[-2],
-        **({"depth": len(phase)} if phase.ndim == 3 else {}),
-        "residues": result.residues,
-        "cost": result.cost,
-        "cycles": int(np.ptp(result.cycles)),
-        "device": "cpu",  # this flow is solved on the CPU on every device
-        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
-        "files": {kind: str(file) for kind, file in files.items()},
-    }
+    found = {"residues": result.residues, "cost": result.cost, "cycles": int(np.ptp(result.cycles))}
+    # This flow is solved on the CPU on every device.
+    return report_of({"image": str(job.image)}, phase.shape, result.seconds, files, **found, device="cpu")
 
 
 def _grid(path: Path, name: str):

@@ -9,9 +9,9 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError, read_image
-from apps.segment.hints import Hints, Mask
+from apps.segment.hints import Hints, Mask, ObjectOptions
 from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.session_files import Instructions, ObjectOptions, load_session, save_session
+from apps.segment.session_files import Instructions, load_session, save_session
 from apps.segment.strokes import marks_of
 
 
