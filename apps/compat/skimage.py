@@ -17,6 +17,7 @@ import gridcut
 from apps.common.labelling import label_distances, labelling
 from apps.segment.colour_models import OUTLIERS, TINY
 from apps.segment.geodesic import UNREACHED
+from apps.segment.grid_cut import edges_outside, pairs
 from apps.segment.seed_distances import seed_distances
 from apps.segment.terms import FORBIDDEN, UNIT
 from apps.segment.volume_view import BINS, BLUR
@@ -211,14 +212,14 @@ def _segmented(pixels, marks, count: int, taking_part, sides, beta) -> np.ndarra
     shape = marks.shape
     offsets = [offset for offset in np.ndindex(*[3] * len(shape)) if offset > (1,) * len(shape)]
     offsets = [tuple(part - 1 for part in offset) for offset in offsets]
-    squares = [((one[1] - one[0]) ** 2).mean() for one in _pairs(pixels, offsets)]
+    neighbours = (pairs(pixels, offset) for offset in offsets)
+    squares = [((there - here) ** 2).mean() for here, there in neighbours if here.size]
     mean = pixels.shape[-1] * float(np.mean(squares)) or 1.0
     unit_edge = SMOOTHNESS / max(3.0, sum(1 / float(np.linalg.norm(offset)) for offset in offsets))
     edges = gridcut.contrast_edges(
         pixels, unit_edge * UNIT, offsets, spacing=sides, beta=CONTRAST * beta / BETA / mean, dtype=np.int32
     )
-    for offset, weight in edges.items():
-        weight *= taking_part & _neighbour(taking_part, offset)
+    edges = edges_outside(~taking_part, edges)
     unary = np.rint(UNIT * (_appearance(pixels, marks, count) + _location(pixels, marks, sides, taking_part, count)))
     unary = unary.astype(np.int32)
     for label, cost in enumerate(unary):
@@ -271,23 +272,3 @@ def _location(pixels, marks, sides, taking_part, count: int) -> np.ndarray:
     others = np.where(away == nearest, second, nearest)
     excess = np.maximum(0, away - others) / np.minimum(np.maximum(away + others, np.float32(1e-6)), UNREACHED)
     return (LOCATION * excess).reshape(count, *marks.shape)
-
-
-def _pairs(array, offsets):
-    """Views of the pixels and their neighbours, for each offset."""
-    for offset in offsets:
-        here = tuple(slice(max(0, -step), size - max(0, step)) for step, size in zip(offset, array.shape, strict=False))
-        there = tuple(
-            slice(max(0, step), size - max(0, -step)) for step, size in zip(offset, array.shape, strict=False)
-        )
-        if array[here].size:
-            yield array[here], array[there]
-
-
-def _neighbour(mask, offset) -> np.ndarray:
-    """The mask's value at p + offset, False outside of the grid."""
-    shifted = np.zeros_like(mask)
-    here = tuple(slice(max(0, -step), size - max(0, step)) for step, size in zip(offset, mask.shape, strict=True))
-    there = tuple(slice(max(0, step), size - max(0, -step)) for step, size in zip(offset, mask.shape, strict=True))
-    shifted[here] = mask[there]
-    return shifted

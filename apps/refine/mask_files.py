@@ -38,12 +38,7 @@ def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.
         return _of_folder(path, option), "objects"
     if path.suffix.lower() == ".json":
         return _of_coco(path, image, option), "labels"
-    return _of_file(path, option), kind
-
-
-def _of_file(path: Path, option: str) -> np.ndarray:
-    data = read_bytes(path, option)
-    return values_in(data, path, option)
+    return values_in(read_bytes(path, option), path, option), kind
 
 
 def _of_folder(path: Path, option: str) -> np.ndarray:
@@ -51,7 +46,8 @@ def _of_folder(path: Path, option: str) -> np.ndarray:
     files = [one for one in files_in(path, option) if is_mask_name(one) and not one.name.startswith(".")]
     if not files:
         raise InputError(f"{option}: folder {str(path)!r} holds no mask (.png, .tif, .npy, ...); one per object")
-    masks = [np.squeeze(_of_file(one, option)) for one in sorted(files, key=by_number)]
+    ordered = sorted(files, key=by_number)
+    masks = [np.squeeze(values_in(read_bytes(one, option), one, option)) for one in ordered]
     shapes = {mask.shape for mask in masks}
     if len(shapes) > 1:
         listed = ", ".join(map(str, sorted(shapes)))

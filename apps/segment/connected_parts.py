@@ -39,8 +39,9 @@ def keep_parts(labels: np.ndarray, marks: np.ndarray, keep: str) -> np.ndarray:
 
 def fill_holes(mask: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Add the holes of an object to its mask, bool (H, W) or (D, H, W), except those with a mark of the background."""
-    runs = _Runs.of(*_background(mask, marks), is_object=False)
-    return _without(mask, runs, runs.marked | runs.reach_border(mask.shape))
+    background = (~mask).view(np.int8)
+    runs = _Runs.of(background, np.where(marks == BACKGROUND, np.int8(1), np.int8(OPEN)), is_object=False)
+    return ~runs.dropped(background, runs.marked | runs.reach_border(mask.shape)).view(bool)
 
 
 def tidied(
@@ -82,16 +83,6 @@ def strokes_of(marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     part = np.add(marks[box], 1, order="C")
     runs = _Runs.of(part, np.full_like(part, OPEN), is_object=True)
     return places, np.repeat(np.unique(runs.parent, return_inverse=True)[1], runs.right - runs.left)
-
-
-def _background(mask: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The background as label 1, and its marks."""
-    return (~mask).view(np.int8), np.where(marks == BACKGROUND, np.int8(1), np.int8(OPEN))
-
-
-def _without(mask: np.ndarray, runs: "_Runs", kept: np.ndarray) -> np.ndarray:
-    """The mask and the runs of its background that are not kept."""
-    return ~runs.dropped((~mask).view(np.int8), kept).view(bool)
 
 
 class _Runs(NamedTuple):

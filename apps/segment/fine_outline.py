@@ -21,6 +21,7 @@ from apps.common.images import as_floats
 from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import in_parallel
 from apps.segment.colour_models import lab_image
+from apps.segment.image_sizes import enlarged_part
 from apps.segment.marks import BACKGROUND, OBJECT
 from apps.segment.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
 
@@ -137,21 +138,7 @@ class _Outline:
 
     def _costs(self, where):
         """Costs of the background and of the object for a part of the image, int32, one of them 0."""
-        import cv2
-
-        rows, columns = where
-        (H, W), (h, w) = self.guess.shape, self.preference.shape
-        size = columns.stop - columns.start, rows.stop - rows.start
-        to_reduced = np.array(
-            [[w / W, 0, (columns.start + 0.5) * w / W - 0.5], [0, h / H, (rows.start + 0.5) * h / H - 0.5]]
-        )
-        preference = cv2.warpAffine(
-            self.preference,
-            to_reduced,
-            size,
-            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
-            borderMode=cv2.BORDER_REPLICATE,
-        ).astype(np.int32)
+        preference = enlarged_part(self.preference, where, self.guess.shape).astype(np.int32)
         marks = self.marks[where]
         strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
         preference[marks == OBJECT] = strength

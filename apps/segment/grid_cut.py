@@ -190,9 +190,19 @@ def _places(labels: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
 
 
 def pairs(array, offset):
-    """Views of a 2-D array at p and at p + offset, for all p where both exist."""
+    """Views of a grid, perhaps with channels, at p and at p + offset, for all p where both exist."""
     here, there = [], []
-    for step, size in zip(offset, array.shape, strict=True):
+    for step, size in zip(offset, array.shape, strict=False):
         here.append(slice(max(0, -step), size - max(0, step)))
         there.append(slice(max(0, step), size - max(0, -step)))
     return array[tuple(here)], array[tuple(there)]
+
+
+def edges_outside(closed: np.ndarray, edges: dict) -> dict:
+    """The edges of which no end is closed; those of the others weigh 0."""
+    found = {}
+    for offset, weight in edges.items():
+        here, there = pairs(closed, offset)
+        found[offset] = weight.copy()
+        pairs(found[offset], offset)[0][here | there] = 0
+    return found

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from apps.common.rectangles import Rectangle
 from apps.common.row_blocks import in_parallel
 from apps.segment.marks import OBJECT, OPEN, labels_in
 
@@ -80,6 +81,19 @@ def at_centres(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def centres(count: int, size: int) -> np.ndarray:
     """The lines, of `size`, at the centres of `count` lines of another size."""
     return (np.arange(count) * 2 + 1) * size // (2 * count)
+
+
+def enlarged_part(
+    values: np.ndarray, part: Rectangle, shape: tuple[int, ...], offset: tuple[float, float] = (0.0, 0.0)
+) -> np.ndarray:
+    """A part of values, float32 (h, w), enlarged to a shape and moved back by an offset (x, y); linear."""
+    import cv2
+
+    (rows, columns), (dx, dy), (y, x) = part, offset, [m / n for m, n in zip(values.shape, shape, strict=True)]
+    places = np.array([[x, 0, (columns.start + dx + 0.5) * x - 0.5], [0, y, (rows.start + dy + 0.5) * y - 0.5]])
+    size = columns.stop - columns.start, rows.stop - rows.start
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    return cv2.warpAffine(values, places, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
 
 
 def interpolated(planes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

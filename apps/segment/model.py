@@ -31,7 +31,7 @@ from apps.segment.colour_models import (
     whole_density,
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
-from apps.segment.grid_cut import pairs
+from apps.segment.grid_cut import edges_outside
 from apps.segment.hint_kinds import MaskPrior, mask_kind
 from apps.segment.hints import Mask
 from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
@@ -126,7 +126,7 @@ class ImageView:
         """Start to compute the edges; the function returned waits for them."""
         if is_box not in self._edges and self.closed is not None:
             everywhere, closed = self._open.begin_edges(is_box), self.closed
-            self._edges[is_box] = cache(lambda: _edges_outside(closed, everywhere()))
+            self._edges[is_box] = cache(lambda: edges_outside(closed, everywhere()))
         elif is_box not in self._edges:
             lab = self.lab
             self._edges[is_box] = cache(concurrently(lambda: self._weights(lab, is_box)))
@@ -185,16 +185,6 @@ class ImageView:
                 self._last = ImageView(self.image, self.shape, self.scale, self.bits)
                 self._last.closed, self._last._open = closed, self
         return self._last
-
-
-def _edges_outside(closed: np.ndarray, edges: dict) -> dict:
-    """The edges of which no end is closed; those of the others weigh 0."""
-    found = {}
-    for offset, weight in edges.items():
-        here, there = pairs(closed, offset)
-        found[offset] = weight.copy()
-        pairs(found[offset], offset)[0][here | there] = 0
-    return found
 
 
 class Request(NamedTuple):

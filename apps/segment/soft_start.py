@@ -28,7 +28,7 @@ import numpy as np
 import gridcut
 from apps.common.rectangles import Rectangle, bounds, widened
 from apps.segment.grid_cut import cut_near, pairs
-from apps.segment.image_sizes import means
+from apps.segment.image_sizes import enlarged_part, means
 from apps.segment.local_colours import local_preference
 from apps.segment.marks import has_both
 from apps.segment.mask_offset import MAX_OFFSET, offset_of, slopes
@@ -95,25 +95,8 @@ class SoftMask:
 
     def at(self, part: Rectangle, shape: tuple[int, ...], offset: tuple[float, float]) -> np.ndarray:
         """Logits of a part of the image at a size, float32, moved back by an offset in pixels of that size."""
-        import cv2
-
-        steps = [m / n for m, n in zip(self.logits.shape, shape, strict=True)]
-        if min(steps) > 1:
-            small = means(self.logits, shape)
-            steps = [1.0, 1.0]
-        else:
-            small = self.logits
-        (y, x), (dx, dy) = steps, offset
-        rows, columns = part
-        places = np.array(
-            [
-                [x, 0, (columns.start + dx + 0.5) * x - 0.5],
-                [0, y, (rows.start + dy + 0.5) * y - 0.5],
-            ]
-        )
-        size = columns.stop - columns.start, rows.stop - rows.start
-        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        return cv2.warpAffine(small, places, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+        is_larger = all(m > n for m, n in zip(self.logits.shape, shape, strict=True))
+        return enlarged_part(means(self.logits, shape) if is_larger else self.logits, part, shape, offset)
 
 
 def refined(lab: np.ndarray, edges: dict, mask: SoftMask, grain: float, device: DeviceName) -> RefinedObject:
@@ -130,7 +113,7 @@ def refined(lab: np.ndarray, edges: dict, mask: SoftMask, grain: float, device: 
         guess = logits > 0
         if not has_both(guess):
             return RefinedObject(part, guess, logits, offset, None)
-        depth = _signed_distance(guess) / np.float32(grain)
+        depth = outline_distance(guess) / np.float32(grain)
         if mask.hard:
             logits *= np.minimum(1, np.abs(depth) / CORE)
         is_open = (np.abs(depth) < BAND) | (np.abs(logits) < DOUBTFUL)
@@ -202,8 +185,8 @@ def _beside_outline(inside: np.ndarray) -> np.ndarray:
     return cv2.dilate(codes, square) != cv2.erode(codes, square)
 
 
-def _signed_distance(inside: np.ndarray) -> np.ndarray:
-    """Distance in pixels from the outline, positive inside; float32."""
+def outline_distance(inside: np.ndarray) -> np.ndarray:
+    """Distance in pixels of each pixel to the nearest one on the other side, negative outside; float32 (H, W)."""
     import cv2
 
     inner, outer = (cv2.distanceTransform(side.view(np.uint8), cv2.DIST_L2, 5) for side in (inside, ~inside))

@@ -24,7 +24,7 @@ from apps.segment.hint_kinds import MaskKind, MaskPrior
 from apps.segment.image_sizes import interpolated
 from apps.segment.marks import BACKGROUND, OBJECT, is_inside
 from apps.segment.soft_masks import array_of, soft_masks_of
-from apps.segment.soft_start import HELD, SoftMask, refined
+from apps.segment.soft_start import HELD, SoftMask, outline_distance, refined
 from apps.segment.strokes import grey_levels
 
 BAND_SHARE = 0.1  # of the square root of the mask's area
@@ -129,12 +129,15 @@ def _trust(depth: np.ndarray, marks: np.ndarray, band: float, is_soft: bool = Fa
 
     A soft mask was refined, so it is wrong as far as such a mark is from its outline.
     """
+    import cv2
+
     wrong = ((marks == OBJECT) & (depth < 0)) | ((marks == BACKGROUND) & (depth > 0))
     if not wrong.any():
         return np.ones(depth.shape, np.float32)
     if is_soft:
         band = min(band, max(MIN_BAND, band * float(np.abs(depth[wrong]).max())))
-    return np.minimum(1, _distance(~wrong) / np.float32(DISTRUST * band))
+    away = cv2.distanceTransform((~wrong).view(np.uint8), cv2.DIST_L2, 5)
+    return np.minimum(1, away / np.float32(DISTRUST * band))
 
 
 def costs_of(depth: np.ndarray) -> np.ndarray:
@@ -157,7 +160,7 @@ def outline_depth(start: np.ndarray) -> np.ndarray:
     smooth = cv2.medianBlur(start.view(np.uint8), MEDIAN).view(bool)
     if smooth.all() or not smooth.any():  # lines of one pixel, or single pixels
         smooth = start
-    return (_distance(smooth) - _distance(~smooth)) / np.float32(band_of(start))
+    return outline_distance(smooth) / np.float32(band_of(start))
 
 
 def band_of(start: np.ndarray) -> float:
@@ -172,13 +175,6 @@ def box_of_rectangle(start: np.ndarray) -> tuple[int, int, int, int] | None:
     rows, columns = np.flatnonzero(start.any(axis=1)), np.flatnonzero(start.any(axis=0))
     x0, y0, x1, y1 = (int(v) for v in (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
     return (x0, y0, x1, y1) if start[y0:y1, x0:x1].all() else None
-
-
-def _distance(inside: np.ndarray) -> np.ndarray:
-    """Distance in pixels of each True pixel to the nearest False one, which must exist."""
-    import cv2
-
-    return cv2.distanceTransform(inside.view(np.uint8), cv2.DIST_L2, 5)
 
 
 def _from_floats(values: np.ndarray, name: str) -> np.ndarray:

@@ -33,13 +33,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
-from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
+from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
 from apps.segment.hints import Hints, combine, given_mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
-from apps.segment.video_carry import Carrier, as_floats
+from apps.segment.video_carry import Carrier
 from gridcut.device import DeviceName
 
 CORRECTION_REACH = 0.1  # of the longer side: pixels around a correcting stroke that are decided again

@@ -28,7 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gridcut
+from apps.common.images import as_floats
+from apps.common.rectangles import bounds, widened
 from apps.segment.colour_models import COMPONENTS, Mixture, fit_mixture, lab_image, make_palette
+from apps.segment.soft_start import outline_distance
 from apps.segment.terms import CONTRAST, FORBIDDEN, SMOOTHNESS, UNIT, mean_squared_step
 from gridcut.core.cut import Cut
 from gridcut.device import DeviceName
@@ -105,8 +108,8 @@ class Carrier:
         band = np.abs(distance) <= BAND + disagreement
         self.mask = distance > 0
         cut = None
-        if band.any():
-            window = _window(band)
+        if (box := bounds(band)) is not None:
+            window = widened(box, 1, band.shape)  # with one pixel around it, which is fixed
             cut = self._cut(as_floats(frame[window]), distance[window], disagreement[window], band[window])
             self.mask[window] = cut.labels
         self._change = None if other is None else _thick(self.mask ^ other)
@@ -176,17 +179,9 @@ def signed_distance(mask: np.ndarray) -> np.ndarray:
 
     If the mask has no outline, the distance is that of an outline farther away than the image is large.
     """
-    import cv2
-
     if mask.all() or not mask.any():
         return np.full(mask.shape, (1 if mask.any() else -1) * float(sum(mask.shape)), np.float32)
-    inside, outside = (cv2.distanceTransform(part.view(np.uint8), cv2.DIST_L2, 5) for part in (mask, ~mask))
-    return np.where(mask, inside - 0.5, 0.5 - outside).astype(np.float32)
-
-
-def as_floats(frame: np.ndarray) -> np.ndarray:
-    """float32 RGB in [0, 1] of uint8 RGB."""
-    return np.divide(frame, np.float32(255), dtype=np.float32)
+    return outline_distance(mask) - np.where(mask, np.float32(0.5), np.float32(-0.5))
 
 
 def _thick(mask: np.ndarray) -> np.ndarray:
@@ -201,9 +196,3 @@ def _grey(frame) -> np.ndarray:
     import cv2
 
     return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
-
-
-def _window(band) -> tuple[slice, slice]:
-    """The bounding box of the band, and one pixel around it, which is fixed."""
-    rows, columns = (np.flatnonzero(band.any(axis=axis)) for axis in (1, 0))
-    return slice(max(0, rows[0] - 1), rows[-1] + 2), slice(max(0, columns[0] - 1), columns[-1] + 2)

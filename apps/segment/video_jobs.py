@@ -10,7 +10,7 @@ from typing import Any
 
 from apps.common.command import passed, spelled
 from apps.common.errors import print_error
-from apps.common.images import READABLE, InputError, check_same_size, to_bytes, write_image
+from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
 from apps.many.program import Work
@@ -108,7 +108,6 @@ def segment_one(job: Job, chosen) -> dict:
     from apps.segment.hints import remarks_on
     from apps.segment.matte import cut_out
     from apps.segment.video import segment_marked_video
-    from apps.segment.video_carry import as_floats
 
     start = time.perf_counter()
     sequence = open_sequence(job.clip, "image")
