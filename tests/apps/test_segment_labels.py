@@ -11,7 +11,9 @@ from PIL import Image
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
 from apps.segment.geodesic import geodesic_excess
+from apps.segment.hint_kinds import kinds_for
 from apps.segment.label_figures import colour_of, labels_overlay, middle_slices
+from apps.segment.location import either
 from apps.segment.multilabel import segment_labels, segment_volume
 from apps.segment.strokes import read_labels
 from apps.volumes.volume_files import read_volume
@@ -251,7 +253,7 @@ BAD = [
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF file"),
     (
         ["volume.npy", "--box", "1,1,5,5"],
-        r"volume\.npy' is a volume, which requires --scribbles, --start or --labels .*, got --box",
+        rf"volume\.npy' is a volume, which requires {either(kinds_for('volume'))} .*, got --box",
     ),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),

@@ -264,7 +264,7 @@ BAD = [
     (["a.nii.gz", "--scribbles", "empty.nii.gz"], r"--scribbles: .*empty\.nii\.gz' is empty: no stroke"),
     (["a.nii.gz", "--scribbles", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
     (["a.nii.gz", "--scribbles", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
-    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --scribbles, --start or"),
+    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --scribbles, --start"),
     (["flat.nii.gz", "--scribbles", "seeds.nii.gz"], r"flat\.nii\.gz' is constant: every voxel is 4; pass a volume"),
     (["photo.png", "--scribbles", "photo.png", "--volume"], r"photo\.png' is not a volume; pass a NIfTI"),
     (["a.nii.gz", "--scribbles", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
