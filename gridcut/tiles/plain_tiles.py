@@ -21,10 +21,11 @@ which is bounded below, falls by at least 1.  Hence the loop ends.
 This proof does not carry over to the GPU.  Lock-free steps read heights that are out of date, so a height may exceed
 the distance, and distances may fall.  tiles.py therefore has a fallback, with a proof of its own.
 
-What `tiles.py` adds: lock-free steps of all pixels of a tile; sweeps over the colours repeated between two relabelings;
-the fallback after FALLBACK_ROUND rounds; 32 pixels of a row as the bits of one word during the search; tiles searched
-again only where heights around them decreased; discharging in shared memory, for about as long as relabeling took;
-local relabeling when few tiles have excess; both steps queued on the GPU in advance; 3-D grids; slabs on several GPUs.
+What `tiles.py` adds: lock-free steps of all active pixels of a tile, by threads that follow the excess pushed; sweeps
+over the colours repeated between two relabelings; the fallback after FALLBACK_ROUND rounds; 32 pixels of a row as the
+bits of one word during the search; tiles searched again only where heights around them decreased; discharging in shared
+memory, for about as long as relabeling took; local relabeling when few tiles have excess; both steps queued on the GPU
+in advance; 3-D grids; slabs on several GPUs.
 Where all arcs are parallel to the axes, it uses two colours instead of four.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011.

@@ -1,7 +1,7 @@
 """Discharge one tile with one thread block, in shared memory.
 
     load_tile    load excess, residuals, and the heights of the tile and of its halo, one pixel wide
-    discharge    each pixel, repeatedly: push to the lowest neighbour, or relabel (Łupińska, algorithm 4.5)
+    discharge    the active pixels, repeatedly: relabel, and push to the lowest neighbour (Łupińska, algorithm 4.5)
     store_tile   store everything, and add the flow that left the tile to the neighbouring tiles
 
 Tiles joined by an arc have different colours, and only tiles of one colour are discharged at a time.  So the heights at
@@ -10,15 +10,26 @@ each thread takes STEPS_PER_BARRIER steps without synchronising, so it may read 
 lock-free push-relabel).  All capacities are kept in that case too.  But a residual arc may then fall by more than one,
 so heights may be invalid until the next relabeling: see "Why a fallback is needed" in tiles.py.
 
-Shared memory: h, the heights with the halo; from w[e_at] on the excess, then the residuals, one arc after the other.
+Only few of the pixels of a tile have excess, so threads do not belong to pixels.  Every active pixel, one with excess
+that can still move, is held by one thread or is in one list.  A push that makes a pixel active gives it to the pushing
+thread, which goes on with it if that push has emptied its own pixel, and appends it to the next list otherwise.
+After STEPS_PER_BARRIER steps a thread appends its pixel to the next list, and takes one of that list after a barrier.
+
+Shared memory
+  h[0]         the heights with the halo
+  w[e_at]      the excess, then the residuals, one arc after the other, and two words for pushes that leave the tile
+  h[list_at]   the lengths of three lists, used in rotation, then the pixels of two lists: list i of the three and list
+               i + 1 are in use between two barriers, and the length of list i + 2 is cleared
 
 Races of discharge_kernel.  A pass discharges the listed tiles of one colour; a barrier of the grid ends it.
-  h[p], in shared memory: written by the thread of p, read by the threads of its neighbours at any time.
-  w: changed by atomic operations.  Only the thread of p takes from the excess of p and from the residuals of its arcs,
-            so the values that it has read may be too low, but never too high.
+  h[p], in shared memory: written by the thread that holds p, read by those of its neighbours at any time.
+  w: changed by atomic operations.  Only the thread that holds p takes from the excess of p and from the residuals of
+            its arcs, so the values that it has read may be too low, but never too high.  The thread whose addition
+            makes the excess of p positive is the next to hold p.  Before, the last one has taken all excess, its last
+            access to p; a fence precedes it and another one follows the addition, so that all changes are seen.
   height    load_tile reads the halo while blocks of the same colour store their tiles.  Two colours are used if all
             arcs are parallel to an axis.  Then a tile that differs along two axes may have this tile's colour, and its
-            block may be storing the entry.  `step` never reads such entries: no axis-parallel arc leads to them.
+            block may be storing the entry.  `walk` never uses such entries: no axis-parallel arc leads to them.
   excess[p], p in a neighbouring tile q: several blocks add to it, hence atomically.  Each sees its own value before
             the addition, so exactly one detects a change of sign.
   residual[r], the arc from q back into tile t: receive_flow loads, adds and stores without atomics.  Only one thread
@@ -40,30 +51,36 @@ Races of discharge_kernel.  A pass discharges the listed tiles of one colour; a 
 
 import numpy as np
 
-from gridcut.device.cuda import ballot, cuda, device_function, opaque
+from gridcut.device.cuda import ballot, count_trailing_zeros, cuda, device_function, opaque, popcount, shuffle
 from gridcut.tiles.tile_search import ALL, FIRST, NONE, UNREACHABLE, side
 from gridcut.tiles.tile_state import LIST_LENGTHS
 
 PIXELS = 1024
 WIDTH = 34  # entries per row of h
-STEPS_PER_BARRIER = 8  # steps of each pixel between two barriers of the block
+STEPS_PER_BARRIER = 8  # steps of each active pixel between two barriers of the block
+LENGTHS = 4  # words from h[list_at] on, before both lists of active pixels: three lengths, and one that is not used
+LIST_WORDS = LENGTHS + 2 * PIXELS
 
 
 @device_function
 def tile_coordinates(t, tiles):
     """Coordinates (z, y, x) of tile t in its image."""
-    ix = t % tiles[2]
-    rest = t // tiles[2]
-    return np.int32(rest // tiles[1] % tiles[0]), np.int32(rest % tiles[1]), np.int32(ix)
+    rest = np.uint32(t) // np.uint32(tiles[2])
+    layer = rest // np.uint32(tiles[1])
+    return (
+        np.int32(layer % np.uint32(tiles[0])),
+        np.int32(rest - layer * np.uint32(tiles[1])),
+        np.int32(np.uint32(t) - rest * np.uint32(tiles[2])),
+    )
 
 
 @device_function
 def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
     """Index of tile (iz + sz, iy + sy, ix + sx) of the image whose first tile is `first`; -1 outside the image."""
-    z, y, x = iz + sz, iy + sy, ix + sx
+    z, y, x = np.int32(iz + sz), np.int32(iy + sy), np.int32(ix + sx)
     if z < 0 or z >= tiles[0] or y < 0 or y >= tiles[1] or x < 0 or x >= tiles[2]:
-        return -1
-    return first + (z * tiles[1] + y) * tiles[2] + x
+        return np.int32(-1)
+    return np.int32(first + np.int32(np.int32(z * tiles[1] + y) * tiles[2] + x))
 
 
 @device_function
@@ -92,24 +109,35 @@ def colour_of(iz, iy, ix, diagonal):
 
 
 @device_function
+def place_of(p, tile):
+    """Coordinates (z, y, x) of pixel p of a tile."""
+    row = np.uint32(p) >> np.uint32(5)
+    z = row // np.uint32(tile[1])
+    return np.int32(z), np.int32(row - z * np.uint32(tile[1])), np.int32(np.uint32(p) & np.uint32(31))
+
+
+@device_function
 def height_index(p, tile, halo):
     """Index of pixel p of the tile in h."""
-    row = np.int32(p >> 5)
-    return np.int32(
-        ((row // tile[1] + halo[0]) * (tile[1] + 2 * halo[1]) + row % tile[1] + halo[1]) * WIDTH + (p & 31) + 1
-    )
+    z, y, x = place_of(p, tile)
+    row = np.int32((z + np.int32(halo[0])) * np.int32(tile[1] + 2 * halo[1]))
+    return np.int32((row + y + np.int32(halo[1])) * np.int32(WIDTH) + x + np.int32(1))
 
 
 @device_function
 def leaving(p, tile, arcs, offsets):
     """Bit k is set if arc k of pixel p leaves the tile."""
-    row = p >> 5
-    y, z, x = row % tile[1], row // tile[1], p & 31
+    z, y, x = place_of(p, tile)
     bits = NONE
     for k in range(arcs):
         dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
-        if side(z + dz, tile[0]) != 0 or side(y + dy, tile[1]) != 0 or side(x + dx, 32) != 0:
-            bits = np.uint32(bits | (FIRST << np.uint32(k)))
+        inside = (dx <= 0) | (x != 31)
+        inside &= (dx >= 0) | (x != 0)
+        inside &= (dy <= 0) | (y != tile[1] - 1)
+        inside &= (dy >= 0) | (y != 0)
+        inside &= (dz <= 0) | (z != tile[0] - 1)
+        inside &= (dz >= 0) | (z != 0)
+        bits = np.uint32(bits | (NONE if inside else np.uint32(FIRST << np.uint32(k))))
     return bits
 
 
@@ -118,20 +146,27 @@ def leaving(p, tile, arcs, offsets):
 def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at):
     """Load a tile and the heights of its halo into shared memory."""
     threads = cuda.blockDim.x
-    rows, depth = tile[1] + 2 * halo[1], tile[0] + 2 * halo[0]
-    i = opaque(cuda.threadIdx.x)
-    while i < depth * rows * WIDTH:
-        x = i % WIDTH - 1
-        y = i // WIDTH % rows - halo[1]
-        z = i // (WIDTH * rows) - halo[0]
-        sz, sy, sx = side(z, tile[0]), side(y, tile[1]), side(x, 32)
-        q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
+    rows = np.uint32(tile[1] + 2 * halo[1])
+    lane = np.int32(cuda.threadIdx.x & 31)
+    i = opaque(cuda.threadIdx.x >> 5)
+    while i < (tile[0] + 2 * halo[0]) * rows:
+        layer = np.int32(np.uint32(i) // rows)
+        y = np.int32(i - layer * np.int32(rows) - np.int32(halo[1]))
+        z = np.int32(layer - np.int32(halo[0]))
+        sz, sy = side(z, tile[0]), side(y, tile[1])
+        row = np.int32((z - sz * tile[0]) * tile[1] + y - sy * tile[1])
+        q = tile_at(iz, iy, ix, sz, sy, 0, tiles, first)
         value = np.int32(UNREACHABLE)
         if q >= 0:
-            row = (z - sz * tile[0]) * tile[1] + y - sy * tile[1]
-            value = height[np.uint64((q * 32 + row) * 32 + x - sx * 32)]
-        h[np.uint32(i)] = value
-        i = np.int32(i + threads)
+            value = height[np.uint64((q * 32 + row) * 32 + lane)]
+        h[np.uint32(i * WIDTH + lane + 1)] = value
+        if lane == 0 or lane == 31:
+            q = tile_at(iz, iy, ix, sz, sy, -1 if lane == 0 else 1, tiles, first)
+            value = np.int32(UNREACHABLE)
+            if q >= 0:
+                value = height[np.uint64((q * 32 + row) * 32 + 31 - lane)]
+            h[np.uint32(i * WIDTH + (0 if lane == 0 else 33))] = value
+        i = np.int32(i + (threads >> 5))
     i = opaque(cuda.threadIdx.x)
     while i < PIXELS:
         w[np.uint32(e_at + i)] = excess[np.uint64(t * PIXELS + i)]
@@ -141,80 +176,128 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, h
 
 
 @device_function
-def step(p, at, outside, arcs, steps_to, deltas, may_relabel, h, w, e_at):
-    """Push the excess of pixel p to its lowest neighbour, or relabel p; 1 if either was done.
+def append_pixels(p, lane, which, length, h, list_at):
+    """Append the pixels of the lanes with p >= 0 to list `which`, 0 or 1; all lanes of the warp take part.
 
-    With e_at, w starts with the excesses of the tile, at 0, followed by the residuals of arc k, at (k + 1) * PIXELS.
-    For the chosen arc k, `over` is the start of its residuals.  `back` is the start of those of the opposite arc, plus
-    the step to the neighbour q: so back + p is the entry of q there, and its remainder modulo PIXELS, a power of two,
-    is q.  It is -1 if q is in another tile, which receives the flow later.
+    length: which of the three lengths is that of the list.
     """
-    left = w[np.uint32(e_at + p)]
-    if left <= 0:
-        return 0
-    here = h[np.uint32(at)]
-    if here >= UNREACHABLE:
-        return 0
-    lowest = np.int32(UNREACHABLE)
-    most = left
-    over = np.int32(0)
-    back = np.int32(-1)
-    for k in range(arcs):
-        there = h[np.uint32(at + deltas[k])]
-        space = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
-        if space > 0 and there < lowest:
-            lowest = there
-            most = space
-            over = np.int32((k + 1) * PIXELS)
-            back = np.int32(((k ^ 1) + 1) * PIXELS + steps_to[k])
-            if (outside >> np.uint32(k)) & FIRST != NONE:
-                back = np.int32(-1)
-    if here <= lowest:
+    some = ballot(p >= 0)
+    if some != NONE:
+        position = np.int32(0)
+        leader = count_trailing_zeros(some)
+        if lane == leader:
+            position = cuda.atomic.add(h, np.uint32(list_at + length), popcount(some))
+        position = shuffle(position, leader) + popcount(np.uint32(some & ((FIRST << np.uint32(lane)) - FIRST)))
+        if p >= 0:
+            h[np.uint32(list_at + LENGTHS + which * PIXELS + position)] = p
+
+
+# args: a step of the discharge, split off for reading: it takes what that has in its variables
+@device_function
+def walk(p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at, list_at, which, length):
+    """Take steps of the active pixel p and of those that all its excess moves to; the pixel held then, or -1.
+
+    `over` is the start of the residuals of the chosen arc.  `back` is the start of those of the opposite arc, plus the
+    step to the neighbour q: so back + p is the entry of q there, and its remainder modulo PIXELS, a power of two, is q.
+    store_tile adds pushes to other tiles there; here they go to scratch words, to save a branch.
+    """
+    at = height_index(p, tile, halo)
+    out = leaving(p, tile, arcs, offsets)
+    scratch = np.int32(e_at + (arcs + 1) * PIXELS)
+    i = np.int32(0)
+    while i < STEPS_PER_BARRIER:
+        i = np.int32(i + 1)
+        left = w[np.uint32(e_at + p)]
+        here = h[np.uint32(at)]
+        lowest = np.int32(UNREACHABLE)
+        most = left
+        over = np.int32(0)
+        back = np.int32(0)
+        change = np.int32(0)
+        for k in range(arcs):
+            there = h[np.uint32(at + deltas[k])]
+            space = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
+            better = (space > 0) & (there < lowest)
+            lowest = there if better else lowest
+            most = space if better else most
+            over = np.int32((k + 1) * PIXELS) if better else over
+            change = np.int32(deltas[k]) if better else change
+            back = np.int32(((k ^ 1) + 1) * PIXELS + steps_to[k]) if better else back
+        lifted = np.int32(lowest + 1) if here <= lowest else here
+        lifted = min(lifted, np.int32(UNREACHABLE))
         if may_relabel == 0:
-            return 0
-        h[np.uint32(at)] = min(lowest + 1, UNREACHABLE)
-        return 1
-    amount = min(left, most)
-    cuda.atomic.sub(w, np.uint32(e_at + p), amount)
-    cuda.atomic.sub(w, np.uint32(e_at + over + p), amount)
-    if back >= 0:
-        cuda.atomic.add(w, np.uint32(e_at + back + p), amount)
-        cuda.atomic.add(w, np.uint32(e_at + ((back + p) & (PIXELS - 1))), amount)
-    return 1
+            lifted = np.int32(UNREACHABLE) if here <= lowest else here
+        else:
+            h[np.uint32(at)] = lifted
+        if lifted >= UNREACHABLE:
+            return np.int32(-1)  # its excess stays positive, so no push makes it active again
+        inside = (out >> np.uint32((over >> 10) - 1)) & FIRST == NONE
+        q = np.int32((back + p) & (PIXELS - 1))
+        amount = min(left, most)
+        cuda.atomic.sub(w, np.uint32(e_at + over + p), amount)
+        cuda.atomic.add(w, np.uint32(e_at + back + p if inside else scratch), amount)
+        cuda.threadfence_block()
+        emptied = cuda.atomic.sub(w, np.uint32(e_at + p), amount) == amount
+        before = cuda.atomic.add(w, np.uint32(e_at + q if inside else scratch + 1), amount)
+        cuda.threadfence_block()
+        woken = inside & (before <= 0) & (before + amount > 0)
+        if woken & (not emptied):
+            position = cuda.atomic.add(h, np.uint32(list_at + length), np.int32(1))
+            h[np.uint32(list_at + LENGTHS + which * PIXELS + position)] = q
+        if emptied:
+            if not woken:
+                return np.int32(-1)
+            p = q
+            at = np.int32(at + change)
+            out = leaving(p, tile, arcs, offsets)
+    return p
 
 
 @device_function
-def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, per, h, w, e_at):
-    """Take steps of all pixels until none can step, at most max_barriers * STEPS_PER_BARRIER; 0 if none can step.
+def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at):
+    """Take steps of the active pixels until there are none, at most max_barriers times STEPS_PER_BARRIER.
 
-    may_relabel: 0 if pixels may only push;  per: pixels per thread, one or two of which are kept in registers.
+    may_relabel: 0 if pixels may only push.  Returns the number of active pixels left.
     """
     threads = cuda.blockDim.x
+    tid = np.int32(cuda.threadIdx.x)
+    lane = np.int32(tid & 31)
+    if tid < LENGTHS:
+        h[np.uint32(list_at + tid)] = 0
+    cuda.syncthreads()
     p = opaque(cuda.threadIdx.x)
-    at = height_index(p, tile, halo)
-    out = leaving(p, tile, arcs, offsets)
-    p2 = np.int32(p + threads)
-    at2 = height_index(p2, tile, halo)
-    out2 = leaving(p2, tile, arcs, offsets)
-    busy = 1
+    while p < PIXELS:
+        active = (w[np.uint32(e_at + p)] > 0) & (h[np.uint32(height_index(p, tile, halo))] < UNREACHABLE)
+        append_pixels(p if active else np.int32(-1), lane, 0, 0, h, list_at)
+        p = np.int32(p + threads)
+    cuda.syncthreads()
+    now, following, spare = np.int32(0), np.int32(1), np.int32(2)
+    which = np.int32(0)
     barriers = 0
-    while busy != 0 and barriers < max_barriers:
-        busy = 0
-        i = 0
-        while i < STEPS_PER_BARRIER:
-            busy |= step(p, at, out, arcs, steps_to, deltas, may_relabel, h, w, e_at)
-            if per >= 2:
-                busy |= step(p2, at2, out2, arcs, steps_to, deltas, may_relabel, h, w, e_at)
-            if per > 2:
-                q = np.int32(p2 + threads)
-                while q < PIXELS:
-                    q_out = leaving(q, tile, arcs, offsets)
-                    busy |= step(q, height_index(q, tile, halo), q_out, arcs, steps_to, deltas, may_relabel, h, w, e_at)
-                    q = np.int32(q + threads)
-            i += 1
-        busy = cuda.syncthreads_or(busy)
+    waiting = h[np.uint32(list_at)]
+    while waiting > 0 and barriers < max_barriers:
+        if tid == 0:
+            h[np.uint32(list_at + spare)] = 0
+        i = tid
+        while i - lane < waiting:
+            p = np.int32(-1)
+            if i < waiting:
+                p = h[np.uint32(list_at + LENGTHS + which * PIXELS + i)]
+                p = walk(
+                    p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at, list_at, which ^ 1,
+                    following,
+                )  # fmt: skip
+            append_pixels(p, lane, which ^ 1, following, h, list_at)
+            i = np.int32(i + threads)
+        cuda.syncthreads()
+        which = np.int32(which ^ 1)
+        free = now
+        now = following
+        following = spare
+        spare = free
+        waiting = h[np.uint32(list_at + now)]
         barriers += 1
-    return busy
+    return waiting
 
 
 @device_function
@@ -245,8 +328,8 @@ def store_tile(
     threads = cuda.blockDim.x
     p = opaque(cuda.threadIdx.x)
     while p < PIXELS:
-        row, x = p >> 5, p & 31
-        y, z = row % tile[1], row // tile[1]
+        row = p >> 5
+        z, y, x = place_of(p, tile)
         left = w[np.uint32(e_at + p)]
         words = t * (arcs + 2) * 32 + row
         excess[np.uint64(t * PIXELS + p)] = left

@@ -279,7 +279,7 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
     is_solved, _, is_ghost, end_round = rules
     offsets, deltas, steps_to = shape.offset_array, shape.height_steps, shape.pixel_steps
     tile, arcs, halo, diagonal, colours = shape.tile, shape.arcs, shape.halo, shape.is_diagonal, shape.colours
-    wide, e_at = shape.wide, shape.excess_start
+    wide, e_at, list_at = shape.wide, shape.excess_start, shape.list_start
 
     @cuda_kernel(max_registers=REGISTERS)
     def discharge_kernel(
@@ -337,7 +337,7 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
                     load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at)
                     cuda.syncthreads()
                     active = discharge(
-                        tile, halo, arcs, offset, step_to, delta, max_barriers, may_relabel, per, h, w, e_at
+                        tile, halo, arcs, offset, step_to, delta, max_barriers, may_relabel, h, w, e_at, list_at
                     )
                     store_tile(
                         t, first, iz, iy, ix, tiles, tile, halo, arcs, offset, excess, residual, height, bits,

@@ -5,9 +5,24 @@ The search inside the tile is that of tile_search.py; tile_kernels.py repeats it
 
 import numpy as np
 
-from gridcut.device.cuda import ballot, cuda, device_function, opaque, relaxed_load, warp_sync
-from gridcut.tiles.tile_discharge import tile_at
+from gridcut.device.cuda import ballot, cuda, device_function, opaque, relaxed_load, shuffle, warp_sync
+from gridcut.tiles.tile_discharge import tile_at, tile_coordinates
 from gridcut.tiles.tile_search import ALL, FIRST, LAST, LEVEL_WORDS, NONE, PITCH, UNREACHABLE, search, side
+
+
+# args: what a step of the relabeling has in its variables
+@device_function
+def offer_of(row, k, t, lane, iz, iy, ix, first, tiles, tile, offsets, height, masks, base):
+    """The level that the lane's pixel of a row is offered over arc k, which leaves the tile in depth or height."""
+    z = np.int32(row // tile[1] + offsets[k, 0])
+    y = np.int32(row % tile[1] + offsets[k, 1])
+    x = np.int32(lane + offsets[k, 2])
+    sz, sy, sx = side(z, tile[0]), side(y, tile[1]), side(x, 32)
+    q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
+    cell = np.int32(((z - sz * tile[0]) * tile[1] + y - sy * tile[1]) * 32 + x - sx * 32)
+    there = relaxed_load(height, np.int64(q if q >= 0 else t) * 1024 + cell)
+    opens = (masks[np.uint32(base + LEVEL_WORDS + k * 32 + row)] >> np.uint32(lane)) & FIRST != NONE
+    return np.int32(there + 1 if opens & (q >= 0) else UNREACHABLE)
 
 
 # args: a step of the relabeling, split off for reading: it takes what that has in its variables
@@ -23,48 +38,60 @@ def relabel_tile(
     lane = opaque(lane)
     loop = opaque(32)  # an opaque bound keeps loops that are not critical from being unrolled
     depth, rows = tile[0], tile[1]
-    ix = t % tiles[2]
-    iy = t // tiles[2] % tiles[1]
-    iz = t // (tiles[2] * tiles[1]) % tiles[0]
-    first = t - (iz * tiles[1] + iy) * tiles[2] - ix
-    at = t * (arcs + 2) * 32 + lane
-    cell = t * 1024 + lane
+    iz, iy, ix = tile_coordinates(t, tiles)
+    first = np.int32(t - (iz * tiles[1] + iy) * tiles[2] - ix)
+    at = np.int64(t) * ((arcs + 2) * 32) + lane
+    cell = np.int64(t) * 1024 + lane
+    column = np.int64(t) * 1024 + lane * 32
     z0, y0 = lane // rows, lane % rows
+    # Loads that do not depend on each other, without branches between them, so that they wait for memory together.
+    # Where there is no tile beyond a side, the tile itself is read instead.
+    far_left = relaxed_load(height, column - 1024 + 31 if ix > 0 else column)
+    far_right = relaxed_load(height, column + 1024 if ix + 1 < tiles[2] else column)
+    old_left = relaxed_load(height, column)
+    old_right = relaxed_load(height, column + 31)
+    old_top = relaxed_load(height, cell + faces[0] * 32)
+    old_bottom = relaxed_load(height, cell + faces[-1] * 32)
+    sinks = bits[np.uint64(at + arcs * 32)]
+    far_left = np.int32(far_left if ix > 0 else UNREACHABLE)
+    far_right = np.int32(far_right if ix + 1 < tiles[2] else UNREACHABLE)
     left = np.int32(UNREACHABLE)
     right = np.int32(UNREACHABLE)
     for k in range(arcs):
         mask = bits[np.uint64(at + k * 32)]
         masks[np.uint32(base + LEVEL_WORDS + k * 32 + lane)] = mask
         dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
-        if dx != 0 and side(z0 + dz, depth) == 0 and side(y0 + dy, rows) == 0:
-            near = (lane + dz * rows + dy) * 32
-            if dx < 0 and ix > 0 and mask & FIRST != NONE:
-                left = min(left, np.int32(relaxed_load(height, (t - 1) * 1024 + near + 31) + 1))
-            elif dx > 0 and ix + 1 < tiles[2] and mask & LAST != NONE:
-                right = min(right, np.int32(relaxed_load(height, (t + 1) * 1024 + near) + 1))
-    old_left = relaxed_load(height, t * 1024 + lane * 32)
-    old_right = relaxed_load(height, t * 1024 + lane * 32 + 31)
+        if dx != 0:
+            there = shuffle(far_left if dx < 0 else far_right, (lane + dz * rows + dy) & 31)
+            opens = mask & (FIRST if dx < 0 else LAST) != NONE
+            opens &= side(z0 + dz, depth) == 0
+            opens &= side(y0 + dy, rows) == 0
+            offer = np.int32(there + 1 if opens else UNREACHABLE)
+            if dx < 0:
+                left = min(left, offer)
+            else:
+                right = min(right, offer)
     row = 0
     while row < loop:
         level[np.uint32(base + row * PITCH + lane)] = UNREACHABLE
         row += 1
     warp_sync()
-    for i in range(leaving.shape[0]):
-        row, k = leaving[i, 0], leaving[i, 1]
-        if (masks[np.uint32(base + LEVEL_WORDS + k * 32 + row)] >> np.uint32(lane)) & FIRST != NONE:
-            z, y, x = row // rows + offsets[k, 0], row % rows + offsets[k, 1], lane + offsets[k, 2]
-            sz, sy, sx = side(z, depth), side(y, rows), side(x, 32)
-            q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
-            if q >= 0:
-                there = relaxed_load(height, q * 1024 + ((z - sz * depth) * rows + y - sy * rows) * 32 + x - sx * 32)
-                index = np.uint32(base + row * PITCH + lane)
-                level[index] = min(level[index], np.int32(there + 1))
+    for i in range(0, leaving.shape[0], 2):
+        offer = offer_of(
+            leaving[i, 0], leaving[i, 1], t, lane, iz, iy, ix, first, tiles, tile, offsets, height, masks, base
+        )
+        other = offer_of(
+            leaving[i + 1, 0], leaving[i + 1, 1], t, lane, iz, iy, ix, first, tiles, tile, offsets, height, masks, base
+        )
+        index = np.uint32(base + leaving[i, 0] * PITCH + lane)
+        level[index] = min(level[index], offer)
+        index = np.uint32(base + leaving[i + 1, 0] * PITCH + lane)
+        level[index] = min(level[index], other)
     warp_sync()
     mine = np.uint32(base + lane * PITCH)
     level[mine] = min(level[mine], left)
     level[np.uint32(mine + 31)] = min(level[np.uint32(mine + 31)], right)
     warp_sync()
-    sinks = bits[np.uint64(at + arcs * 32)]
     reach_bits[np.uint64(t * 32 + lane)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
 
     # Lane j checks side j for decreased heights.
@@ -75,7 +102,12 @@ def relabel_tile(
     touched = False
     for i in range(faces.shape[0]):
         row = faces[i]
-        changed = ballot(level[np.uint32(base + row * PITCH + lane)] < relaxed_load(height, cell + row * 32))
+        old = old_top
+        if i > 0:
+            old = old_bottom
+            if i + 1 < faces.shape[0]:
+                old = relaxed_load(height, cell + row * 32)
+        changed = ballot(level[np.uint32(base + row * PITCH + lane)] < old)
         z, y = row // rows, row % rows
         at_side = (sz == 0 or z == (0 if sz < 0 else depth - 1)) and (sy == 0 or y == (0 if sy < 0 else rows - 1))
         if at_side and changed & columns != NONE:
@@ -92,4 +124,4 @@ def relabel_tile(
     cuda.threadfence()
     if touched and watching:
         return tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
-    return -1
+    return np.int32(-1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.neighbourhood import neighbourhood
-from gridcut.tiles.tile_discharge import PIXELS, WIDTH
+from gridcut.tiles.tile_discharge import LIST_WORDS, PIXELS, WIDTH
 
 
 class Shape(NamedTuple):
@@ -54,7 +54,12 @@ class Shape(NamedTuple):
     @property
     def shared_bytes(self) -> int:
         """Bytes of dynamic shared memory per block of discharge_kernel."""
-        return 4 * self.height_words + (8 if self.wide else 4) * PIXELS * (1 + self.arcs)
+        return 4 * (self.list_start + LIST_WORDS)
+
+    @property
+    def list_start(self) -> int:
+        """Index of the lists of active pixels in shared memory."""
+        return self.height_words + (2 if self.wide else 1) * (PIXELS * (1 + self.arcs) + 2)
 
     @property
     def offset_array(self) -> np.ndarray:
@@ -82,7 +87,7 @@ class Shape(NamedTuple):
         ]
         # Constant memory cannot hold empty arrays.  Reading one arc too many is safe: where arc 0 of row 0 is residual,
         # it offers the current height at its end plus 1, an upper bound of the height, like any arc that leaves a tile.
-        return np.array(found or [(0, 0)], np.int32)
+        return np.array(found or [(0, 0)] * 2, np.int32)
 
     @property
     def face_rows(self) -> np.ndarray:

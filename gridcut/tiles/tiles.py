@@ -25,7 +25,7 @@ every relabeling covers the whole grid.  In the rounds after that one:
        distance.  So the distances stay valid labels, and no distance falls from one relabeling to the next.
     2  Every round with a listed tile makes at least one push.  The first sweep over the colours always runs to its end,
        so each listed tile is discharged.  The tile has a pixel p with excess and finite d(p) >= 2, hence a residual arc
-       p -> q with d(q) = d(p) - 1.  Only the thread of p takes from excess[p] and from this arc, so it can push.
+       p -> q with d(q) = d(p) - 1.  Only the thread that holds p takes from excess[p] and this arc, so it can push.
     3  Such a push of at least 1 unit decreases the sum of excess times distance by at least 1.  The sum is at least
        minus the sum of all deficits, so only finitely many rounds lie between two rounds after which a distance rises.
     4  A distance is at most the number of pixels, or UNREACHABLE for all later rounds, so it rises only finitely often.
@@ -64,10 +64,9 @@ from gridcut.tiles.tile_state import (
 )
 
 # After this many rounds pixels are not relabeled between two relabelings, so that the solve terminates.  The host
-# checks this when it reads the counts: after every 1, 4 or 8 rounds here, all of which divide 1000.
+# checks this when it reads the counts: after every 1 or 8 rounds here, both of which divide 1000.
 FALLBACK_ROUND = 1000
 LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
-LAUNCHES_AHEAD_IF_SMALL = 4
 MAX_STEPS_PER_PIXEL = 2**16  # a launch checks its time only after a pass over a tile
 MAX_DISCHARGE_RATIO = 1000
 SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their barriers take less time
@@ -144,7 +143,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     fill_bits(excess, residual, layout, state)
     rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
     discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
-    launches = 1 if callback is not None else LAUNCHES_AHEAD_IF_SMALL if n <= SMALL_GRID_TILES else LAUNCHES_AHEAD
+    launches = LAUNCHES_AHEAD if callback is None else 1
     while True:
         for _ in range(launches):
             rounds.relabel()

@@ -75,7 +75,7 @@ def test_search_of_one_tile(connectivity, seed):
 
     level = np.full(search_words(arcs), -1, np.int32)
     level[:LEVEL_WORDS].reshape(32, PITCH)[:, :32] = offers.reshape(32, 32)
-    level.view(np.uint32)[LEVEL_WORDS:] = bits_of(open_arcs.reshape(arcs * 32, 32))
+    level.view(np.uint32)[LEVEL_WORDS : LEVEL_WORDS + 32 * arcs] = bits_of(open_arcs.reshape(arcs * 32, 32))
     words = bits_of(sinks.reshape(32, 32))
     faces = np.flatnonzero(z_or_y.reshape(32, 32).any(axis=1)).astype(np.int32)
     seen = np.zeros(32, np.uint32)
@@ -146,13 +146,12 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     shape = Shape(tiled.offsets, tiled.tile, wide)
     tile, arcs, halo = tiled.tile, tiled.arcs, shape.halo
     offsets, steps_to, deltas = shape.offset_array, shape.pixel_steps, shape.height_steps
-    e_at, n_heights = shape.excess_start, shape.height_words
+    e_at, list_at, n_heights = shape.excess_start, shape.list_start, shape.height_words
     rng = np.random.default_rng([connectivity, wide, may_relabel, int(10 * share)])
     unit = 2**35 if wide else 1
 
     h = np.zeros(shape.shared_bytes // 4, np.int32)
-    w = h.view(np.int64) if wide else h
-    assert w.size == e_at + PIXELS * (arcs + 1)
+    w = (h.view(np.int64) if wide else h)[: e_at + PIXELS * (arcs + 1)]
     excess = rng.integers(-5, 5, tile) * (rng.random(tile) < 0.05) * unit
     residual = rng.integers(1, 4, (arcs, *tile)) * (rng.random((arcs, *tile)) < share) * unit
     w[e_at:] = np.concatenate([excess.ravel(), residual.ravel()])
@@ -173,7 +172,9 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     def one_tile(offsets, steps_to, deltas, h, left):
         me = cuda.threadIdx.x
         w = h.view(np.int64) if wide else h
-        left[me] = discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, 32, h, w, e_at)
+        left[me] = discharge(
+            tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at
+        )
 
     one_tile[1, 32](offsets, steps_to, deltas, h, left)
     excess_now = w[e_at : e_at + PIXELS].reshape(tile).astype(np.int64)
