@@ -178,7 +178,8 @@ def make_relabel_kernel(shape: Shape, rules: Rules):
         i = n if resumed else warp
         while i < n:
             keep = local and not is_discharged_nearby(i, lane, last_round, nearby, visited, tiles)
-            start_search(i, lane, keep or is_ghost(i, n, counts), local, height, flags, visited, lists, counts)
+            ghost = is_ghost(i, n, counts)
+            start_search(i, lane, keep or ghost, keep and not ghost, local, height, flags, visited, lists, counts)
             i += warps
         if thread == 0 and not resumed:
             counts[HEAD] = 0
@@ -244,9 +245,9 @@ def is_discharged_nearby(t, lane, last_round, nearby, visited, tiles):
 
 
 @device_function
-def start_search(t, lane, keep, local, height, flags, visited, lists, counts):
-    """Prepare tile t; keep: it is not searched.  In a local relabeling it then keeps its heights."""
-    if not keep or not local:
+def start_search(t, lane, keep, keep_heights, local, height, flags, visited, lists, counts):
+    """Prepare tile t; keep: it is not searched, keep_heights: nor are its heights reset."""
+    if not keep_heights:
         row = opaque(0)
         while row < 32:
             height[np.uint64((t * 32 + row) * 32 + lane)] = UNREACHABLE

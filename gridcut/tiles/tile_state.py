@@ -15,10 +15,10 @@ Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels o
 Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same between the cuts of a descent.
   slot                   meaning                                                             written    read
   HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R
-  LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3                           R D        D
+  LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3; in slabs 0 after D       R D        D
   STOP, STOP + 1         1: the time is over; two slots for odd and even colour passes       D          D
   DONE                   1: no excess can reach the sink; outside slabs, launches return     D          R D H
-  ROUNDS                 completed rounds                                                    D          R D H
+  ROUNDS                 completed rounds; in slabs by the host, as a round has several D    D H        R D H
   SEARCHES               tiles searched                                                      R          H
   COLOUR_PASSES          colours discharged                                                  D          H
   DISCHARGES             tiles discharged, with repetitions                                  D          H
@@ -28,7 +28,8 @@ Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same
  of slabs only:
   GHOSTS_BEFORE, _AFTER  ghost tiles at the start and at the end of the slab                 H          R D
   REQUEUED_TILES         tiles queued because heights of ghosts have decreased               E          H
-  LAST_DISCHARGED_TILES  DISCHARGED_TILES of the last completed round                        D          H
+  LAST_DISCHARGED_TILES  DISCHARGED_TILES of the last D                                      D          H
+  RECEIVED               pixels that have received flow across a boundary, with repetitions  E          H
 Slots of `times` (int64, nanoseconds)
   RELABEL_TIME           duration of the last relabeling                                     R          R D H
   RELABEL_TOTAL          sum of all relabelings                                              R          H
@@ -47,8 +48,8 @@ from gridcut.device.cuda import WARP
 
 # Slots of `counts`.
 HEAD, TAIL, PENDING, LIST_LENGTHS = 0, 1, 2, 3
-STOP, DONE, ROUNDS, SEARCHES, COLOUR_PASSES, DISCHARGES, RELABEL_MODE, DISCHARGED_TILES = 32, 34, 35, 36, 37, 38, 39, 40
-WHOLE_RELABELS, GHOSTS_BEFORE, GHOSTS_AFTER, REQUEUED_TILES, LAST_DISCHARGED_TILES = 41, 42, 43, 44, 45
+STOP, DONE, ROUNDS, RELABEL_MODE, SEARCHES, COLOUR_PASSES, DISCHARGES, DISCHARGED_TILES = 32, 34, 35, 36, 37, 38, 39, 40
+WHOLE_RELABELS, GHOSTS_BEFORE, GHOSTS_AFTER, REQUEUED_TILES, LAST_DISCHARGED_TILES, RECEIVED = 41, 42, 43, 44, 45, 46
 COUNTS = 64  # slots
 WHOLE_GRID, LOCAL, CONTINUED = 0, 1, 2  # values of counts[RELABEL_MODE]
 # Slots of `times`.

@@ -13,9 +13,19 @@ across an edge is at most the residual of the other direction, so no sum exceeds
 import numpy as np
 from numba import int32, int64, uint16, uint32
 
-from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function
+from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, popcount
 from gridcut.tiles.tile_queue import push
-from gridcut.tiles.tile_state import CONTINUED, HEAD, IDLE, PENDING, QUEUED, RELABEL_MODE, REQUEUED_TILES, TAIL
+from gridcut.tiles.tile_state import (
+    CONTINUED,
+    HEAD,
+    IDLE,
+    PENDING,
+    QUEUED,
+    RECEIVED,
+    RELABEL_MODE,
+    REQUEUED_TILES,
+    TAIL,
+)
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 if SIMULATED else 1056
@@ -29,10 +39,10 @@ def cell_of(j, first, offset, pixels):
 
 
 @cuda_kernel
-def pack_heights_kernel(height, counts, first, offset, pixels, out):
-    """Pack the heights of a face, and reset the queue for the tiles that `unpack_heights_kernel` will push."""
+def pack_heights_kernel(height, counts, first, offset, pixels, requeue, out):
+    """Pack the heights of a face; if `requeue`, reset the queue, to which `unpack_heights_kernel` will push tiles."""
     j = np.int64(cuda.grid(1))
-    if j == 0:
+    if j == 0 and requeue != 0:
         counts[HEAD] = 0
         counts[TAIL] = 0
         counts[REQUEUED_TILES] = 0
@@ -99,8 +109,8 @@ def pack_flow_kernel(excess, residual, across, arcs, ghosts, offset, pixels, cel
 
 
 @cuda_kernel
-def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, offset, pixels, cells):
-    """Add the received flow to excess and residuals, and update their bits; one warp per 32 pixels."""
+def unpack_flow_kernel(incoming, excess, residual, bits, counts, across, arcs, own, offset, pixels, cells):
+    """Add the received flow to excess and residuals, update their bits, and count pixels; one warp per 32 pixels."""
     lane = np.int32(cuda.threadIdx.x & 31)
     j = np.int64(cuda.grid(1))
     while j < cells:
@@ -121,8 +131,10 @@ def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, offs
         held = np.int64(excess[tile * 1024 + inside]) + total
         if total != 0:
             excess[tile * 1024 + inside] = held
-        negative, positive = ballot(held < 0), ballot(held > 0)
+        negative, positive, changed = ballot(held < 0), ballot(held > 0), ballot(total != 0)
         if lane == 0:
+            if changed != 0:
+                cuda.atomic.add(counts, RECEIVED, popcount(changed))
             bits[words + arcs * 32] = negative
             bits[words + (arcs + 1) * 32] = positive
         j += cuda.gridsize(1)
@@ -137,7 +149,7 @@ def kernels():
     """List (name, kernel, argument types), for the compile tests."""
     numbers, words = int32[::1], uint32[::1]
     listed = [
-        ("pack heights", pack_heights_kernel, (numbers, numbers, *(int64,) * 3, numbers)),
+        ("pack heights", pack_heights_kernel, (numbers, numbers, *(int64,) * 4, numbers)),
         (
             "unpack heights",
             unpack_heights_kernel,
@@ -148,6 +160,6 @@ def kernels():
         e, r = excess[::1], residual[::1]
         listed += [
             (f"pack flow {residual}", pack_flow_kernel, (e, r, numbers, *(int64,) * 5, r)),
-            (f"unpack flow {residual}", unpack_flow_kernel, (r, e, r, words, numbers, *(int64,) * 5)),
+            (f"unpack flow {residual}", unpack_flow_kernel, (r, e, r, words, numbers, numbers, *(int64,) * 5)),
         ]
     return listed

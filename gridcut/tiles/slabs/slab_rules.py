@@ -1,10 +1,13 @@
 """The kernels of gridcut/tiles/tile_kernels.py in one slab of a grid: what differs from a whole grid.
 
 The first and the last tiles of a slab may be *ghost tiles*, copies of tiles that belong to the adjacent slabs.  They
-are neither searched nor discharged.  The host decides when the solve ends and what the next relabeling is.  In mode
-CONTINUED a relabeling resumes after heights of ghost tiles have changed: the tiles next to them are queued already.
+are neither searched nor discharged.  In a relabeling they start as unreachable, until the owner's heights arrive, so
+that no slab searches from heights that the other is about to raise.  The host decides when the solve ends and what the
+next relabeling is.  In mode CONTINUED a relabeling resumes after heights of ghost tiles have changed: the tiles next to
+them are queued already.
 """
 
+import numpy as np
 from numba import int32, uint16
 
 from gridcut.device.cuda import device_function, relaxed_load
@@ -17,8 +20,10 @@ from gridcut.tiles.tile_state import (
     GHOSTS_AFTER,
     GHOSTS_BEFORE,
     LAST_DISCHARGED_TILES,
+    LIST_LENGTHS,
     RELABEL_MODE,
-    WHOLE_GRID,
+    ROUNDS,
+    STOP,
 )
 
 
@@ -42,10 +47,15 @@ def is_ghost(t, n, counts):
 
 @device_function
 def report_round(counts, times, n, no_work, may_relabel, now):
-    """Report the round to the host."""
+    """Report a piece of a round to the host, which counts rounds, and empty the lists for the next piece.
+
+    The leader calls this after the last barrier.  Another block may still read lengths of lists without tiles only.
+    """
+    for slot in range(LIST_LENGTHS, STOP):
+        counts[slot] = 0
     counts[DONE] = 1 if no_work else 0
+    counts[ROUNDS] = np.int32(counts[ROUNDS] - 1)
     counts[LAST_DISCHARGED_TILES] = relaxed_load(counts, DISCHARGED_TILES)
-    counts[RELABEL_MODE] = WHOLE_GRID
 
 
 SLAB_RULES = Rules(never_returns, is_continued, is_ghost, report_round)

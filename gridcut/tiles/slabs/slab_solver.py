@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, upload
+from gridcut.device.arrays import allocate, clear, download, overwrite, upload
 from gridcut.device.launch import prepare
 from gridcut.device.peers import Gpu, copy_between
 from gridcut.tiles.slabs.halo_exchange import (
@@ -17,17 +17,17 @@ from gridcut.tiles.slabs.halo_exchange import (
 from gridcut.tiles.slabs.slab_load import Slab
 from gridcut.tiles.slabs.slab_rules import SLAB_RULES
 from gridcut.tiles.slabs.split import Face
-from gridcut.tiles.tile_state import GHOSTS_AFTER, GHOSTS_BEFORE, counts_and_times, make_state
+from gridcut.tiles.tile_state import GHOSTS_BEFORE, ROUNDS, counts_and_times, make_state
 from gridcut.tiles.tiles import Rounds, fill_bits, shape_of
 
 
 class SlabSolver:
-    """A slab and the launches on its GPU; only `counts` and `set_count` wait for the GPU."""
+    """A slab and the launches on its GPU; only `counts` and `start_round` wait for the GPU."""
 
     def __init__(self, slab: Slab, steps_per_pixel: int):
         self.slab = slab
         self.gpu = slab.gpu
-        with self.gpu.active(), refusing():
+        with self.gpu.active():
             self._prepare(steps_per_pixel)
 
     def _prepare(self, steps_per_pixel: int) -> None:
@@ -35,11 +35,15 @@ class SlabSolver:
         tiles = part.tiles
         self.memory = make_state(tiles.count, tiles.arcs, shape_of(tiles, state.excess.dtype).lists)
         clear(self.memory.tally)
-        for slot, ghosts in ((GHOSTS_BEFORE, part.ghosts_before), (GHOSTS_AFTER, part.ghosts_after)):
-            self._set(slot, ghosts)
+        self._set(GHOSTS_BEFORE, part.ghosts_before, part.ghosts_after)
         fill_bits(state.excess, state.residual, tiles, self.memory)
         self._rounds = Rounds(state.excess, state.residual, tiles, self.memory, steps_per_pixel, SLAB_RULES)
         self.boundaries = [Boundary(self, face) for face in part.faces()]
+
+    def start_round(self, rounds: int, mode: int) -> None:
+        """Set the number of completed rounds, and the mode of the relabeling."""
+        with self.gpu.active():
+            self._set(ROUNDS, rounds, mode)
 
     def relabel(self) -> None:
         with self.gpu.active():
@@ -55,15 +59,11 @@ class SlabSolver:
         with self.gpu.active():
             return counts_and_times(download(self.memory.tally))
 
-    def set_count(self, slot: int, value: int) -> None:
-        with self.gpu.active():
-            self._set(slot, value)
+    def _set(self, slot: int, *values: int) -> None:
+        overwrite(self.memory.counts[slot : slot + len(values)], np.array(values, np.int32))
 
-    def _set(self, slot: int, value: int) -> None:
-        overwrite(self.memory.counts[slot : slot + 1], np.array([value], np.int32))
-
-    def pack_heights(self) -> None:
-        self._launch(boundary.pack_heights for boundary in self.boundaries)
+    def pack_heights(self, requeue: bool) -> None:
+        self._launch(boundary.pack_again if requeue else boundary.pack_heights for boundary in self.boundaries)
 
     def unpack_heights(self, requeue: bool) -> None:
         self._launch(boundary.requeue if requeue else boundary.unpack_heights for boundary in self.boundaries)
@@ -115,9 +115,8 @@ class Boundary:
         across = upload(np.array(face.across, np.int32).reshape(-1))
         shape = blocks_for(cells)
         own, ghosts = (face.own, face.own_offset), (face.ghosts, face.ghost_offset)
-        self.pack_heights = prepare(
-            pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights
-        )
+        pack = (pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels)
+        self.pack_heights, self.pack_again = (prepare(*pack, requeue, self.heights) for requeue in (0, 1))
         unpack = (
             unpack_heights_kernel, *shape, self.receive.heights, memory.height, memory.bits, memory.flags, memory.lists,
             memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
@@ -134,6 +133,7 @@ class Boundary:
             excess,
             residual,
             memory.bits,
+            memory.counts,
             across,
             arcs,
             *own,

@@ -1,11 +1,13 @@
 """Tiles on several GPUs: each GPU relabels and discharges one slab, all concurrently.
 
     relabel      each slab independently, as if no path to the sink crossed its boundaries; then boundary heights are
-                 sent to the adjacent slabs, which continue the search where that decreases heights, HEIGHT_EXCHANGES
-                 times.  The result is exact except for paths that cross boundaries more often
-    discharge    all slabs concurrently, with the heights of ghost tiles fixed; flow pushed across a boundary is stored
-                 in the ghost tiles
-    exchange     the flow in the ghost tiles is sent to the slabs that own them
+                 sent to the adjacent slabs, which continue the search where that decreases heights.  This is repeated
+                 HEIGHT_EXCHANGES times, and on while FEW_REQUEUED of the boundary tiles are searched again: heights
+                 are then exact, except for paths that cross boundaries more often
+    discharge    all slabs concurrently, in several pieces, with the heights of ghost tiles fixed during each; flow
+                 pushed across a boundary is stored in the ghost tiles
+    exchange     after each piece: the flow in the ghost tiles is sent to the slabs that own them, and the heights of
+                 the owned tiles back
     ...          repeat until, after a relabeling, no slab has excess that can reach the sink
 
 Discharging regions concurrently, with the heights around each fixed, and exchanging the flow across boundaries
@@ -13,17 +15,23 @@ afterwards is due to Shekhovtsov and Hlaváč [1], who follow Delong and Boykov 
 other along one edge: each takes from its own direction, so both stay within their capacities.  Heights that are out of
 date cost time only.
 
-If few tiles are discharged, relabelings are local (gridcut/tiles/tile_kernels.py), in each slab independently, and
-heights are exchanged once.  Only a relabeling of the whole grid that exchanges heights until none changes can end the
-solve.
+Why pieces: with one exchange per round, flow over long distances crosses a boundary once per relabeling.  An exchange
+takes as long as discharging a few tiles, so a round may have many: MAX_PIECES, which share its time, or one if no flow
+crossed a boundary in the last round.  If much flow crosses in the first piece (CROSSED_SHARE), it has at least two,
+even if they take longer: until flow that has just crossed is sent on, a relabeling would start from the boundary.
 
-Termination: after FALLBACK_ROUND rounds pixels are not relabeled between two relabelings, and after the first such
-round every relabeling is of that kind.  A thread then pushes from p to q only if height[p] > height[q], for exact
-distances that stay constant during the round, ghost tiles included.  So the argument of gridcut/tiles/tiles.py applies;
-flow in a ghost tile counts as excess of the pixel that receives it.  For the rounds before, no proof is known.
+If few tiles are discharged, relabelings are local (gridcut/tiles/tile_kernels.py): each slab searches the tiles near
+those that it has discharged, and boundary heights are exchanged as above.  Only a relabeling of the whole grid that
+exchanges heights until none changes can end the solve: if its first piece then finds no tile to discharge, no excess
+can reach the sink, by the argument of tile_kernels.py with all slabs as one grid.
 
-The host reads the counts of all slabs once per round, and once per exchange of heights in a relabeling of the whole
-grid.
+Termination: after FALLBACK_ROUND rounds pixels are not relabeled between two relabelings, a round has one piece, and
+after the first such round every relabeling is of that kind.  A thread then pushes from p to q only if height[p] >
+height[q], for exact distances that stay constant during the round, ghost tiles included.  So the argument of
+gridcut/tiles/tiles.py applies; flow in a ghost tile counts as excess of the pixel that receives it.  For the rounds
+before, no proof is known.
+
+The host reads the counts of all slabs once per piece, and once per exchange of heights in a relabeling.
 
 [1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel."
     IJCV 2013.
@@ -47,15 +55,19 @@ from gridcut.tiles.tile_state import (
     DONE,
     LAST_DISCHARGED_TILES,
     LOCAL,
-    RELABEL_MODE,
+    RECEIVED,
     RELABEL_TIME,
     RELABEL_TOTAL,
     REQUEUED_TILES,
     SEARCHES,
+    WHOLE_GRID,
 )
 from gridcut.tiles.tiles import FALLBACK_ROUND, check_options
 
-HEIGHT_EXCHANGES = 2  # exchanges of heights in a relabeling that need not be exact
+HEIGHT_EXCHANGES = 2  # in a relabeling that need not be exact
+FEW_REQUEUED = 1 / 32  # of the tiles along boundaries: if no more are searched again, one more exchange is cheap
+MAX_PIECES = 8  # of the discharging of a round
+CROSSED_SHARE = 1 / 4  # pixels that flow reached across boundaries, per tile discharged: with more, at least two pieces
 
 
 def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
@@ -75,6 +87,9 @@ class Rounds:
     def __init__(self, solvers: list[SlabSolver], discharge_ratio: float, callback):
         self.solvers = solvers
         self.tiles = sum(m.slab.part.own.count for m in solvers)
+        self.face_tiles = sum(m.slab.part.tiles.count for m in solvers) - self.tiles
+        self.counts = []
+        self.crossed = len(solvers) > 1  # whether flow crossed a boundary in the last round
         self.discharge_ratio = discharge_ratio
         self.callback = callback
         self.rounds = 0
@@ -88,66 +103,88 @@ class Rounds:
             start = time.perf_counter()
             push_only = self.rounds >= FALLBACK_ROUND
             if local:
-                weights = self.relabel_local()
+                seconds, _ = self.relabel(LOCAL)
             else:
-                weights, exact = self.relabel_whole(None if no_work or push_only else HEIGHT_EXCHANGES)
+                seconds, exact = self.relabel(WHOLE_GRID, to_end=no_work or push_only)
                 whole_end = time.perf_counter()
                 whole_seconds = whole_end - start
-            for solver, weight in zip(self.solvers, weights, strict=True):
-                solver.discharge(self.discharge_ratio * weight, push_only)
-            self.exchange_flow()
-            counts = [solver.counts() for solver in self.solvers]
+            no_work, discharged = self.discharge(seconds, push_only)
             end = time.perf_counter()
             self.rounds += 1
             if self.callback is not None:
-                self.callback(self.stats(counts))
-            no_work = all(c[DONE] for c, _ in counts)
+                self.callback(self.stats())
             if no_work and not local and exact:
-                relabel, discharge = (
-                    max(int(times[i]) for _, times in counts) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL)
-                )
-                return self.solvers, self.stats(counts) | {
-                    "kernel_seconds": {"relabel": relabel, "discharge": discharge}
-                }
-            few = sum(int(c[LAST_DISCHARGED_TILES]) for c, _ in counts) * LOCAL_SHARE <= self.tiles
+                seconds = {"relabel": self.seconds(RELABEL_TOTAL), "discharge": self.seconds(DISCHARGE_TOTAL)}
+                return self.solvers, self.stats() | {"kernel_seconds": seconds}
+            few = discharged * LOCAL_SHARE <= self.tiles
             local = few and not no_work and not push_only and end - whole_end < whole_seconds * LOCAL_RELABEL_RATIO
 
-    def relabel_whole(self, max_exchanges: int | None) -> tuple[list[float], bool]:
-        """Relabel the whole grid, with at most `max_exchanges` exchanges of heights (None: until no height changes).
+    def relabel(self, mode: int, to_end: bool = False) -> tuple[list[float], bool]:
+        """Relabel the whole grid, or near tiles discharged in the last round; to_end: until no height changes.
 
-        Returns, per slab, the search time of the slowest slab relative to its own, and whether all heights are exact.
+        Returns the seconds of each slab, and whether all heights are exact, given those of tiles that keep theirs.
         """
-        exact = False
+        few = self.face_tiles * FEW_REQUEUED if mode == WHOLE_GRID else 0
+        for solver in self.solvers:
+            solver.start_round(self.rounds, mode)
         for solver in self.solvers:
             solver.relabel()
-        for _ in itertools.count() if max_exchanges is None else range(max_exchanges):
+        for exchanges in itertools.count(1):
             self.exchange_heights(requeue=True)
-            counts = [solver.counts() for solver in self.solvers]
-            again = [m for m, (c, _) in zip(self.solvers, counts, strict=True) if c[REQUEUED_TILES]]
-            if not again:
-                exact = True
+            self.read_counts()
+            requeued = [int(c[REQUEUED_TILES]) for c, _ in self.counts]
+            if not any(requeued):
                 break
-            for solver in again:
-                solver.relabel()  # resumes: the last exchange has set the mode to CONTINUED
-        if not exact:
-            self.exchange_heights(requeue=False)
-            counts = [solver.counts() for solver in self.solvers]
-        self.whole_relabels += 1
-        took = [max(int(times[RELABEL_TIME]), 1) for _, times in counts]
-        return [max(took) / one for one in took], exact
+            for solver, tiles in zip(self.solvers, requeued, strict=True):
+                if tiles:
+                    solver.relabel()  # resumes: the last exchange has set the mode to CONTINUED
+            if not to_end and exchanges >= HEIGHT_EXCHANGES and sum(requeued) > few:
+                self.exchange_heights(requeue=False)
+                self.read_counts()
+                break
+        self.whole_relabels += mode == WHOLE_GRID
+        return [max(int(times[RELABEL_TIME]), 1) / 1e9 for _, times in self.counts], not any(requeued)
 
-    def relabel_local(self) -> list[float]:
-        """Relabel only tiles near those that were discharged in the last round."""
-        for solver in self.solvers:
-            solver.set_count(RELABEL_MODE, LOCAL)
-        for solver in self.solvers:
-            solver.relabel()
-        self.exchange_heights(requeue=False)
-        return [1.0] * len(self.solvers)
+    def discharge(self, seconds: list[float], push_only: bool) -> tuple[bool, int]:
+        """Discharge all slabs in pieces, for about as long as the slowest one has relabeled.
+
+        Returns whether no tile had excess that could reach the sink, and the number of tiles discharged.
+        """
+        pieces = MAX_PIECES if self.crossed and not push_only else 1
+        self.crossed = False
+        budget = max(seconds) * self.discharge_ratio
+        no_work, discharged = True, 0
+        end = self.seconds(DISCHARGE_TOTAL) + budget
+        for piece in range(pieces):
+            before = self.total()
+            for solver, own in zip(self.solvers, seconds, strict=True):
+                solver.discharge(budget / own / pieces, push_only)
+            self.exchange_flow()
+            self.exchange_heights(requeue=False)
+            self.read_counts()
+            total = self.total()
+            discharged += int(total[LAST_DISCHARGED_TILES])
+            crossed, tiles = (int(total[slot] - before[slot]) for slot in (RECEIVED, DISCHARGES))
+            self.crossed |= crossed > 0
+            if total[DONE] == len(self.solvers):
+                break
+            no_work = False
+            many = piece == 0 and crossed > tiles * CROSSED_SHARE
+            if self.seconds(DISCHARGE_TOTAL) >= end and not many:
+                break
+        return no_work, discharged
+
+    def seconds(self, slot: int) -> float:
+        """The largest time of all slabs in a slot."""
+        return max(int(times[slot]) for _, times in self.counts) / 1e9
+
+    def read_counts(self) -> None:
+        """Wait for all slabs, and read their counts and times."""
+        self.counts = [solver.counts() for solver in self.solvers]
 
     def exchange_heights(self, requeue: bool) -> None:
         for solver in self.solvers:
-            solver.pack_heights()
+            solver.pack_heights(requeue)
         for solver in self.solvers:
             solver.send_heights()
         for solver in self.solvers:
@@ -163,8 +200,12 @@ class Rounds:
             solver.unpack_flow()
         self.exchanges += 1
 
-    def stats(self, counts) -> dict:
-        total = np.sum([c for c, _ in counts], axis=0, dtype=np.int64)
+    def total(self):
+        """The counts of all slabs, summed."""
+        return np.sum([counts for counts, _ in self.counts], axis=0, dtype=np.int64)
+
+    def stats(self) -> dict:
+        total = self.total()
         return {
             "rounds": self.rounds,
             "global_relabels": self.whole_relabels,
