@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
@@ -24,7 +25,7 @@ def max_flow(
     *,
     mask: ArrayLike | None = None,
     device: DeviceName = "auto",
-    devices: Sequence[int] | None = None,
+    devices: Sequence[int] | Literal["all"] | None = None,
     method: str = "auto",
     callback: Callable[[dict], None] | None = None,
     **parameters,
@@ -52,7 +53,7 @@ def max_flow(
         Pixels that take part.  The capacities of all other pixels and of arcs incident to them are ignored.
     device : {"auto", "cpu", "cuda"}
         "auto" uses a GPU if one is available; "cpu" and "cuda" select that device or raise RuntimeError.
-    devices : list of int, optional
+    devices : list of int or "all", optional
         Indices of the GPUs that share one grid, such as ``[0, 1]``; an index may repeat.  Each GPU holds a slab along
         the first axis, in whole tiles of 32 rows or 4 planes, loaded from host arrays (including ``np.memmap``).
         Surplus GPUs are not used.  Requires arcs to direct neighbours, and "cuda" or "auto" for `device`.
@@ -86,7 +87,7 @@ def max_flow(
         2^63 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if float
         capacities differ too much in magnitude to be represented together.
     RuntimeError
-        If the requested device is not available.
+        If the requested device is not available, or one of `devices` fails.
     MemoryError
         If the GPU, or one of `devices`, has too little memory.
 
@@ -137,7 +138,7 @@ def max_flow(
             return methods.solver("cpu", "out_of_core")(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
-        choose_devices(devices, device, method, problem, parameters)
+        devices = choose_devices(devices, device, method, problem, parameters)
         if problem.empty:
             return empty_cut(problem, "cuda", "tiles")
         from gridcut.tiles.slabs.slab_flow import max_flow_on_devices

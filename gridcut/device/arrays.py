@@ -192,9 +192,14 @@ def _copy_in(copies: list) -> None:
         _memory().copy_in(copies)
 
 
-def download(array) -> np.ndarray:
-    """Return a copy of a flat array of our own on the host."""
-    return array.copy_to_host() if _numba()[1] else _memory().copy_out(array)
+def download(array, host: np.ndarray | None = None) -> np.ndarray:
+    """Copy a flat array of our own to the host: to a new array, or to a contiguous one of the same size."""
+    host = np.empty(array.size, array.dtype) if host is None else host
+    if _numba()[1]:
+        host.reshape(-1)[...] = array.copy_to_host()
+    else:
+        _memory().copy_out(array, host)
+    return host
 
 
 def free_bytes() -> int:

@@ -25,7 +25,6 @@ STAGED_BYTES = 16 << 20  # the driver copies less at once
 MIN_STAGING_THREADS = 4  # with fewer threads the driver is as fast
 
 _lock = threading.Lock()
-_pinned_lock = threading.Lock()
 _pools = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
 
 
@@ -144,24 +143,23 @@ def clear(array) -> None:
 
 def copy_in(copies) -> None:
     """Copy contiguous host arrays to the GPU, given as pairs (host array, array on the GPU)."""
-    pinned = _staging(sum(host.nbytes for host, _ in copies))
+    pinned, lock = _staging(sum(host.nbytes for host, _ in copies))
     if pinned is None:
         for host, array in copies:
             check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
         return
-    with _pinned_lock:
+    with lock:
         staging.copy_in([(_bytes_of(host), address_of(array)) for host, array in copies], pinned, _start_copy_in)
 
 
-def copy_out(array) -> np.ndarray:
-    host = np.empty(array.size, array.dtype)
-    pinned = _staging(host.nbytes)
+def copy_out(array, host: np.ndarray) -> None:
+    """Copy an array on the GPU to a contiguous host array of the same size."""
+    pinned, lock = _staging(host.nbytes)
     if pinned is None:
         check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))
-        return host
-    with _pinned_lock:
+        return
+    with lock:
         staging.copy_out([(_bytes_of(host), address_of(array))], pinned, _start_copy_out)
-    return host
 
 
 def _bytes_of(host: np.ndarray) -> np.ndarray:
@@ -183,16 +181,20 @@ def _start_copy_out(buffer: np.ndarray, address: int) -> "Event":
     return Event()
 
 
-def _staging(size: int) -> np.ndarray | None:
-    """Pinned memory for copies of so many bytes; None if the driver should copy."""
-    return _pinned_memory() if size >= STAGED_BYTES and thread_count() >= MIN_STAGING_THREADS else None
+def _staging(size: int) -> tuple[np.ndarray | None, threading.Lock]:
+    """Pinned memory for copies of so many bytes, and the lock of its users; None if the driver should copy."""
+    if size < STAGED_BYTES or thread_count() < MIN_STAGING_THREADS:
+        return None, _lock
+    gpu = current_gpu()
+    with _lock:
+        return _pinned_memory(gpu)
 
 
 @cache
-def _pinned_memory() -> np.ndarray | None:
-    """Pinned memory, kept until the process ends; None if there is none."""
+def _pinned_memory(gpu: int) -> tuple[np.ndarray | None, threading.Lock]:
+    """Pinned memory for the copies of one GPU, kept until the process ends, and its lock; None if there is none."""
     error, address = driver.cuMemHostAlloc(staging.PINNED_BYTES, driver.CU_MEMHOSTALLOC_PORTABLE)
-    return None if error else _bytes_at(int(address), staging.PINNED_BYTES)
+    return None if error else _bytes_at(int(address), staging.PINNED_BYTES), threading.Lock()
 
 
 def current_gpu() -> int:

@@ -4,10 +4,10 @@ One GPU is active per thread: allocate, launch, copy and wait inside `with gpu.a
 directly over NVLink or PCIe if the GPUs have peer access; else the driver copies through the host.
 """
 
+from contextlib import contextmanager
 from typing import NamedTuple
 
-import numpy as np
-
+from gridcut.device.arrays import refusing
 from gridcut.device.cuda import SIMULATED, cuda
 
 if not SIMULATED:
@@ -23,9 +23,19 @@ class Gpu(NamedTuple):
     device: int
     context: object
 
+    @contextmanager
     def active(self):
-        """Context manager that makes this GPU the active one of the thread."""
-        return cuda.gpus[self.device]
+        """Make this GPU the active one of the thread; its errors name it."""
+        try:
+            with cuda.gpus[self.device], refusing():
+                yield
+        except MemoryError as error:
+            raise MemoryError(f"GPU {self.device}: {error}, or list more GPUs in devices") from error
+        except Exception as error:
+            if "CUDA_ERROR" not in str(error):
+                raise
+            remedy = "start a new process, and leave this GPU out of devices if it fails again"
+            raise RuntimeError(f"GPU {self.device} failed: {error}; {remedy}") from error
 
 
 def gpu_count() -> int:
@@ -73,11 +83,3 @@ def copy_between(array, gpu: Gpu, there, other: Gpu) -> None:
     # The synchronous function orders the copy with the work of both GPUs; the asynchronous one does not.
     with gpu.active():
         check(driver.cuMemcpyPeer(address_of(there), other.context, address_of(array), gpu.context, size))
-
-
-def copy_out(array, host: np.ndarray) -> None:
-    """Copy a flat array on the GPU into a contiguous host array of the same size."""
-    if SIMULATED:
-        host.reshape(-1)[...] = array.copy_to_host()
-    else:
-        check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))

@@ -5,6 +5,7 @@ In the simulator, and on a host with one GPU, the slabs share it.
 
 import weakref
 
+import numba
 import numpy as np
 import pytest
 
@@ -14,6 +15,15 @@ from gridcut.tiles.slabs.split import split
 from tests.gridcut.tile_arrays import from_flat
 
 sim = pytest.mark.sim
+
+
+@pytest.fixture(autouse=True)
+def fewer_pieces(monkeypatch):
+    """Of a round in the simulator, where each takes seconds."""
+    if numba.config.ENABLE_CUDASIM:
+        from gridcut.tiles.slabs import slabs
+
+        monkeypatch.setattr(slabs, "MAX_PIECES", 3)
 
 
 # Division of a grid: no GPU
@@ -90,13 +100,14 @@ def test_faces_meet(shape, connectivity):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"devices": 2}, TypeError, r"devices must be a list of GPU indices, such as \[0, 1\]; got int"),
-        ({"devices": "01"}, TypeError, "devices must be a list of GPU indices"),
+        ({"devices": 2}, TypeError, r"devices must be a list of GPU indices, such as \[0, 1\], or \"all\"; got int"),
+        ({"devices": "01"}, TypeError, "devices must be a list of GPU indices, .*; got '01'"),
         ({"devices": [0, "1"]}, TypeError, r"devices must be a list of GPU indices, .*; got \[0, '1'\]"),
         ({"devices": [0, 1.0]}, TypeError, "devices must be a list of GPU indices"),
         ({"devices": [True, 0]}, TypeError, "devices must be a list of GPU indices"),
         ({"devices": []}, ValueError, "devices is empty; pass at least one GPU index, or omit devices"),
         ({"devices": [0, -1]}, ValueError, r"devices holds -1; GPU indices are 0, 1, ..."),
+        ({"devices": "all", "device": "cpu"}, ValueError, "devices selects GPUs, but device is 'cpu'"),
         ({"devices": [0], "device": "cpu"}, ValueError, "devices selects GPUs, but device is 'cpu'; use device='cuda'"),
         (
             {"devices": [0], "method": "lock_free"},
@@ -194,7 +205,7 @@ def check(problem, tools, devices, mask=None, **options):
     assert cut.value == pytest.approx(one.value, rel=1e-12 if np.asarray(source).dtype.kind == "f" else 0)
     assert (cut.labels == one.labels).all()
     planes = -(-np.shape(source)[0] // (None, np.shape(source)[0], 32, 4)[np.ndim(source)])
-    assert len(cut.stats["slabs"]) == min(len(devices), planes)
+    assert devices == "all" or len(cut.stats["slabs"]) == min(len(devices), planes)
     return cut
 
 
@@ -249,6 +260,28 @@ def test_both_slabs_push_across_one_edge(tools):
     memory = weakref.ref(cut._solvers[0])
     del cut
     assert memory() is None, "GPU memory must be freed without the garbage collector"
+
+
+@sim
+@pytest.mark.parametrize(
+    ("part", "code", "error", "message"),
+    [
+        ("allocate", "OUT_OF_MEMORY", MemoryError, "GPU 0: the GPU has no memory for .*, or list more GPUs"),
+        ("download", "ECC_UNCORRECTABLE", RuntimeError, "GPU 0 failed: .*; start a new process, and leave this GPU"),
+    ],
+)
+def test_a_gpu_that_fails(part, code, error, message, tools, monkeypatch):
+    from gridcut.tiles.slabs import slab_solver
+
+    def fail(*args):
+        raise RuntimeError(f"the GPU reports CUDA_ERROR_{code}")
+
+    problem = scattered(np.random.default_rng(209), (34, 3), 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(slab_solver, part, fail)
+        with pytest.raises(error, match=message):
+            gridcut.max_flow(*problem, devices=[0, 0])
+    assert check(problem, tools, "all").stats["devices"] == [0]
 
 
 @sim
@@ -313,15 +346,10 @@ def test_state_of_lines(tools):
 # On GPUs: one that all slabs share, and two if available
 
 
-def gpus():
-    yield pytest.param([0], marks=pytest.mark.gpu, id="one slab")
-    yield pytest.param([0, 0], marks=pytest.mark.gpu, id="two on one")
-    yield pytest.param([0, 0, 0, 0, 0], marks=pytest.mark.gpu, id="five on one")
-    yield pytest.param([0, 1], marks=pytest.mark.gpu, id="two")
-    yield pytest.param([1, 0, 0, 1, 1], marks=pytest.mark.gpu, id="five on two")
+DEVICES = [[0], [0] * 2, [0] * 3, [0] * 5, [0] * 8, [0, 1], [0, 1, 0], [1, 0, 0, 1, 1], [0, 1] * 4]
 
 
-@pytest.fixture(params=list(gpus()))
+@pytest.fixture(params=[pytest.param(d, marks=pytest.mark.gpu, id="".join(map(str, d))) for d in DEVICES])
 def devices(request):
     from gridcut.device.peers import gpu_count
 

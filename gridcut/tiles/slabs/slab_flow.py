@@ -13,8 +13,8 @@ from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.cuda.device_flow import labels_and_values
 from gridcut.cuda.tile_layout import CELLS
-from gridcut.device.arrays import refusing
-from gridcut.device.peers import copy_out, open_gpus
+from gridcut.device.arrays import download
+from gridcut.device.peers import open_gpus
 from gridcut.tiles.slabs.fetch import fetch_grid
 from gridcut.tiles.slabs.slab_certificate import certify
 from gridcut.tiles.slabs.slab_load import Slabs, load_slabs, on_all_gpus
@@ -63,8 +63,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         return load_slabs(problem._replace(bound=bound), parts, gpus)
 
     def run(state: Slabs):
-        with refusing():
-            return solve(state.slabs, callback=callback, **parameters)
+        return solve(state.slabs, callback=callback, **parameters)
 
     def value(state: Slabs, solvers):
         labels = np.empty(problem.shape, np.bool_)
@@ -89,7 +88,7 @@ def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
     first = part.ghosts_before * CELLS // 32
     side = solver.memory.reach_bits[first : first + part.own.cells // 32]
     found, (value,) = labels_and_values(own, side, None)
-    copy_out(found, labels[part.first : part.last])
+    download(found, labels[part.first : part.last])
     return value
 
 

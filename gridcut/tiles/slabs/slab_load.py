@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
 
 from gridcut.core.grid import make_layout
@@ -26,11 +27,11 @@ from gridcut.cuda.pixel_kernels import (
     terminals_kernel,
 )
 from gridcut.cuda.tile_layout import CELLS
-from gridcut.device.arrays import clear, download, refusing, synchronize, upload
+from gridcut.device.arrays import clear, download, synchronize, upload
 from gridcut.device.cuda import SIMULATED
 from gridcut.device.launch import launch
 from gridcut.device.peers import Gpu
-from gridcut.device.threads import run_threads
+from gridcut.device.threads import run_threads, thread_count
 from gridcut.tiles.slabs.split import Part
 
 
@@ -64,10 +65,16 @@ class Slabs(NamedTuple):
 
 def on_all_gpus(work, gpus: list[Gpu]) -> list:
     """Run work(i) on the i-th GPU, for all GPUs concurrently; in the simulator one after the other."""
+    threads = thread_count()
+    share = max(1, threads // len(set(gpus)))
 
     def one(i):
-        with gpus[i].active():
-            return work(i)
+        numba.set_num_threads(share)
+        try:
+            with gpus[i].active():
+                return work(i)
+        finally:
+            numba.set_num_threads(threads)
 
     if SIMULATED:
         return [one(i) for i in range(len(gpus))]
@@ -103,8 +110,7 @@ def part_of(problem: Problem, first: int, last: int) -> Problem:
 
 def fill(capacities: CapacityArrays, part: Part, number_types: NumberTypes) -> tuple[State, State]:
     """Load a slab: its state, and the state of the tiles that it owns."""
-    with refusing():
-        state = capacities.fill(number_types)
+    state = capacities.fill(number_types)
     own = own_state(state, capacities, part)
     ghosts_before, ghosts_after = part.ghosts_before * CELLS, part.ghosts_after * CELLS
     # Ghost tiles were loaded like the others.  From now on they hold flow pushed to them, at first none.
