@@ -10,8 +10,8 @@ labels s     labels and value back on the host
 speed-up     of the same work on one GPU
 
 Kernels are compiled before a clock starts, on a small part of the same kind.  Several slabs may share a GPU:
-`--devices 0 0`.  A row of several GPUs appears only if its cut is certified minimal (`Cut.check`), a row of a single
-GPU only if value and labels are equal to those.
+`--devices 0 1 --devices 0 0 0 0` measures two GPUs, and four slabs on one.  The first row appears only if its cut is
+certified minimal (`Cut.check`), each other row only if value and labels are equal to those.
 """
 
 import itertools
@@ -45,9 +45,11 @@ def main(argv):
         return 2
     from gridcut.device.peers import gpu_count
 
-    devices = options.devices or list(range(gpu_count()))
+    devices = options.devices or [list(range(gpu_count()))]
     sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
-    report = command.gpu_header("devices", f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
+    report = command.gpu_header(
+        "devices", f"One grid on GPUs {', '.join(map(str, devices))}", ["numba-cuda", "numba", "numpy"]
+    )
     rows = []
     for name, size in sizes.items():
         for row in measure(name, size, devices, options):
@@ -59,34 +61,43 @@ def main(argv):
     return 0
 
 
-def measure(name, size, devices, options):
-    """A row for several GPUs and one for the first of them alone."""
+def measure(name, size, lists, options):
+    """A row for each list of GPUs, and one for the first GPU alone."""
     start = time.perf_counter()
     problem = instance(name, size)
     print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
     small = instance(name, min(SMALL[name], size))
-    solve(small, devices)
-    several, cut = timed(problem, devices, options.repeats)
-    print(f"  several: total {several['total']:.2f} s, {cut.stats}", flush=True)
-    start = time.perf_counter()
-    cut.check()
-    print(f"  certified in {time.perf_counter() - start:.1f} s", flush=True)
-    shape = "x".join(map(str, problem[0].shape))
-    counts = [str(cut.stats["rounds"]), str(cut.stats["exchanges"])]
-    one = None
-    if options.one:
-        value, labels, number = cut.value, cut.labels, cut.stats["devices"]
+    found, value, labels = [], None, None
+    for devices in lists:
+        solve(small, devices)
+        seconds, cut = timed(problem, devices, options.repeats)
+        print(f"  several: total {seconds['total']:.2f} s, {cut.stats}", flush=True)
+        if labels is None:
+            start = time.perf_counter()
+            cut.check()
+            print(f"  certified in {time.perf_counter() - start:.1f} s", flush=True)
+            value, labels, proof = cut.value, cut.labels, "✓"
+        else:
+            check_equal(cut, value, labels)
+            proof = "equal"
+        found.append((seconds, proof, "+".join(map(str, cut.stats["devices"])), cut.stats))
         del cut  # gives its memory on the GPUs back
-        one = alone(small, problem, devices[0], options.repeats, value, labels)
-    else:
-        number = cut.stats["devices"]
-    ratios = [f"{one[key] / several[key]:.2f}" if one and "total" in one else "-" for key in ("solve", "total")]
-    which = "+".join(map(str, number))
-    yield [name, shape, which, "✓", *seconds_of(several), *counts, *ratios]
-    if one is not None and "total" in one:
-        yield [name, shape, str(devices[0]), "equal", *seconds_of(one), one["rounds"], "-", "1", "1"]
-    elif one is not None:
-        yield [name, shape, str(devices[0]), one["refused"], *["-"] * 8]
+    one = alone(small, problem, lists[0][0], options.repeats, value, labels) if options.one else {}
+    shape = "x".join(map(str, labels.shape))
+    for seconds, proof, which, stats in found:
+        ratios = [f"{one[key] / seconds[key]:.2f}" if "total" in one else "-" for key in ("solve", "total")]
+        counts = [str(stats["rounds"]), str(stats["exchanges"])]
+        yield [name, shape, which, proof, *seconds_of(seconds), *counts, *ratios]
+    if "total" in one:
+        yield [name, shape, str(lists[0][0]), "equal", *seconds_of(one), one["rounds"], "-", "1", "1"]
+    elif one:
+        yield [name, shape, str(lists[0][0]), one["refused"], *["-"] * 8]
+
+
+def check_equal(cut, value, labels):
+    """Compare a cut with the certified one."""
+    if cut.value != value or not np.array_equal(cut.labels, labels):
+        raise AssertionError(f"{cut.stats}: value {cut.value} instead of {value}, or other labels")
 
 
 def alone(small, problem, device, repeats, value, labels):
@@ -99,8 +110,7 @@ def alone(small, problem, device, repeats, value, labels):
             one, cut = timed(problem, None, repeats)
         except MemoryError:
             return {"refused": "no room"}
-    if cut.value != value or not np.array_equal(cut.labels, labels):
-        raise AssertionError(f"one GPU: value {cut.value}, several {value}, or other labels")
+    check_equal(cut, value, labels)
     return {**one, "rounds": str(cut.stats["rounds"])}
 
 
@@ -181,7 +191,8 @@ def tiled(block, shape):
 def _parser():
     parser = command.parser("devices", __doc__, "gridcut-devices")
     parser.add_argument("instances", nargs="*", metavar="NAME", default=list(SIZES), help=f"of {', '.join(SIZES)}")
-    parser.add_argument("--devices", type=int, nargs="+", metavar="N", help="indices of GPUs (default: all)")
+    help_devices = "indices of GPUs (default: all); may be given repeatedly"
+    parser.add_argument("--devices", type=int, nargs="+", action="append", metavar="N", help=help_devices)
     parser.add_argument("--size", type=int, metavar="N", help=f"pixels per side (default: {SIZES})")
     parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")

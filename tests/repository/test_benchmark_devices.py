@@ -38,7 +38,9 @@ def test_unknown_instance(capsys):
 
 @pytest.mark.gpu
 def test_table(capsys):
-    assert main(["devices", "image", "volume", "--devices", "0", "0", "--size", "40"]) == 0
-    several, one = (line for line in capsys.readouterr().out.splitlines() if line.startswith("| image"))
+    lists = ["--devices", "0", "0", "--devices", *"000"]
+    assert main(["devices", "image", "volume", *lists, "--size", "40"]) == 0
+    several, more, one = (line for line in capsys.readouterr().out.splitlines() if line.startswith("| image"))
     assert "✓" in several
+    assert "0+0+0 | equal" in " ".join(more.split())
     assert "equal" in one
