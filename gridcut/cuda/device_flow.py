@@ -191,7 +191,7 @@ class Fetched:
     def solved(self, item: int = 0) -> Solved:
         """The `Solved` of one image, from which certificates and flows are computed."""
         if self._arrays is None:
-            self._arrays = self._state.excess.copy_to_host(), self._state.residual.copy_to_host()
+            self._arrays = download(self._state.excess), download(self._state.residual)
             self._state = None  # frees its memory on the GPU
         problem = self.given(item)
         excess, residual = self._arrays

@@ -189,7 +189,7 @@ def _copy_in(copies: list) -> None:
         for array, there in copies:
             there.copy_to_device(array)
     else:
-        _memory().copy_in(copies)
+        _transfer().copy_in(copies)
 
 
 def download(array, host: np.ndarray | None = None) -> np.ndarray:
@@ -198,7 +198,7 @@ def download(array, host: np.ndarray | None = None) -> np.ndarray:
     if _numba()[1]:
         host.reshape(-1)[...] = array.copy_to_host()
     else:
-        _memory().copy_out(array, host)
+        _transfer().copy_out(array, host)
     return host
 
 
@@ -251,6 +251,14 @@ def _memory():
     from gridcut.device import memory
 
     return memory
+
+
+@cache
+def _transfer():
+    """The module for copies to and from a real GPU."""
+    from gridcut.device import transfer
+
+    return transfer
 
 
 def _is_simulated(value) -> bool:

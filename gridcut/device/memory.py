@@ -1,28 +1,23 @@
-"""Memory of a real GPU: arrays in memory that is reused by the next solve, copies, synchronisation, events.
+"""Memory of a real GPU: arrays in memory that is reused by the next solve, synchronisation, events.
 
 Arrays are numba device arrays whose rarely used attributes are computed on demand.  The driver is called without
 numba's checks, which take longer than most of these calls.
 """
 
-import ctypes
 import math
 import sys
 import threading
 import weakref
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from cuda.bindings import driver
 
-from gridcut.device import staging
 from gridcut.device.cuda import cuda
 from gridcut.device.numba_cuda_internals import OwnedArray, address_of, free_kept, pools_memory
 from gridcut.device.pool import Pool
-from gridcut.device.threads import thread_count
 
 KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
-STAGED_BYTES = 16 << 20  # the driver copies less at once
-MIN_STAGING_THREADS = 4  # with fewer threads the driver is as fast
 
 _lock = threading.Lock()
 _pools = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
@@ -121,7 +116,7 @@ def _free(context: int, address: int) -> None:
         driver.cuCtxPopCurrent()
 
 
-def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:
+def arrays_in_slab(places, total: int, zero: bool = False) -> list[FlatArray]:
     """Arrays in new memory of `total` bytes; places: (first byte, bytes, dtype) of each array."""
     slab = Slab(pool(), total)
     if zero:
@@ -139,62 +134,6 @@ def synchronize() -> None:
 
 def clear(array) -> None:
     check(driver.cuMemsetD8Async(address_of(array), 0, array.size * array.dtype.itemsize, 0))
-
-
-def copy_in(copies) -> None:
-    """Copy contiguous host arrays to the GPU, given as pairs (host array, array on the GPU)."""
-    pinned, lock = _staging(sum(host.nbytes for host, _ in copies))
-    if pinned is None:
-        for host, array in copies:
-            check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
-        return
-    with lock:
-        staging.copy_in([(_bytes_of(host), address_of(array)) for host, array in copies], pinned, _start_copy_in)
-
-
-def copy_out(array, host: np.ndarray) -> None:
-    """Copy an array on the GPU to a contiguous host array of the same size."""
-    pinned, lock = _staging(host.nbytes)
-    if pinned is None:
-        check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))
-        return
-    with lock:
-        staging.copy_out([(_bytes_of(host), address_of(array))], pinned, _start_copy_out)
-
-
-def _bytes_of(host: np.ndarray) -> np.ndarray:
-    """The memory of a contiguous array, always as writable, so that one version of the copying kernel is compiled."""
-    return _bytes_at(host.ctypes.data, host.nbytes)
-
-
-def _bytes_at(address: int, size: int) -> np.ndarray:
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
-
-
-def _start_copy_in(address: int, buffer: np.ndarray) -> "Event":
-    check(driver.cuMemcpyHtoDAsync(address, buffer.ctypes.data, buffer.size, 0))
-    return Event()
-
-
-def _start_copy_out(buffer: np.ndarray, address: int) -> "Event":
-    check(driver.cuMemcpyDtoHAsync(buffer.ctypes.data, address, buffer.size, 0))
-    return Event()
-
-
-def _staging(size: int) -> tuple[np.ndarray | None, threading.Lock]:
-    """Pinned memory for copies of so many bytes, and the lock of its users; None if the driver should copy."""
-    if size < STAGED_BYTES or thread_count() < MIN_STAGING_THREADS:
-        return None, _lock
-    gpu = current_gpu()
-    with _lock:
-        return _pinned_memory(gpu)
-
-
-@cache
-def _pinned_memory(gpu: int) -> tuple[np.ndarray | None, threading.Lock]:
-    """Pinned memory for the copies of one GPU, kept until the process ends, and its lock; None if there is none."""
-    error, address = driver.cuMemHostAlloc(staging.PINNED_BYTES, driver.CU_MEMHOSTALLOC_PORTABLE)
-    return None if error else _bytes_at(int(address), staging.PINNED_BYTES), threading.Lock()
 
 
 def current_gpu() -> int:

@@ -55,6 +55,7 @@ def cuda_modules():
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not found.name.startswith("gridcut.device."):
                 yield importlib.import_module(found.name)
+    yield importlib.import_module("gridcut.device.transfer")
 
 
 def kernels_of(module):
