@@ -6,8 +6,9 @@ need: the entries named below, then ROW_ENTRIES entries for each array that is r
   start, and the strides of image, z, y, x     pixel (b, z, y, x) is data[start + b * s0 + z * s1 + y * s2 + x * s3]
   offset z, y, x                               of the arc; a capacity is used if its far end is in the grid and the mask
 
-A warp processes *runs* of 32 pixels of a line, one pixel per lane, so that reads and writes are coalesced.  blockIdx.x
-covers the runs of an image, blockIdx.y up to four arrays of one dtype, blockIdx.z the images.
+A warp processes *runs* of 32 pixels of a line, one pixel per lane, so that reads and writes are coalesced; the kernels
+for every solve process stretches of several runs, since addresses take most of their time.  blockIdx.x covers the runs
+of an image, blockIdx.y up to four arrays of one dtype, blockIdx.z the images.
 """
 
 import math
@@ -31,6 +32,8 @@ MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
 
 SLOTS = 4  # arrays read per launch
 THREADS = 256
+STRETCH = 8  # runs of a line whose pixels a lane reads with one computation of addresses
+MANY_RUNS = 1 << 15  # per image
 MAX_BLOCKS = 1056  # enough to fill the largest GPUs; kernels loop over the rest
 
 
@@ -72,6 +75,51 @@ def run_step():
 
 
 @device_function
+def stretch_runs(form):
+    """Runs in a stretch of a line: one in small images, for which all warps are needed."""
+    return STRETCH if form[DEPTH] * form[HEIGHT] * form[RUNS] >= MANY_RUNS else 1
+
+
+@device_function
+def stretch_of(form, stretch):
+    """(z, y, x) of this lane's first pixel in a stretch of a line, and the stretch's end."""
+    length = stretch_runs(form)
+    stretch = np.uint32(stretch)
+    stretches = np.uint32((form[RUNS] + (length - 1)) // length)
+    height = np.uint32(form[HEIGHT])
+    line = np.uint32(stretch // stretches)
+    z = np.uint32(line // height)
+    first = np.int64(stretch - line * stretches) * (32 * length)
+    lane = np.int64(cuda.threadIdx.x & 31)
+    return np.int64(z), np.int64(line - z * height), first + lane, min(form[WIDTH], first + 32 * length)
+
+
+@device_function
+def stretches_of(form):
+    """Number of stretches per image."""
+    length = stretch_runs(form)
+    return np.int32(form[DEPTH] * form[HEIGHT] * ((form[RUNS] + (length - 1)) // length))
+
+
+@device_function
+def line_is_used(form, row, z, y):
+    """Whether the far ends of a line's capacities are on a line of the grid."""
+    r = ROWS_START + ROW_ENTRIES * row
+    far_z = z + form[r + 5]
+    far_y = y + form[r + 6]
+    return far_z >= 0 and far_z < form[DEPTH] and far_y >= 0 and far_y < form[HEIGHT]
+
+
+@device_function
+def masks_of(form, row, b, z, y, x):
+    """Index in the mask of a pixel and of the far end of its capacity, and their step from run to run."""
+    r = ROWS_START + ROW_ENTRIES * row
+    here = data_index(form, MASK, b, z, y, x)
+    there = data_index(form, MASK, b, z + form[r + 5], y + form[r + 6], x + form[r + 7])
+    return here, there, 32 * form[ROWS_START + ROW_ENTRIES * MASK + 4]
+
+
+@device_function
 def data_index(form, row, b, z, y, x):
     """Index of a pixel in the array of a row."""
     r = ROWS_START + ROW_ENTRIES * row
@@ -107,6 +155,12 @@ def state_index(form, b, z, y, x):
         return tile * 1024 + inside, tile * form[ARCS] * 1024 + inside, np.int64(1024)
     p = form[HEAD] + z * form[STRIDE_Z] + y * form[STRIDE_Y] + x
     return p, p * form[ARCS], np.int64(1)
+
+
+@device_function
+def state_step(form, arcs):
+    """What `state_index` adds from run to run: arcs of a cell for residuals, 1 for the excess."""
+    return arcs * 1024 if form[KIND] == TILED else arcs * 32
 
 
 @device_function
@@ -199,19 +253,32 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
     data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
     highest = largest[row]
     wrong = False
-    runs = runs_of(form)
+    stretches = stretches_of(form)
+    masked = form[MASKED] != 0
+    width = form[WIDTH]
+    r = ROWS_START + ROW_ENTRIES * row
+    step = form[r + 7]
+    data_step = 32 * form[r + 4]
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if is_used(form, mask, row, b, z, y, x):
-                value = data[data_index(form, row, b, z, y, x)]
-                if not value >= 0:
-                    wrong = True
-                elif value > highest:
-                    highest = value
-            run += run_step()
+        stretch = first_run()
+        while stretch < stretches:
+            z, y, x, end = stretch_of(form, stretch)
+            if line_is_used(form, row, z, y):
+                i = data_index(form, row, b, z, y, x)
+                here, there, mask_step = masks_of(form, row, b, z, y, x)
+                while x < end:
+                    if x + step >= 0 and x + step < width and (not masked or (mask[here] != 0 and mask[there] != 0)):
+                        value = data[i]
+                        if not value >= 0:
+                            wrong = True
+                        elif value > highest:
+                            highest = value
+                    x += 32
+                    i += data_step
+                    here += mask_step
+                    there += mask_step
+            stretch += run_step()
         b += cuda.gridDim.z
     if wrong:
         bad[row] = 1
@@ -223,26 +290,38 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
 @cuda_kernel
 def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
     """excess = source - sink; to_sink: per image, the sum of the sink's capacities, in 32-bit halves."""
-    runs = runs_of(form)
+    stretches = stretches_of(form)
+    masked = form[MASKED] != 0
+    clamped = form[CLAMPED] != 0
+    source_step = 32 * form[ROWS_START + ROW_ENTRIES * SOURCE + 4]
+    sink_step = 32 * form[ROWS_START + ROW_ENTRIES * SINK + 4]
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
         low = np.int64(0)
         high = np.int64(0)
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if is_used(form, mask, SOURCE, b, z, y, x):
-                there = sink[data_index(form, SINK, b, z, y, x)]
-                here = source[data_index(form, SOURCE, b, z, y, x)]
-                to = capacity_units(there, scale, form)
-                e, _, _ = state_index(form, b, z, y, x)
-                if form[CLAMPED] != 0:
-                    excess[e] = terminal_difference(here, there, scale, form)
-                else:
-                    excess[e] = capacity_units(here, scale, form) - to
-                low += to & 0xFFFFFFFF
-                high += to >> 32
-            run += run_step()
+        stretch = first_run()
+        while stretch < stretches:
+            z, y, x, end = stretch_of(form, stretch)
+            i = data_index(form, SOURCE, b, z, y, x)
+            j = data_index(form, SINK, b, z, y, x)
+            here, _, mask_step = masks_of(form, SOURCE, b, z, y, x)
+            e, _, _ = state_index(form, b, z, y, x)
+            excess_step = state_step(form, np.int64(1))
+            while x < end:
+                if not masked or mask[here] != 0:
+                    to = capacity_units(sink[j], scale, form)
+                    if clamped:
+                        excess[e] = terminal_difference(source[i], sink[j], scale, form)
+                    else:
+                        excess[e] = capacity_units(source[i], scale, form) - to
+                    low += to & 0xFFFFFFFF
+                    high += to >> 32
+                x += 32
+                i += source_step
+                j += sink_step
+                here += mask_step
+                e += excess_step
+            stretch += run_step()
         add_halves(low, high, to_sink, b)
         b += cuda.gridDim.z
 
@@ -251,16 +330,32 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
 def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, scale, residual):
     """Set the residuals of up to four arcs to their capacities; unused ones stay zero."""
     data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
-    runs = runs_of(form)
+    stretches = stretches_of(form)
+    masked = form[MASKED] != 0
+    width = form[WIDTH]
+    r = ROWS_START + ROW_ENTRIES * row
+    step = form[r + 7]
+    data_step = 32 * form[r + 4]
+    residual_step = state_step(form, form[ARCS])
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if is_used(form, mask, row, b, z, y, x):
-                _, r, arc = state_index(form, b, z, y, x)
-                residual[r + (row - ARC) * arc] = capacity_units(data[data_index(form, row, b, z, y, x)], scale, form)
-            run += run_step()
+        stretch = first_run()
+        while stretch < stretches:
+            z, y, x, end = stretch_of(form, stretch)
+            if line_is_used(form, row, z, y):
+                i = data_index(form, row, b, z, y, x)
+                here, there, mask_step = masks_of(form, row, b, z, y, x)
+                _, to, arc = state_index(form, b, z, y, x)
+                to += (row - ARC) * arc
+                while x < end:
+                    if x + step >= 0 and x + step < width and (not masked or (mask[here] != 0 and mask[there] != 0)):
+                        residual[to] = capacity_units(data[i], scale, form)
+                    x += 32
+                    i += data_step
+                    here += mask_step
+                    there += mask_step
+                    to += residual_step
+            stretch += run_step()
         b += cuda.gridDim.z
 
 
@@ -295,19 +390,24 @@ def labels_kernel(side, mask, form, excess, labels, left):
 
     side: the sink side as solvers return it: one bit per pixel in tiles, else one byte per cell.
     """
-    runs = runs_of(form)
+    stretches = stretches_of(form)
+    masked = form[MASKED] != 0
+    tiled = form[KIND] == TILED
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
         low = np.int64(0)
         high = np.int64(0)
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if x < form[WIDTH]:
+        stretch = first_run()
+        while stretch < stretches:
+            z, y, x, end = stretch_of(form, stretch)
+            here, _, mask_step = masks_of(form, SOURCE, b, z, y, x)
+            e, _, _ = state_index(form, b, z, y, x)
+            excess_step = state_step(form, np.int64(1))
+            i = ((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x
+            while x < end:
                 label = np.uint8(0)
-                if is_used(form, mask, SOURCE, b, z, y, x):
-                    e, _, _ = state_index(form, b, z, y, x)
-                    if form[KIND] == TILED:
+                if not masked or mask[here] != 0:
+                    if tiled:
                         sink_side = (side[e >> 5] >> (e & 31)) & 1
                     else:
                         sink_side = side[e]
@@ -317,8 +417,12 @@ def labels_kernel(side, mask, form, excess, labels, left):
                         high += value >> 32
                     else:
                         label = np.uint8(1)
-                labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] = label
-            run += run_step()
+                labels[i] = label
+                x += 32
+                i += 32
+                here += mask_step
+                e += excess_step
+            stretch += run_step()
         add_halves(low, high, left, b)
         b += cuda.gridDim.z
 
