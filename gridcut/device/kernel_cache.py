@@ -19,7 +19,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from gridcut.device import carried_kernels, first_use
+from gridcut.device import carried_kernels, first_use, turns
 from gridcut.device.kernel_digest import module_of, package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
 from gridcut.device.numba_internals import CpuCode, dumps, loads, store
@@ -57,6 +57,10 @@ class KernelFiles:
     def path(self, key) -> Path:
         """The file of a numba key in the cache folder."""
         return self.folder / self.file_name(key)
+
+    def turn(self, key) -> Path:
+        """The file by which processes take turns to compile the kernel of a key."""
+        return self.path(key).with_suffix(".turn")
 
     def load(self, key):
         """The machine code saved for a key; None if there is none or the file is damaged, which is then deleted."""
@@ -182,6 +186,10 @@ class KernelStore:
         """The compiled kernel for these types; None if it has to be compiled."""
         key = self._code.key(sig, target_context.codegen())
         found = None if key is None else self.find(key, sig, target_context)
+        if found is None and self.files.folder and key is not None and turns.take(turn := self.files.turn(key)):
+            found = self.find(key, sig, target_context)
+            if found is not None:
+                turns.give_back(turn)
         if found is None:
             self.before_compiling()
         return found
@@ -198,6 +206,9 @@ class KernelStore:
                 self.files.save(key, data)
         except (OSError, EOFError, pickle.PickleError):
             return
+        finally:
+            if self.files.folder:
+                turns.give_back(self.files.turn(key))
 
     def find(self, key, sig, target_context):
         """The kernel of a key, as it was saved earlier by this user."""
