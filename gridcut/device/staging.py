@@ -22,7 +22,7 @@ from gridcut.device.foreign_calls import bytes_at, call_function
 
 SLOT = 1 << 20  # bytes
 SLOTS = 2  # of each thread
-MOST_THREADS = 16  # more do not read the host's memory faster
+MOST_THREADS = 12  # more do not read the host's memory faster
 LEAST_PIECE = 1 << 16  # bytes; a smaller transfer costs the driver more than it moves
 SAMPLED = 64  # elements that show whether an array may be sent narrow; each costs a read of memory
 

@@ -17,9 +17,9 @@ from gridcut.device.numba_cuda_internals import address_of
 from gridcut.device.pool import Pool
 from gridcut.device.threads import thread_count
 
-STAGED_BYTES = 16 << 20  # the driver copies less as fast: waking the threads takes up to a millisecond
+STAGED_BYTES = 8 << 20  # the driver copies less about as fast, since threads wake slowly
 MIN_THREADS = 4  # with fewer the driver is as fast
-NARROWED_BYTES = 16 << 20  # of an array; the kernel that widens less takes longer than the bytes saved
+NARROWED_BYTES = 32 << 20  # of an array; the kernel that widens less takes longer than the bytes saved
 THREADS, MOST_BLOCKS = 256, 1056
 DRIVER_VERSION = 12000  # its functions are looked up as they were in this version
 
