@@ -6,7 +6,7 @@
     u <= limit, u[i] == limit[i]     if rows may stay unmatched; equality for unmatched rows
 
 All conditions are computed from the caller's pairs, cost and prices, and from the caller's costs
-(assign/core/certificate_costs.py, certificate_points.py), with NumPy only.  No solver shares this code.
+(assign/core/certificate_costs.py, certificate_points.py).  No solver shares this code.
 
 Integers are compared exactly, as Python integers where int64 might overflow.  Floats are allowed `tolerance`: the
 rounding of a sum as long as an augmenting path, relative to the largest cost that can matter (`_scale`).  A pair that
