@@ -5,7 +5,8 @@ frame; --frames frames of --side x --side pixels, stored as .npy.  `cutmatch tra
 writes its table and figure; the milliseconds per frame are those of its phases, as in its record, on the run with the
 least total of --repeats, after one untimed run.  "right" is the share of links between two detections of one particle,
 of all such links of successive frames.  The links are those of `apps.track` on the same detections, whose assignments
-are certified before the row is printed.
+are certified before the row is printed.  A second table has identity switches of simulated particles, see
+track_identities.py, with trackpy if it is installed.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import numpy as np
 import assign
 from apps.track import track_command
 from apps.track.tracking import track
-from benchmarks import command
+from benchmarks import command, track_identities
 from benchmarks.flow import Kept
 from benchmarks.table import header, markdown
 
@@ -34,7 +35,7 @@ PHASES = ("detect", "link", "figures", "write")
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Tracking", ["opencv-python-headless", "scipy", "numba", "numpy"])
+    report = header("Tracking", ["opencv-python-headless", "scipy", "trackpy", "numba", "numpy"])
     print(report, flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +46,9 @@ def main(argv):
             print(*rows[-1], flush=True)
     columns = ["points", "detected", "links", "right %", *(f"{phase}, ms" for phase in PHASES), "other, ms", "frames/s"]
     title = f"## {options.frames} frames of {options.side} × {options.side} pixels"
-    return command.finish(report, f"{title}\n\n{markdown(columns, rows)}", options.save)
+    particles = f"## {track_identities.COUNT} particles, sums over {track_identities.SEEDS} simulations"
+    identities = markdown(track_identities.COLUMNS, list(track_identities.rows()))
+    return command.finish(report, f"{title}\n\n{markdown(columns, rows)}\n{particles}\n\n{identities}", options.save)
 
 
 def particles_in_motion(count, frames, side):
