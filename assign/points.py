@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from assign.assignment import Assignment
 from assign.core.arrays import as_array, check_sides, prices_of
+from assign.core.curve import extent
 from assign.core.given import GivenPoints
 from assign.core.problem import METRICS, check_limit
 from assign.core.start import fitted
@@ -21,6 +22,7 @@ MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 # Numbers of pairs up to which the CPU solves the matrix of distances.  Squared distances of sets that do not overlap
 # are nearly of rank one: near pairs then say little about an optimum, and 20 to 50 rounds add pairs.
 MATRIX_COSTS = {"euclidean": 1 << 20, "sqeuclidean": 1 << 22, "cityblock": 1 << 20}
+GPU_MAX_POINTS = 10_000  # of sets that overlap, above which the CPU is faster
 ANY_START_COSTS = 600**2  # up to this number, the matrix is faster than rounds from start prices
 
 
@@ -47,7 +49,8 @@ def solve_points(
     start : Assignment, or a pair of arrays (n,) and (m,), optional
         Prices of an earlier, similar problem, such as the previous frame.
     device : {"auto", "cpu", "cuda"}
-        "auto" uses a GPU for many points if one is available; "cityblock" runs on the CPU only.
+        "auto" uses a GPU, if one is available, for 2000 to 10 000 points, and for more if the sets are apart;
+        "cityblock" runs on the CPU only.
     callback : callable, optional
         Called periodically with a dict of counters; on the CPU, after every round of at most 16 bids per point, and
         after the searches.  An exception raised by the callback stops the solve.
@@ -111,7 +114,7 @@ def solve_points(
         prices = None if prices is None else (prices[1] + level, prices[0] - level)
     prices = fitted(prices, (len(x), len(y)), largest, limit is not None)
     ran_on = resolve(device)
-    if device == "auto" and (metric == "cityblock" or min(n, m) < GPU_MIN_ROWS):
+    if device == "auto" and not _prefer_gpu(x, y, metric, limit is None):
         ran_on = "cpu"
     if ran_on == "cuda" and metric == "cityblock":
         raise RuntimeError("metric 'cityblock' does not run on device='cuda'; use device='auto'")
@@ -151,6 +154,19 @@ def solve_points(
     return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, given)
 
 
+def _prefer_gpu(x, y, metric: str, all_matched: bool) -> bool:
+    """Whether a GPU is faster: for few points, or for sets that are apart, whose near pairs say little.
+
+    It passes over all pairs.  Squared distances of sets of one size cost the CPU the same wherever the sets are.
+    """
+    if metric == "cityblock" or len(x) < GPU_MIN_ROWS:
+        return False
+    if len(x) <= GPU_MAX_POINTS:
+        return True
+    near_pairs_matter = not all_matched or (metric == "sqeuclidean" and len(x) == len(y))
+    return not near_pairs_matter and bool((abs(x.mean(0) - y.mean(0)) > x.std(0) + y.std(0)).any())
+
+
 def pair_distances(x, y, metric: str) -> np.ndarray:
     """distances[k] = distance of x[k] and y[k]."""
     difference = x - y
@@ -176,18 +192,19 @@ def largest_distance(x, y, metric: str) -> float:
     if not len(x) or not len(y):
         return 0.0
     with np.errstate(over="ignore"):
-        gaps = np.maximum(x.max(axis=0), y.max(axis=0)) - np.minimum(x.min(axis=0), y.min(axis=0))
+        low, high = extent(x, y)
+        gaps = high - low
         largest = float(pair_distances(gaps[None], np.zeros((1, len(gaps))), metric)[0])
         total = largest * (len(x) + len(y))
-    extent = float(gaps.max())
+    span = float(gaps.max())
     if not total < np.inf or not largest < np.inf:
         raise ValueError(
-            f"x and y span {extent:.3g}, and sums of metric {metric!r} over that exceed float64; "
+            f"x and y span {span:.3g}, and sums of metric {metric!r} over that exceed float64; "
             f"divide the coordinates by a constant, so that they span at most {MAX_EXTENT:.0e}"
         )
-    if metric != "cityblock" and 0 < extent < MIN_EXTENT:
+    if metric != "cityblock" and 0 < span < MIN_EXTENT:
         raise ValueError(
-            f"x and y span only {extent:.3g}, whose square float64 cannot hold; multiply the coordinates "
+            f"x and y span only {span:.3g}, whose square float64 cannot hold; multiply the coordinates "
             f"by a constant, so that they span at least {MIN_EXTENT:.0e}"
         )
     return largest

@@ -20,7 +20,7 @@ import scipy
 
 from assign.core.certificate import EPS
 from assign.core.certificate_costs import DenseCosts
-from assign.core.curve import curve
+from assign.core.curve import curve, extent
 from gridcut.device import inlined_kernel, kernel, run_threads, thread_count
 
 FAN = 8
@@ -50,9 +50,8 @@ class PointCosts(DenseCosts):
             return super().slacks(u, v, tolerance)
         # The rounding of a box's distance and of a sum of prices, and half the tolerance for pairs left out.
         spare = 8 * EPS * (np.abs(u).max() + np.abs(v).max()) - tolerance / 2
-        sets = [(np.ascontiguousarray(points.T), price) for points, price in ((self._x, u), (self._y, v))]
-        low, high = (reduce([reduce(points, axis=1) for points, _ in sets], axis=0) for reduce in (np.min, np.max))
-        (order, x, u), (_, y, v) = run_threads(lambda side: _sorted(*sets[side], low, high), 2)
+        sets, box = ((self._x, u), (self._y, v)), extent(self._x, self._y)
+        (order, x, u), (_, y, v) = run_threads(lambda side: _sorted(*sets[side], *box), 2)
         levels: list[tuple[np.ndarray, ...]] = [(y, y, v)]
         while not levels[1:] or len(levels[-1][2]) > 1:
             starts = np.arange(0, len(levels[-1][2]), FAN)
@@ -72,10 +71,10 @@ class PointCosts(DenseCosts):
 
 
 def _sorted(points, price, low, high):
-    """The order of the points (d, n) on the curve; they and their prices in this order."""
+    """The order of the points (n, d) on the curve; they, one row per axis, and their prices in this order."""
     with np.errstate(all="ignore"):
-        order = np.argsort(curve(points.T, low, high), kind="stable")
-    return order, np.stack([axis.take(order) for axis in points]), price.take(order)
+        order = np.argsort(curve(points, low, high), kind="stable")
+    return order, np.stack([axis.take(order) for axis in points.T]), price.take(order)
 
 
 @inlined_kernel

@@ -40,10 +40,10 @@ import numpy as np
 from numba import prange
 
 from assign.core.certificate import FLOAT_MAX, tolerance
-from assign.core.curve import curve
+from assign.core.curve import curve, extent
 from assign.core.problem import METRICS
 from assign.sparse.sparse import solve
-from gridcut.device import inner_kernel, kernel, parallel_kernel
+from gridcut.device import inner_kernel, kernel, parallel_kernel, run_threads, thread_count
 
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK = range(len(METRICS))  # in kernels, a metric is its index
 BLOCK = 32
@@ -123,10 +123,18 @@ def distances(point, y, first, end, metric, dist):
             dist[c] = np.sqrt(dist[c])
 
 
+def pair_distances(x, y, indptr, columns, metric):
+    """The distance of each pair (CSR form), by all threads."""
+    cost, threads = np.empty(len(columns)), thread_count()
+    ends = np.arange(threads + 1) * (len(indptr) - 1) // threads
+    run_threads(lambda t: pair_distances_kernel(x, y, indptr, columns, metric, ends[t], ends[t + 1], cost), threads)
+    return cost
+
+
 @kernel
-def pair_distances(x, y, indptr, columns, metric, cost):
-    """cost[a] = distance of the pair a, in the same order of operations as `distances`."""
-    for i in range(indptr.size - 1):
+def pair_distances_kernel(x, y, indptr, columns, metric, first, end, cost):
+    """cost[a] = distance of the pair a of the rows first to end - 1, in the same order of operations as `distances`."""
+    for i in range(first, end):
         for a in range(indptr[i], indptr[i + 1]):
             total = 0.0
             for k in range(x.shape[0]):
@@ -261,21 +269,21 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     n, m = len(x), len(y)
     if n == 0:
         return np.empty(0, np.int32), np.empty(0), np.zeros(m), {"rounds": 0, "pairs": 0, "searched": 0}
-    low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
-    (order_x, x), (order_y, y) = tree_of(x, low, high), tree_of(y, low, high)
+    y, *extra = _centred(x, y) if metric == "sqeuclidean" and limit is None and n == m else (y, 0, 0)
+    sets, box = (x, y), extent(x, y)
+    (order_x, x), (order_y, y) = run_threads(lambda side: tree_of(sets[side], *box), 2)
     if limit is not None:
         limit = np.asarray(limit, np.float64)[order_x]
     metric = METRICS.index(metric)
     indptr, columns, bound, is_moved = _first_pairs(x, y, metric, limit is None, int(neighbours))
     v = np.zeros(m)
-    old = None if start is None else np.asarray(start[1], np.float64)[order_y]
+    old = None if start is None else (np.asarray(start[1], np.float64) - extra[1])[order_y]
     col_of = None
     if is_moved:  # paths are short, and need no auction first
         old, col_of = v if old is None else old, np.full(n, -1, np.int32)
     stats = {"rounds": 0, "pairs": 0, "searched": 0}
     while True:
-        cost = np.empty(len(columns))
-        pair_distances(x.points, y.points, indptr, columns, metric, cost)
+        cost = pair_distances(x.points, y.points, indptr, columns, metric)
         report = None if callback is None else partial(_report, callback, stats)
         options = {"limit": limit, "start": None if old is None else (None, old), "matched": col_of, "callback": report}
         col_of, u, old, counts = solve(indptr, columns, cost, m, **options)
@@ -304,7 +312,21 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     matched = col_of >= 0
     col_of_row[order_x[matched]] = order_y[col_of[matched]]
     u_of[order_x], v_of[order_y] = u, v
+    u_of += extra[0]
+    v_of += extra[1]
     return col_of_row, u_of, v_of, stats
+
+
+def _centred(x, y):
+    """The points y moved to the centre of x, and what to add to the prices of x and y for the points y as they are.
+
+    If all points are matched, the squares of both distances differ by terms per point only.  The move is a multiple of
+    the unit of y, so that it rounds no point that it does not move far.
+    """
+    centre, unit = x.mean(axis=0), np.spacing(np.abs(y).max())
+    move = np.rint((y.mean(axis=0) - centre) / unit) * unit
+    y = y - move
+    return y, (move - 2 * (x - centre)) @ move, 2 * (y - centre) @ move
 
 
 def _sums(stats, counts) -> dict:
@@ -319,8 +341,7 @@ def _report(callback, stats, counts) -> None:
 def _largest_paid(x, y, metric, col_of, limit) -> float:
     """The largest distance of a matched pair or limit of an unmatched row; distant points count only if matched."""
     matched = col_of >= 0
-    paid = np.empty(np.count_nonzero(matched))
-    pair_distances(x.points, y.points, np.append(0, np.cumsum(matched)), col_of[matched], metric, paid)
+    paid = pair_distances(x.points, y.points, np.append(0, np.cumsum(matched)), col_of[matched], metric)
     alone = np.empty(0) if limit is None else np.abs(limit[col_of < 0])
     return float(max(paid.max(initial=0), alone.max(initial=0)))
 

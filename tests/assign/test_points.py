@@ -9,6 +9,7 @@ import assign
 from assign.core import certificate_points
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.certificate_costs import DenseCosts
+from assign.points import _prefer_gpu
 from assign.sparse import nearest
 from assign.sparse.nearest import BLOCK, METRICS, solve_points
 
@@ -174,6 +175,36 @@ def test_old_prices_start_a_moved_set():
     _, u, v, _ = solve_points(x, y)
     x += 0.01 * rng.standard_normal(x.shape)
     assert certify(x, y, "euclidean", solve_points(x, y, start=(u, v))) == pytest.approx(oracle(x, y, "euclidean"))
+
+
+@pytest.mark.parametrize("origin", [0, 1e8])
+def test_squared_distances_of_sets_that_are_apart(origin):
+    """They cost as few rounds as sets that overlap; earlier prices are those of the caller's points."""
+    rng = np.random.default_rng(3)
+    x, y = origin + rng.random((300, 2)), origin + rng.random((300, 2)) + (50, -20)
+    found = solve_points(x, y, "sqeuclidean")
+    assert certify(x, y, "sqeuclidean", found) == pytest.approx(oracle(x, y, "sqeuclidean"), rel=1e-12)
+    assert found[3]["rounds"] == solve_points(x, y - (50, -20), "sqeuclidean")[3]["rounds"]
+    again = solve_points(x, y, "sqeuclidean", start=found[1:3])
+    assert certify(x, y, "sqeuclidean", again) == pytest.approx(oracle(x, y, "sqeuclidean"), rel=1e-12)
+    assert again[3]["bids"] <= found[3]["bids"] / 10
+
+
+@pytest.mark.parametrize(
+    ("count", "far", "metric", "all_matched", "expected"),
+    [
+        (5000, 0, "euclidean", True, True),
+        (1000, 0, "euclidean", True, False),
+        (5000, 0, "cityblock", True, False),
+        (20_000, 0, "euclidean", True, False),
+        (20_000, 9, "euclidean", True, True),
+        (20_000, 9, "euclidean", False, False),
+        (20_000, 9, "sqeuclidean", True, False),
+    ],
+)
+def test_which_points_a_gpu_solves_by_default(count, far, metric, all_matched, expected):
+    x = np.random.default_rng(4).random((count, 2))
+    assert _prefer_gpu(x, x[::-1] + far, metric, all_matched) is expected
 
 
 def test_no_rows():
