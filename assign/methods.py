@@ -213,11 +213,11 @@ def _device_of(method: str, device: DeviceName, form: str) -> str:
     return resolve(other)
 
 
-def network_simplex(network):
+def network_simplex(network, start=None):
     """See assign/flow/network_simplex.py."""
     from assign.flow.network_simplex import solve
 
-    return solve(network)
+    return solve(network, start)
 
 
 def cost_scaling_flow(network):

@@ -8,9 +8,9 @@ closes, until an arc of the cycle is empty or full and leaves the tree.  Two rul
     leaving    of the arcs that block the cycle, the last one in its direction from the join: trees stay strongly
                feasible, that is, every node can send some flow to the root, and the method does not cycle
 
-The first tree has an artificial arc between every node and an artificial root, at a cost no path can reach.  If one
-of them has flow at the end, no flow exists.  That flow is then the minimum, so the nodes in reach of those whose supply
-stays certify it (flow_errors.py).
+The first tree (first_tree.py) has artificial arcs to an artificial root and, at a cost no path can reach, from it.  If
+one of them has flow at the end, no flow exists.  That flow is then the minimum, so the nodes in reach of those whose
+supply stays certify it (flow_errors.py).
 
 Arrays
     tail, head, capacity, cost   of the arcs, shuffled, so that a block has arcs from everywhere; artificial arcs behind
@@ -27,37 +27,40 @@ arc and 85 per node.
 
 import numpy as np
 
+from assign.flow.first_tree import IN_TREE, LOWER, UPPER, first_tree
 from assign.flow.flow_problem import UNLIMITED, Network
-from assign.flow.spanning_tree import DOWN, UP, Tree, exchange, join_of, shift_prices, star
+from assign.flow.spanning_tree import DOWN, UP, Tree, exchange, join_of, shift_prices
 from gridcut.device import inner_kernel, kernel
 
-LOWER, IN_TREE, UPPER = 1, 0, -1
 MIN_BLOCK = 10  # arcs
 
 
-def solve(network: Network):
-    """The flow of each arc, the price and the remaining supply of each node, and counters."""
+def solve(network: Network, start=None):
+    """The flow of each arc, the price and the remaining supply of each node, and counters.
+
+    start   flow and prices of a similar network, or None
+    """
     n, m = network.nodes, len(network.tail)
     stride = max(int(np.sqrt(m)), MIN_BLOCK)
     order = np.concatenate([np.arange(first, m, stride) for first in range(min(stride, m))] or [np.zeros(0, np.int64)])
-    fed = network.supply >= 0
-    node, root = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
+    tail, head, capacity, cost = arcs = [a[order] for a in network[:4]]
+    flow, tight = np.zeros(m, np.int64), np.zeros(m, bool)
+    if start is not None:
+        flow, price = np.clip(start[0][order], 0, capacity), start[1]
+        tight = cost + price[tail] - price[head] == 0
     large = (int(np.abs(network.cost).max(initial=0)) + 1) * (n + 1)
+    tree, flow, state, to_root = first_tree(*arcs, network.supply, flow, tight, large)
+    node, root = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
     arcs = (
-        np.concatenate([network.tail[order], np.where(fed, node, root)]),
-        np.concatenate([network.head[order], np.where(fed, root, node)]),
-        np.concatenate([network.capacity[order], np.full(n, UNLIMITED)]),
-        np.concatenate([network.cost[order], np.where(fed, 0, large)]),
+        np.concatenate([tail, np.where(to_root, node, root)]),
+        np.concatenate([head, np.where(to_root, root, node)]),
+        np.concatenate([capacity, np.full(n, UNLIMITED)]),
+        np.concatenate([cost, np.where(to_root, 0, large)]),
     )
-    flow = np.concatenate([np.zeros(m, np.int64), np.abs(network.supply)])
-    state = np.repeat(np.array([LOWER, IN_TREE], np.int8), [m, n])
-    tree = star(n, m)
-    tree.up[:n] = np.where(fed, UP, DOWN)
-    tree.price[:n] = np.where(fed, 0, large)
     pivots = run(*arcs, flow, state, *tree, m, stride)
     found = np.empty(m, np.int64)
     found[order] = flow[:m]
-    left = np.where(fed, flow[m:], -flow[m:])
+    left = np.where(to_root, flow[m:], -flow[m:])
     return found, tree.price[:n].copy(), left, {"pivots": pivots}
 
 

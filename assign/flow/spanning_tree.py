@@ -29,7 +29,7 @@ UP, DOWN = 1, -1
 
 
 class Tree(NamedTuple):
-    """The arrays above; `changed` has room for one node per node."""
+    """The arrays above, for the nodes and the root; `changed` has room for one node per node."""
 
     parent: np.ndarray
     pred: np.ndarray
@@ -40,23 +40,6 @@ class Tree(NamedTuple):
     last: np.ndarray
     price: np.ndarray
     changed: np.ndarray
-
-
-def star(nodes: int, first_arc: int) -> Tree:
-    """The tree in which all nodes are children of the root, node `nodes`, by the arcs first_arc + u from u to it."""
-    size = np.ones(nodes + 1, np.int32)
-    size[nodes] = nodes + 1
-    last = np.arange(nodes + 1, dtype=np.int32)
-    last[nodes] = nodes - 1 if nodes else 0
-    parent = np.full(nodes + 1, nodes, np.int32)
-    parent[nodes] = -1
-    thread = np.roll(np.arange(nodes + 1, dtype=np.int32), -1)
-    before = np.roll(np.arange(nodes + 1, dtype=np.int32), 1)
-    pred = np.arange(first_arc, first_arc + nodes + 1, dtype=np.int32)
-    up = np.full(nodes + 1, UP, np.int8)
-    return Tree(
-        parent, pred, up, thread, before, size, last, np.zeros(nodes + 1, np.int64), np.empty(nodes + 1, np.int32)
-    )
 
 
 @inner_kernel
