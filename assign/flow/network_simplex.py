@@ -30,7 +30,7 @@ import numpy as np
 from assign.flow.first_tree import IN_TREE, LOWER, UPPER, first_tree
 from assign.flow.flow_problem import UNLIMITED, Network
 from assign.flow.spanning_tree import DOWN, UP, Tree, exchange, join_of, shift_prices
-from gridcut.device import inner_kernel, kernel
+from gridcut.device import inlined_kernel, kernel
 
 MIN_BLOCK = 10  # arcs
 
@@ -43,13 +43,13 @@ def solve(network: Network, start=None):
     n, m = network.nodes, len(network.tail)
     stride = max(int(np.sqrt(m)), MIN_BLOCK)
     order = np.concatenate([np.arange(first, m, stride) for first in range(min(stride, m))] or [np.zeros(0, np.int64)])
-    tail, head, capacity, cost = arcs = [a[order] for a in network[:4]]
+    tail, head, capacity, cost = (a[order] for a in network[:4])
     flow, tight = np.zeros(m, np.int64), np.zeros(m, bool)
     if start is not None:
         flow, price = np.clip(start[0][order], 0, capacity), start[1]
         tight = cost + price[tail] - price[head] == 0
-    large = (int(np.abs(network.cost).max(initial=0)) + 1) * (n + 1)
-    tree, flow, state, to_root = first_tree(*arcs, network.supply, flow, tight, large)
+    large = np.int64((int(np.abs(network.cost).max(initial=0)) + 1) * (n + 1))
+    tree, flow, state, to_root = first_tree(tail, head, capacity, cost, network.supply, flow, tight, large)
     node, root = np.arange(n, dtype=np.int32), np.full(n, n, np.int32)
     arcs = (
         np.concatenate([tail, np.where(to_root, node, root)]),
@@ -61,7 +61,7 @@ def solve(network: Network, start=None):
     found = np.empty(m, np.int64)
     found[order] = flow[:m]
     left = np.where(to_root, flow[m:], -flow[m:])
-    return found, tree.price[:n].copy(), left, {"pivots": pivots}
+    return found, tree.price[:n] - tree.price[n], left, {"pivots": pivots}
 
 
 # args: an entry call, to which Python passes arrays one by one in half the time that a bundle takes
@@ -83,7 +83,7 @@ def run(
         pivot(tail, head, capacity, cost, flow, state, tree, arc)
 
 
-@inner_kernel
+@inlined_kernel
 def entering(tail, head, cost, state, price, searched, block, start):
     """The arc of largest violation in the next block that has one, and where the next search starts; or -1."""
     least = 0
@@ -106,7 +106,7 @@ def entering(tail, head, cost, state, price, searched, block, start):
     return found, e
 
 
-@inner_kernel
+@inlined_kernel
 def pivot(tail, head, capacity, cost, flow, state, tree, arc):
     """Send flow around the cycle of the entering arc, and exchange it for the arc that blocks the cycle."""
     parent, pred, up = tree.parent, tree.pred, tree.up

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device import inner_kernel
+from gridcut.device import inlined_kernel
 
 UP, DOWN = 1, -1
 
@@ -42,7 +42,7 @@ class Tree(NamedTuple):
     changed: np.ndarray
 
 
-@inner_kernel
+@inlined_kernel
 def join_of(tree, u, v):
     """The lowest common ancestor of two nodes."""
     while u != v:
@@ -53,7 +53,7 @@ def join_of(tree, u, v):
     return u
 
 
-@inner_kernel
+@inlined_kernel
 def attach(tree, u, parent, arc, up):
     """Make `arc` the arc of u to a parent."""
     tree.parent[u] = parent
@@ -61,7 +61,7 @@ def attach(tree, u, parent, arc, up):
     tree.up[u] = up
 
 
-@inner_kernel
+@inlined_kernel
 def move_subtree(tree, u, v_in, old_before, old_last):
     """Move the subtree of u, which keeps its root, behind v_in in the depth-first order."""
     thread, before = tree.thread, tree.before
@@ -77,7 +77,7 @@ def move_subtree(tree, u, v_in, old_before, old_last):
     before[after] = old_last
 
 
-@inner_kernel
+@inlined_kernel
 def reroot(tree, u_in, u_out, v_in, old_before, old_last):
     """Make u_in the root of the subtree of u_out, and move it behind v_in in the depth-first order."""
     parent, _, _, thread, before, _, last, _, changed = tree
@@ -112,7 +112,7 @@ def reroot(tree, u_in, u_out, v_in, old_before, old_last):
         before[thread[changed[i]]] = changed[i]
 
 
-@inner_kernel
+@inlined_kernel
 def reverse_stem(tree, u_in, u_out):
     """Turn the arcs of the path from u_out up to u_in, whose parents are new, and count its subtrees again."""
     total = 0
@@ -128,7 +128,7 @@ def reverse_stem(tree, u_in, u_out):
         u = above
 
 
-@inner_kernel
+@inlined_kernel
 def exchange(tree, u_in, u_out, v_in, join, arc, up):
     """Replace the arc of u_out by `arc` between u_in, in the subtree of u_out, and v_in, outside of it.
 
@@ -166,10 +166,12 @@ def exchange(tree, u_in, u_out, v_in, join, arc, up):
         u = parent[u]
 
 
-@inner_kernel
+@inlined_kernel
 def shift_prices(tree, u, amount):
-    """Add an amount to all prices of the subtree of u."""
+    """Add an amount to all prices of the subtree of u; or take it from all others, if these are fewer."""
     end = tree.thread[tree.last[u]]
+    if 2 * tree.size[u] > tree.size.size:
+        u, end, amount = end, u, -amount
     while True:
         tree.price[u] += amount
         u = tree.thread[u]
