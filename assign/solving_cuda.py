@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numba import float32, float64, int32, int64
 
 from assign.assignment import Assignment
 from assign.core.given import Given
@@ -17,6 +16,7 @@ from assign.core.start import fitted
 from assign.packing import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
+from gridcut.device.cuda_types import float32, float64, int32, int64
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 

@@ -16,7 +16,6 @@ O(n + m + edges of the rows matched in `given`), in addition to the initial matc
 import time
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import (
     allocate,
@@ -30,6 +29,7 @@ from gridcut.device.arrays import (
     wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from matching import methods
 from matching.core.device_graph import DeviceBipartiteGraph

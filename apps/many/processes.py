@@ -79,14 +79,11 @@ def _gpus(device: str) -> list[str]:
     """The GPUs that this process may use, in the notation of CUDA_VISIBLE_DEVICES."""
     if device == "cpu":
         return []
-    from gridcut.device import cuda_is_available
-
-    if not cuda_is_available():
-        return []
-    from numba import cuda
+    from gridcut.device.choose import gpu_count
 
     named = [name for name in os.environ.get(GPUS, "").split(",") if name]
-    return named or [str(i) for i in range(len(cuda.gpus))]
+    count = gpu_count()
+    return named or [str(i) for i in range(count)] if count else []
 
 
 class _Worker:

@@ -17,11 +17,19 @@ Each step has two barriers: one before the minima of the warps are compared, one
 from functools import cache
 
 import numpy as np
-from numba import float32, float64, int32, int64, uint8
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE
-from assign.core.warp_cuda import MAX_UNSIGNED, bits_of, float_of, unsigned_max, unsigned_min, warp_min, warp_min_long
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
+from gridcut.device.cuda_types import float32, float64, int32, int64, uint8
+from gridcut.device.cuda_warp import (
+    MAX_UNSIGNED,
+    bits_of,
+    float_of,
+    unsigned_max,
+    unsigned_min,
+    warp_min,
+    warp_min_long,
+)
 
 THREADS = 32 if SIMULATED else 256
 WARPS = THREADS // 32

@@ -12,8 +12,8 @@ cost that exceeds this minimum by more than the total excess paid cannot matter.
 
 import numpy as np
 
-from assign.core.warp_cuda import bits_of, float_of
 from gridcut.device.cuda import device_function
+from gridcut.device.cuda_warp import bits_of, float_of
 
 SOLVED, INFEASIBLE, WIDE = 0, 1, 2  # status of a problem;  WIDE: its cost range is too wide for the kernel
 

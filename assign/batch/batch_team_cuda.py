@@ -46,12 +46,12 @@ searches correct lengths (several rows a step).
 from functools import cache
 
 import numpy as np
-from numba import float32, float64, int32, int64, types, uint8
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, fixed, is_too_coarse, scale_of, scaled
 from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
-from assign.core.warp_cuda import warp_min, warp_min_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
+from gridcut.device.cuda_types import float32, float64, int32, int64, types, uint8
+from gridcut.device.cuda_warp import warp_min, warp_min_long
 
 MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # per thread, for two blocks per multiprocessor
 BOARD_SLOTS = 16  # more than groups

@@ -6,12 +6,12 @@ rows at a time.
 """
 
 import numpy as np
-from numba import float32, float64, int32, int64
 
 from assign.core.certificate import MAX_SAFE
 from assign.core.certificate_costs import DenseCosts
 from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
+from gridcut.device.cuda_types import float32, float64, int32, int64
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 

@@ -16,10 +16,10 @@ prices are stored alone.
 from functools import cache
 
 import numpy as np
-from numba import float32, float64, int32, int64
 
 from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.device.cuda_types import float32, float64, int32, int64
 
 SHIFT = 20  # bits of a word that hold the row
 THREADS = 32 if SIMULATED else 256

@@ -31,7 +31,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, float64, int32, int64, types
 
 from assign.dense.arc_lists_cuda import SHIFT, list_maker
 from assign.dense.costs_cuda import FORBIDDEN, MAX_COST_BITS, Matrix, Points, functions_of
@@ -46,6 +45,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
+from gridcut.device.cuda_types import float32, float64, int32, int64, types
 
 THREADS = (32, 32) if SIMULATED else (256, 512)  # per block: for few columns, for many
 MANY_COLUMNS = 8192

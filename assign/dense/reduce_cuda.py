@@ -9,10 +9,10 @@ import math
 from functools import cache
 
 import numpy as np
-from numba import float32, float64, int32, int64
 
 from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load, shuffle
+from gridcut.device.cuda_types import float32, float64, int32, int64
 
 THREADS = 32 if SIMULATED else 256
 NO_BITS = -2000

@@ -23,7 +23,6 @@ O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes per pair on the GPU, 
 """
 
 import numpy as np
-from numba import int32, int64
 
 from assign.papers.scaling.arc_fixing import REMOVED, take_out
 from assign.papers.scaling.network import INFINITY
@@ -34,6 +33,7 @@ from assign.papers.scaling.scale import solve_rows
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch, most_blocks
 
 RULES = UNMODIFIED

@@ -1,8 +1,7 @@
 """A queue that the warps of a breadth-first search on a GPU append to, with one atomic addition per warp."""
 
-from numba import int32, int64
-
 from gridcut.device.cuda import ballot, count_trailing_zeros, cuda, device_function, popcount, shuffle
+from gridcut.device.cuda_types import int32, int64
 
 
 @device_function

@@ -7,7 +7,6 @@ The *form* and the launch are those of gridcut/cuda/pixel_kernels.py.
 import math
 
 import numpy as np
-from numba import float64, int32, int64, uint8
 
 from gridcut.cuda.pixel_kernels import (
     DEPTH,
@@ -32,6 +31,7 @@ from gridcut.cuda.pixel_kernels import (
     warp_sum,
 )
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
+from gridcut.device.cuda_types import float64, int32, int64, uint8
 
 
 @device_function

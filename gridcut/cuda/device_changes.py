@@ -5,7 +5,6 @@ over its arc.  One thread changes both directions of an edge, so no residual is 
 """
 
 import numpy as np
-from numba import float64, int32, int64, uint8, uint16
 
 from gridcut.cuda.pixel_kernels import (
     ARC,
@@ -25,6 +24,7 @@ from gridcut.cuda.pixel_kernels import (
     state_index,
 )
 from gridcut.device.cuda import cuda, cuda_kernel
+from gridcut.device.cuda_types import float64, int32, int64, uint8, uint16
 
 
 @cuda_kernel

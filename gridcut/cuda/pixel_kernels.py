@@ -14,10 +14,10 @@ of an image, blockIdx.y up to four arrays of one dtype, blockIdx.z the images.
 import math
 
 import numpy as np
-from numba import float64, int32, int64, uint8, uint16, uint32
 
 from gridcut.core.units import CAPACITY_LIMIT
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
+from gridcut.device.cuda_types import float64, int32, int64, uint8, uint16, uint32
 
 FLAT, TILED = 0, 1
 KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs per line

@@ -21,6 +21,15 @@ def cuda_is_available() -> bool:
     return bool(cuda.is_available())
 
 
+def gpu_count() -> int:
+    """Number of CUDA GPUs; 0 if numba can run kernels on none."""
+    if not cuda_is_available():
+        return 0
+    from numba import cuda
+
+    return len(cuda.gpus)
+
+
 def numba_cuda_is_installed() -> bool:
     """Whether numba-cuda is installed; of the older numba.cuda inside numba only the simulator is used."""
     return find_spec("numba_cuda") is not None or bool(numba.config.ENABLE_CUDASIM)

@@ -14,9 +14,9 @@ Nodes and arcs are int32.  A breadth-first search backwards from the deficits wr
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32
 
 from gridcut.device.arrays import allocate, upload
+from gridcut.device.cuda_types import int32
 from gridcut.graph.residual_graph import ResidualGraph
 
 MAX_NODES = 2**31 - 2**24  # a thread may count one stride past the last node

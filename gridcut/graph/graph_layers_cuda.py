@@ -11,8 +11,6 @@ Arrays (n nodes; ceiling = n + 1), in addition to those of device_graph_cuda.py
   tally           counters as named below; those of levels rotate: one is read, one is added to, and one is 0
 """
 
-from numba import int32, int64
-
 from gridcut.core.warp_queue_cuda import append
 from gridcut.device.cuda import (
     SIMULATED,
@@ -25,6 +23,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
+from gridcut.device.cuda_types import int32, int64
 
 THREADS = WARP if SIMULATED else 512  # per block
 NARROW = 4 if SIMULATED else 512  # nodes of a level that one block processes

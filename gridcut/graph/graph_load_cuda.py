@@ -21,12 +21,12 @@ node and 16 per entry; 40 if unpaired.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint8
 
 from gridcut.core.certificate import CertificateError, made_again
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, download, upload, upload_all
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import int32, int64, uint8
 from gridcut.device.launch import blocks_of, launch, most_blocks
 from gridcut.device.number_limits import INT32_MAX, INT64_MAX
 from gridcut.device.sparse import check_compressed

@@ -34,11 +34,11 @@ One thread scans a row in a wave.  `solve_on_device` solves a graph that was bui
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
 from gridcut.device.arrays import allocate, download, overwrite, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, popcount, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of, launch, most_blocks
 from gridcut.graph.device_graph_cuda import GraphOnDevice, graph_types, upload_graph
 from gridcut.graph.graph_layers_cuda import (

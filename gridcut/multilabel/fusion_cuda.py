@@ -6,11 +6,11 @@ a cell of the same component, at most p, or -1 where the labellings agree.
 [1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018."""
 
 import numpy as np
-from numba import float64, int32, int64, types
 
 from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.device.cuda_types import float64, int32, int64, types
 from gridcut.multilabel.label_kernels_cuda import first_run, pixel_of_run, run_step, runs_of
 from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, unary_cost
 

@@ -4,10 +4,10 @@ A `view` describes the layout of a caller's array, and a `box` also a part of it
 for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line."""
 
 import numpy as np
-from numba import float64, int32, int64, types, uint8, uint32
 
 from gridcut.cuda.pixel_kernels import units, warp_max, warp_sum
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
+from gridcut.device.cuda_types import float64, int32, int64, types, uint8, uint32
 from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, unary_cost, unary_index
 
 # Positions in a box: start; strides of items, z, y, x; number of items; first pixel (z, y, x); lengths (z, y, x).

@@ -21,7 +21,6 @@ gridcut/multilabel/moves.py.
 from functools import cache
 
 import numpy as np
-from numba import float64, int32, int64, types, uint32
 
 from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.cuda import (
@@ -35,6 +34,7 @@ from gridcut.device.cuda import (
     popcount,
     relaxed_load,
 )
+from gridcut.device.cuda_types import float64, int32, int64, types, uint32
 from gridcut.multilabel.flood_cuda import flood
 from gridcut.multilabel.moves_cuda import KEEP_FLOW, VIEW_SIZE, build_row, change_row, store_flow_row
 from gridcut.tiles.tile_search import NONE

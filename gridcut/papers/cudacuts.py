@@ -37,13 +37,13 @@ O(n^2) iterations; memory 9 bytes per pixel.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types, uint8, uint32
 
 from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import is_admissible, lifted, push_amount
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
+from gridcut.device.cuda_types import int32, int64, types, uint8, uint32
 from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     MAX_THREADS,

@@ -17,12 +17,12 @@ O(n^2) iterations; memory 10 bytes per pixel, and another copy of the residuals.
 """
 
 import numpy as np
-from numba import int32, int64, uint8
 
 from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel
+from gridcut.device.cuda_types import int32, int64, uint8
 from gridcut.papers.cudacuts import (
     ACTIVE,
     MAX_UNROLLED_ARCS,

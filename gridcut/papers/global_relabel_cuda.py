@@ -18,7 +18,6 @@ barrier per level; memory 8 bytes per pixel.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types, uint8
 
 from gridcut.core.warp_queue_cuda import append
 from gridcut.device.arguments import check_count
@@ -33,6 +32,7 @@ from gridcut.device.cuda import (
     grid_sync,
     relaxed_load,
 )
+from gridcut.device.cuda_types import int32, int64, types, uint8
 from gridcut.device.launch import blocks_of
 
 MAX_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell

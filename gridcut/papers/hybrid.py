@@ -26,7 +26,6 @@ bytes per pixel and another copy of the grid.
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.core.global_relabel import global_relabel
 from gridcut.core.global_relabel import sink_side_of as host_sink_side_of
@@ -34,6 +33,7 @@ from gridcut.core.grid import Grid
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     check_counts,

@@ -25,11 +25,11 @@ No bound on the number of operations is proved.  Memory: 8 bytes per pixel.
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.core.grid import Grid
 from gridcut.core.push_relabel_rules_cuda import goes_down, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     check_counts,

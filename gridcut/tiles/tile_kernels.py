@@ -53,7 +53,6 @@ A slab of a grid on several GPUs runs the same kernels with other `Rules`: gridc
 from functools import cache
 
 import numpy as np
-from numba import float64, int32, int64, types, uint16, uint32
 
 from gridcut.device.cuda import (
     SIMULATED,
@@ -68,6 +67,7 @@ from gridcut.device.cuda import (
     shuffle,
     warp_sync,
 )
+from gridcut.device.cuda_types import float64, int32, int64, types, uint16, uint32
 from gridcut.tiles.tile_discharge import (
     PIXELS,
     colour_of,

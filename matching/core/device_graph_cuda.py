@@ -12,7 +12,6 @@ O(n + m + edges), plus sorting; no memory in addition to the graph, or one copy 
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import (
@@ -27,6 +26,7 @@ from gridcut.device.arrays import (
     wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.grid_cuda import add_up

@@ -23,9 +23,8 @@ that is not shortest. Use it where any forest will do, not where the minimum num
 
 from typing import NamedTuple
 
-from numba import int32, int64
-
 from gridcut.device.cuda import SIMULATED, cuda, device_function
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import next_grid_slot
 
 ALL_BLOCKS, PER_BLOCK, ONE_BLOCK = range(3)

@@ -4,9 +4,8 @@ Every solver here is one cooperative kernel: barriers of the whole grid separate
 nothing is launched or copied between the first search and the last.
 """
 
-from numba import int32, int64
-
 from gridcut.device.cuda import SIMULATED, cuda, device_function, grid_sync, multiprocessors, shuffle
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch, most_blocks
 from matching.core.limits_cuda import MAX_BLOCKS
 

@@ -1,10 +1,10 @@
 """A matching on a GPU: marked as unmatched, its pairs counted, and as arrays of the caller's library."""
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import download, return_as, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from matching.core.grid_cuda import add_up
 

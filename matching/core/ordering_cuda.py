@@ -19,10 +19,10 @@ O(edges log^2 edges); 8 bytes per entry in addition to the lists.
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, exclusive_scan, run_kernel
 
 INDEX_MASK = 0xFFFFFFFF  # bits of a key that hold the index

@@ -9,10 +9,10 @@ Only the side of the graph that exists on the host is uploaded; building the oth
 import time
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from gridcut.device.arrays import download, refusing, synchronize, upload
+from gridcut.device.cuda_types import int32, int64, types
 from matching.core.graph import BipartiteGraph
 from matching.core.limits_cuda import check_sides
 from matching.core.transpose_cuda import transposed
@@ -43,8 +43,8 @@ class MatchedGraph(NamedTuple):
 
 def matched_graph_type():
     """The type of a MatchedGraph, for `kernels()`."""
-    ids, longs = numba.int32[::1], numba.int64[::1]
-    return numba.types.NamedTuple((longs, ids, longs, ids, ids, ids), MatchedGraph)
+    ids, longs = int32[::1], int64[::1]
+    return types.NamedTuple((longs, ids, longs, ids, ids, ids), MatchedGraph)
 
 
 def on_gpu(run, graph: BipartiteGraph, row_match, col_match, **parameters) -> dict:

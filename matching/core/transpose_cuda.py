@@ -9,10 +9,10 @@ O(n + m + edges); 8 m bytes in addition to the result.
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, exclusive_scan, run_kernel
 
 

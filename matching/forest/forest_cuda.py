@@ -39,9 +39,8 @@ scanned by its whole warp.
 
 from typing import NamedTuple
 
-from numba import int32, int64, uint32
-
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, relaxed_load, shuffle
+from gridcut.device.cuda_types import int32, int64, uint32
 from matching.core.frontier_cuda import (
     ALL_BLOCKS,
     STATE_SIZE,

@@ -28,10 +28,10 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int32, int64, types, uint32
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import float64, int32, int64, types, uint32
 from matching.core.frontier_cuda import (
     ALL_PUSHED,
     BLOCK_COUNTS_SIZE,

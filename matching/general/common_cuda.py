@@ -7,10 +7,10 @@ one of two arrays. Their order varies between runs; no matching here depends on 
 import time
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
+from gridcut.device.cuda_types import int32, int64
 from matching.core.limits_cuda import check_sides
 from matching.general.device_general_graph import DeviceGeneralGraph
 

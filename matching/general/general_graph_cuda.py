@@ -14,7 +14,6 @@ O(n + m log(maximum degree)); 4 or 8 bytes per vertex in addition to the graph.
 """
 
 import numpy as np
-from numba import float64, int32, int64
 
 from gridcut.device.arrays import (
     DeviceArray,
@@ -28,6 +27,7 @@ from gridcut.device.arrays import (
     wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
+from gridcut.device.cuda_types import float64, int32, int64
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu

@@ -32,7 +32,6 @@ O(n + m) time per round; as many rounds as a path has edges if their weights inc
 """
 
 import numpy as np
-from numba import float64, int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import (
@@ -45,6 +44,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
+from gridcut.device.cuda_types import float64, int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.general.common_cuda import (
     BLOCKS_PER_SM,

@@ -86,10 +86,10 @@ O(n + m) expected time per round, with fewer active vertices each round; 17 byte
 from functools import partial
 
 import numpy as np
-from numba import float64, int8, int32, int64, uint64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import float64, int8, int32, int64, uint64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists
 from matching.general import parallel

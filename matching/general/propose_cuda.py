@@ -11,9 +11,8 @@ O(entries up to the first eligible one, or all entries with "heaviest").
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
-from numba import int32, int64, uint32
-
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
+from gridcut.device.cuda_types import int32, int64, uint32
 from matching.general.common_cuda import WARP_DEGREE, device_code, heaviest_of
 from matching.general.order import NO_VERTEX, random_entry
 from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, RANDOM, RED

@@ -14,9 +14,8 @@ Arrays, slots of state[], races: parallel_cuda.py. O(n) per round.
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
-from numba import int8, int32, int64, uint32
-
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, popcount, shuffle
+from gridcut.device.cuda_types import int8, int32, int64, uint32
 from matching.general.colour import colour_sum
 from matching.general.common_cuda import LENGTHS, device_code
 from matching.general.parallel import BLUE, DEAD, MATCHED, NO_LIVE_NEIGHBOUR, RED

@@ -17,10 +17,10 @@ O(n + edges).
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, cuda_kernel, device_function, shuffle
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from matching.core.grid_cuda import add_up, pseudo_random_neighbour
 from matching.core.problem_cuda import EDGES, DeviceGraph

@@ -30,7 +30,6 @@ and the matching.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import (
@@ -44,6 +43,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
+from gridcut.device.cuda_types import int32, int64
 from matching.core.frontier_cuda import (
     BLOCK_COUNTS_SIZE,
     COLLECTED,

@@ -25,10 +25,10 @@ threads.
 """
 
 import numpy as np
-from numba import float64, int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import float64, int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, add_up, exclusive_scan, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels, check_lists
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, as_stats

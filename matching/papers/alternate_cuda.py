@@ -40,10 +40,10 @@ O(min(n, m) (m levels + edges)) in the worst case; 4 n + 8 m bytes in addition t
 """
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, as_stats
 

@@ -10,10 +10,10 @@ O((n + m) passes (m + edges of active columns)); 4 n + 4 m bytes in addition to 
 """
 
 import numpy as np
-from numba import float64, int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync, relaxed_load
+from gridcut.device.cuda_types import float64, int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats

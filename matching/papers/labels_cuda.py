@@ -36,9 +36,9 @@ Gap relabeling, which [1] mentions for the GPU too, is not implemented.
 from numbers import Integral, Real
 
 import numpy as np
-from numba import int32, int64
 
 from gridcut.device.cuda import cuda, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import next_grid_slot
 from matching.core.problem_cuda import LEVELS
 

@@ -11,7 +11,6 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from PIL import Image
@@ -211,8 +210,7 @@ def test_each_worker_gets_its_share_of_threads_and_one_gpu(batch, monkeypatch):
 
 def test_visible_gpus(monkeypatch):
     assert processes._gpus("cpu") == []
-    monkeypatch.setattr("gridcut.device.cuda_is_available", lambda: True)
-    monkeypatch.setattr(numba, "cuda", Namespace(gpus=range(2)), raising=False)
+    monkeypatch.setattr("gridcut.device.choose.gpu_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-7")
     assert processes._gpus("auto") == ["1", "GPU-7"]
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")

@@ -77,3 +77,40 @@ def test_private_names_are_found(line):
 
 def test_documented_names_are_not():
     assert private_names("from numba import cuda, types\nfrom numba.core import event\nimport llvmlite.binding") == []
+
+
+def compiler_imports(source: str) -> list[int]:
+    """Lines that import numba.cuda or the driver; in a file with CUDA kernels also those that import numba."""
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    named = [
+        (node.lineno, f"{getattr(node, 'module', None) or ''}.{alias.name}".strip("."))
+        for node in imports
+        for alias in node.names
+    ]
+    has_kernels = any(name.startswith("gridcut.device.cuda.") for _, name in named)
+    compilers = ("numba.cuda", "numba_cuda", "cuda.bindings", "cuda.core") + ("numba",) * has_kernels
+    return [line for line, name in named if any(f"{name}.".startswith(f"{compiler}.") for compiler in compilers)]
+
+
+def test_only_the_device_package_imports_the_compiler_of_cuda_kernels():
+    found = []
+    for folder in ("gridcut", "assign", "matching", "apps", "cutmatch", "plugins"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            if not place.startswith("gridcut/device/") and WORDS.search(source := path.read_text("utf-8")):
+                found += [place] * bool(compiler_imports(source))
+    assert found == ["apps/info.py"], "take them from gridcut.device.cuda, cuda_types and cuda_warp"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from numba import cuda",
+        "import numba.cuda",
+        "from cuda.bindings import driver",
+        "from numba import int32\nfrom gridcut.device.cuda import cuda_kernel",
+    ],
+)
+def test_imports_of_the_compiler_are_found(lines):
+    assert compiler_imports(lines)
+    assert not compiler_imports("from numba import int32\nfrom gridcut.device import kernel")

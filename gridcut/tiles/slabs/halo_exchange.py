@@ -11,9 +11,9 @@ across an edge is at most the residual of the other direction, so no sum exceeds
 """
 
 import numpy as np
-from numba import int32, int64, uint16, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, popcount
+from gridcut.device.cuda_types import int32, int64, uint16, uint32
 from gridcut.tiles.tile_queue import push
 from gridcut.tiles.tile_state import (
     CONTINUED,

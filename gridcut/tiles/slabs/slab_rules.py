@@ -8,9 +8,9 @@ them are queued already.
 """
 
 import numpy as np
-from numba import int32, uint16
 
 from gridcut.device.cuda import device_function, relaxed_load
+from gridcut.device.cuda_types import int32, uint16
 from gridcut.tiles.tile_kernels import list_kernels
 from gridcut.tiles.tile_rules import Rules
 from gridcut.tiles.tile_state import (

@@ -110,9 +110,9 @@ else:
         """The value of __CUDA_ARCH__ in CUDA C++."""
         module = builder.module
         text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
-        name = module.globals.get("assign_cuda_arch")
+        name = module.globals.get("cutmatch_cuda_arch")
         if name is None:
-            name = ir.GlobalVariable(module, text.type, "assign_cuda_arch", addrspace=4)
+            name = ir.GlobalVariable(module, text.type, "cutmatch_cuda_arch", addrspace=4)
             name.global_constant, name.initializer, name.linkage = True, text, "internal"
         reflect = module.globals.get("__nvvm_reflect") or ir.Function(
             module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
