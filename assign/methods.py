@@ -6,13 +6,16 @@ Solvers are imported when they are called, so that importing this file is cheap.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from assign.core.problem import Dense, Problem, Sparse
 from gridcut.device import DeviceName, resolve
 
-# Rows of a matrix on the host from which device="auto" uses a GPU.  Timed on an H200, transfers included: the GPU is
-# faster from 500 rows on for geometric costs (5 times at 4000), from 2000 rows on for uniform ones, never for tracking.
+# Rows of a matrix on the host from which device="auto" uses a GPU.  The CPU starts on square ones and hands over those
+# that a GPU solves faster, transfers included (2000 and 4000 rows; one H100, 16 cores): geometric 3 to 5 times,
+# fixed-charge 4 and 5, two-cost 2 and 3, low rank 4.  It keeps the others, which take longer on a GPU: uniform costs
+# 1.0 to 1.4 times, tracks 2, those that sorting solves 6.
 GPU_MIN_ROWS = 2000
 
 
@@ -154,14 +157,25 @@ class Choice(NamedTuple):
     name: str
     method: Method
     implementation: Implementation
+    cpu_first: bool = False  # CPU_FIRST runs first, which may raise HandedOver
+
+
+CPU_FIRST = Choice(
+    "cpu",
+    "shortest_paths",
+    METHODS["shortest_paths"],
+    Implementation(partial(shortest_paths_dense, auction="elsewhere")),
+)
 
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> Choice:
     """Select device and method, and check the method's parameters."""
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
+    cpu_first = False
     if method == "auto":
         ran_on, method = _default(device, problem)
+        cpu_first = device == "auto" and ran_on == "cuda" and not parameters and _is_square_on_host(problem)
     elif method in METHODS:
         ran_on = _device_of(method, device, problem.costs.form)
     else:
@@ -176,7 +190,12 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
         if name not in found.parameters:
             accepted = ", ".join(found.parameters)
             raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepted}")
-    return Choice(ran_on, method, entry, found)
+    return Choice(ran_on, method, entry, found, cpu_first)
+
+
+def _is_square_on_host(problem: Problem) -> bool:
+    n, m = problem.costs.shape
+    return not problem.library and n == m and problem.limit is None
 
 
 def is_dense_only(method) -> bool:

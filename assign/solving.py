@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
-from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
+from assign.core.problem import INT64_MAX, HandedOver, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
-from assign.methods import choose, is_dense_only
+from assign.methods import CPU_FIRST, Choice, choose, is_dense_only
 from assign.packing import pack
 from assign.small import solve_small_matrix
 from gridcut.device import DeviceName
@@ -57,7 +57,8 @@ def solve(
     start : Assignment, or a pair of arrays (n,) and (m,), optional
         Row and column prices of an earlier, similar problem, to start from.  They need not be feasible.
     device : {"auto", "cpu", "cuda"}
-        "auto" uses a GPU for large matrices if one is available; "cpu" and "cuda" select that device or raise.
+        "auto" uses a GPU for large matrices if one is available, for square ones on the host only where the first
+        steps on the CPU show that it is faster; "cpu" and "cuda" select that device or raise.
     method : str
         "auto" for the fastest method, or a key of `assign.methods.METHODS`.  docs/algorithms/assign.md says which one
         it is.
@@ -125,33 +126,37 @@ def solve(
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost, keep_dense=keep_dense)
     given = Given(cost, mask, max_cost, bool(maximize))
     chosen = choose(device, method, problem, parameters)
-    solver = chosen.implementation
     library = problem.library
-    if library and not solver.stays_on_device:
+    if library and not chosen.implementation.stays_on_device:
         problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
     prices = start_of(start, problem)
     if chosen.method.scales_costs:
         check_scaled(problem, chosen.name)
     checked = time.perf_counter()
+    attempts: tuple[Choice, ...] = (CPU_FIRST, chosen) if chosen.cpu_first else (chosen,)
     if 0 in problem.costs.shape:
-        found = _empty(problem, given, chosen.device, chosen.name)
-    elif solver.stays_on_device:
-        from assign.solving_cuda import solve_on_device
+        solved, attempts = _empty(problem, given, chosen.device, chosen.name), ()
+    for attempt in attempts:
+        solver = attempt.implementation
+        if solver.stays_on_device:
+            from assign.solving_cuda import solve_on_device
 
-        return solve_on_device(problem, given, chosen.name, solver.solve, parameters, callback, prices, begin)
-    else:
-        prices = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
+            return solve_on_device(problem, given, attempt.name, solver.solve, parameters, callback, prices, begin)
+        near = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
-            col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, prices, callback, **parameters)
+            col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, near, callback, **parameters)
+        except HandedOver:
+            continue
         except InfeasibleError as error:
             raise (error.transposed() if problem.transposed else error) from None
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
-        found = pack(problem, given, col_of_row, u, v, chosen.device, chosen.name, stats)
+        solved = pack(problem, given, col_of_row, u, v, attempt.device, attempt.name, stats)
+        break
     if library:
         from assign.solving_cuda import with_library_arrays
 
-        found = with_library_arrays(found, library)
-    return found
+        solved = with_library_arrays(solved, library)
+    return solved
 
 
 def is_default(maximize, device, method) -> bool:

@@ -21,6 +21,10 @@ MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and difference
 METRICS = ("euclidean", "sqeuclidean", "cityblock")  # of points; kernels receive the index
 
 
+class HandedOver(Exception):
+    """A problem that another method solves faster, as the first steps of a solver have shown."""
+
+
 class Dense(NamedTuple):
     """cost[i, j] of every pair; a float cost of +inf forbids the pair."""
 

@@ -111,7 +111,7 @@ def row_prices(lists, s):
         minimum = lists.bound[i]
         for t in range(lists.col.shape[1]):
             j = lists.col[i, t]
-            if j < 0:
+            if j < 0 or lists.key[i, t] >= minimum:
                 break
             minimum = min(minimum, lists.cost[i, t] - s.v[j])
         if s.limit.size > 0:

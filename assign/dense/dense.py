@@ -38,13 +38,14 @@ O(n^2 m) in the worst case; memory in addition to the costs is O(n) times the li
 import numpy as np
 
 from assign.core.infeasible import InfeasibleError
+from assign.core.problem import HandedOver
 from assign.core.start import lost_digits
 from assign.dense.bidding import bid
 from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
-from assign.dense.sorting import sorted_prices
+from assign.dense.sorting import seems_sortable, sorted_prices
 from assign.dense.work import Work
 from gridcut.device.arguments import check_count
 
@@ -63,13 +64,17 @@ STEP_DIVISOR = 4  # of the auction's step, from phase to phase
 PHASES = 8  # the first step is the mean width of the lists, the last one a sixteen-thousandth of that
 AUCTION_BIDS_PER_ROW = 50  # maximum number of bids in one phase, per row
 MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps might not fit int64
+# With auction=ELSEWHERE, more unmatched rows after one bid per row are handed over: uniform costs and tracks leave at
+# most 0.32 of the rows, costs whose searches are long at least 0.35.
+ELSEWHERE, MAX_SHARE_TO_KEEP = "elsewhere", 0.34
 
 
 def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
     """Column of each row, prices u and v, and counters.
 
     list_length    columns per list
-    auction        True: before any search; False: never; None: if searches grow long
+    auction        True: before any search; False: never; None: if searches grow long; ELSEWHERE: raise HandedOver
+                   instead of an auction or a coarse start, as early as they can be foreseen
     coarse_start   start prices from a quarter of the rows and columns: True, False, or None: if bids leave many rows
     """
     list_length = check_count("list_length", list_length)
@@ -113,6 +118,10 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
     if coarse_start is not True:
         first = column_minima(cost, kind) if v is None else bounded_prices(v, kind)
         work = prepare(cost, first, nothing, list_length, from_minima=v is None)
+        if auction == ELSEWHERE:
+            left = bid_all(work, stats, report, 1)
+            if left > MAX_SHARE_TO_KEEP * n and not seems_sortable(cost):
+                raise HandedOver
         left = bid_all(work, stats, report)
         coarse_start = coarse_start is None and left > MAX_UNMATCHED_SHARE * n
     found = sorted_prices(cost, kind) if coarse_start else None
@@ -123,6 +132,8 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
         match_known_pairs(work, np.where(pair_cost <= work.u[holder], holder, -1))
         stats["sorted"] += 1
         left = bid_all(work, stats, report)
+    elif coarse_start and auction == ELSEWHERE:
+        raise HandedOver
     elif coarse_start:
         chosen = np.arange(0, n, COARSE_STRIDE)
         part = np.ascontiguousarray(cost[::COARSE_STRIDE, ::COARSE_STRIDE])
@@ -172,11 +183,11 @@ def match_known_pairs(work, holder):
     work.col_of[holder[matched]] = matched
 
 
-def bid_all(work, stats, report):
+def bid_all(work, stats, report, per_row=BIDS_PER_ROW):
     """Bid for all unmatched rows; returns the number of rows still unmatched, which are in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
-    left, bids, read = bid(tuple(work), len(waiting), BIDS_PER_ROW * len(work.cost))
+    left, bids, read = bid(tuple(work), len(waiting), per_row * len(work.cost))
     stats["bids"] += bids
     stats["rows_read"] += read
     report()
@@ -186,11 +197,11 @@ def bid_all(work, stats, report):
 def search(work, left, auction, stats, report):
     """Augment from the rows in `free`; run an auction first, or in between, if that is faster."""
     n = len(work.cost)
-    if auction and left > 0:
+    if auction not in (None, False, ELSEWHERE) and left > 0:
         left = run_auction(work, stats, report)
         auction = False
     first, spent = left, 0
-    for checkpoint, share in (AUCTION_CHECKPOINTS if auction is None else ()) + ((np.inf, 0),):
+    for checkpoint, share in (AUCTION_CHECKPOINTS if auction in (None, ELSEWHERE) else ()) + ((np.inf, 0),):
         if left == 0:
             return
         budget = 2**62 if checkpoint == np.inf else max(checkpoint * n - spent, 0)
@@ -203,6 +214,8 @@ def search(work, left, auction, stats, report):
             rows = np.sort(work.free[:failed])
             raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
         if left > share * first:
+            if auction == ELSEWHERE:
+                raise HandedOver
             return search(work, left, True, stats, report)
 
 

@@ -43,6 +43,30 @@ def sums(cost, row_sum, col_sum):
         row_sum[i] = total
 
 
+def seems_sortable(cost) -> bool:
+    """Whether a sample of the costs has this structure, in the order of its own means."""
+    at = sample_of(len(cost))
+    sample = cost[np.ix_(at, at)].astype(np.float64)
+    rows, cols = sample.sum(axis=1).argsort(), sample.sum(axis=0).argsort()
+    return turn_of(sample[np.ix_(rows, cols)]) != 0
+
+
+def sample_of(n: int) -> np.ndarray:
+    """Positions of the rows and columns in the sample."""
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE_SIZE)).astype(int))
+
+
+def turn_of(sample) -> int:
+    """-1: a sample in the order of its means is nearly Monge; 1: with reversed columns; 0: neither."""
+    if not np.isfinite(sample).all():
+        return 0
+    square = np.diff(np.diff(sample, axis=0), axis=1)
+    falling, rising = np.count_nonzero(square < 0), np.count_nonzero(square > 0)
+    if max(falling, rising) < MIN_AGREEMENT * (falling + rising):
+        return 0
+    return 1 if rising > falling else -1
+
+
 def sorted_prices(cost, kind):
     """Column prices, and the row of each column in sorted order; None if the costs do not have this structure."""
     n = len(cost)
@@ -51,12 +75,11 @@ def sorted_prices(cost, kind):
     if not (np.isfinite(row_sum).all() and np.isfinite(col_sum).all()):
         return None
     rows, cols = np.argsort(row_sum, kind="stable"), np.argsort(col_sum, kind="stable")
-    at = np.unique(np.linspace(0, n - 1, min(n, SAMPLE_SIZE)).astype(int))
-    square = np.diff(np.diff(cost[np.ix_(rows[at], cols[at])].astype(np.float64), axis=0), axis=1)
-    falling, rising = np.count_nonzero(square < 0), np.count_nonzero(square > 0)
-    if max(falling, rising) < MIN_AGREEMENT * (falling + rising):
+    at = sample_of(n)
+    turn = turn_of(cost[np.ix_(rows[at], cols[at])].astype(np.float64))
+    if turn == 0:
         return None
-    if rising > falling:
+    if turn > 0:
         cols = cols[::-1]
     upper, lower = rows[:-1], rows[1:]
     upper_step = cost[upper, cols[1:]].astype(kind) - cost[upper, cols[:-1]]

@@ -46,6 +46,22 @@ def test_costs_from_the_host(tools, where, dtype):
 
 
 @pytest.mark.parametrize("where", WHERE)
+def test_the_cpu_starts_and_a_gpu_takes_over(where, tools, monkeypatch):
+    monkeypatch.setattr("assign.methods.resolve", lambda device: "cuda")
+    monkeypatch.setattr("assign.methods.GPU_MIN_ROWS", 4)
+    monkeypatch.setattr("assign.dense.dense.MAX_SHARE_TO_KEEP", 0.0)
+    monkeypatch.setattr("assign.dense.dense.seems_sortable", lambda cost: False)
+    rng = np.random.default_rng(2)
+    easy = 100 - 90 * np.eye(5, dtype=int)[rng.permutation(5)]
+    sums = rng.integers(0, 10**6, (5, 1)) + rng.integers(0, 10**6, 5) + rng.integers(0, 10**5, (5, 5))
+    for cost, device in ((easy, "cpu"), (sums, "cuda")):
+        found = assign.solve(cost, callback=lambda stats: None)  # a callback, so not the fast path of small matrices
+        found.check()
+        assert found.cost == tools.best_cost(cost, False)
+        assert found.device == device
+
+
+@pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_costs_on_the_gpu_stay_there(tools, where, order):
     rng = np.random.default_rng(1)

@@ -6,9 +6,11 @@ from scipy.optimize import linear_sum_assignment
 
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.infeasible import InfeasibleError
+from assign.core.problem import HandedOver
 from assign.dense import cheap_columns as lists
 from assign.dense import first_prices as prices
-from assign.dense.dense import solve
+from assign.dense.dense import ELSEWHERE, solve
+from assign.dense.sorting import seems_sortable
 from gridcut.device import run_threads
 
 
@@ -328,3 +330,29 @@ def test_all_of_int32(shape):
         assert verified(cost) == best
         start = (np.zeros(shape[0], np.int64), rng.integers(low, high, shape[1]))
         assert verified(cost, start=start) == best
+
+
+@pytest.mark.parametrize("family", ["u100", "u1e6", "track", "product", "permuted diagonal"])
+def test_easy_costs_are_not_handed_over(family):
+    cost = FAMILIES[family](400, np.random.default_rng(3))
+    assert verified(cost, auction=ELSEWHERE) == scipy_value(cost)
+
+
+@pytest.mark.parametrize("family", ["geo", "geofine", "fixed", "rank 2", "rank 8"])
+def test_hard_costs_are_handed_over(family):
+    with pytest.raises(HandedOver):
+        solve(FAMILIES[family](400, np.random.default_rng(3)), auction=ELSEWHERE)
+
+
+def test_long_searches_are_handed_over(monkeypatch):
+    monkeypatch.setattr("assign.dense.dense.MAX_SHARE_TO_KEEP", 1.0)
+    for family in ("geo", "rank 2"):  # the searches, and the bids, show it later
+        with pytest.raises(HandedOver):
+            solve(FAMILIES[family](400, np.random.default_rng(3)), auction=ELSEWHERE)
+
+
+def test_samples_with_forbidden_pairs_are_not_sorted():
+    cost = product(100, None).astype(float)
+    assert seems_sortable(cost)
+    cost[50, 50] = np.inf
+    assert not seems_sortable(cost[::50, ::50])

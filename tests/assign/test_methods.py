@@ -79,6 +79,25 @@ def test_small_problems_do_not_start_a_driver(monkeypatch):
     assert isinstance(problem.costs, Dense)
 
 
+def test_the_cpu_starts_on_square_matrices_of_the_host(monkeypatch):
+    monkeypatch.setattr("assign.methods.resolve", lambda device: "cuda")
+    monkeypatch.setattr("assign.methods.GPU_MIN_ROWS", 3)
+
+    def cpu_first(cost, device="auto", method="auto", parameters=(), max_cost=None):
+        problem = check_problem(cost, mask=None, maximize=False, max_cost=max_cost)
+        chosen = choose(device, method, problem, dict.fromkeys(parameters))
+        assert chosen[:2] == ("cuda", "auction")
+        return chosen.cpu_first
+
+    square = np.eye(3)
+    assert cpu_first(square)
+    assert not cpu_first(square, device="cuda")
+    assert not cpu_first(square, method="auction")
+    assert not cpu_first(square, parameters=["alpha"])
+    assert not cpu_first(square, max_cost=1.0)
+    assert not cpu_first(np.ones((3, 4)))
+
+
 @pytest.mark.parametrize(
     ("method", "message"),
     [
