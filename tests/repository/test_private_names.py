@@ -87,8 +87,8 @@ def compiler_imports(source: str) -> list[int]:
         for node in imports
         for alias in node.names
     ]
-    has_kernels = any(name.startswith("gridcut.device.cuda.") for _, name in named)
-    compilers = ("numba.cuda", "numba_cuda", "cuda.bindings", "cuda.core") + ("numba",) * has_kernels
+    has_kernels = {f"gridcut.device.cuda.{name}" for name in ("cuda_kernel", "device_function")} & {n for _, n in named}
+    compilers = ("numba.cuda", "numba_cuda", "cuda.bindings", "cuda.core") + ("numba",) * bool(has_kernels)
     return [line for line, name in named if any(f"{name}.".startswith(f"{compiler}.") for compiler in compilers)]
 
 
