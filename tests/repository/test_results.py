@@ -21,8 +21,6 @@ UNSEALED = {
     "greedy-cuda",
     "gridcut-cpu-warm",
     "gridcut-cuda-schemes",
-    "gridcut-cuda-warm",
-    "gridcut-devices",
     "labels-cpu",
     "labels-video",
     "matching-cpu",
