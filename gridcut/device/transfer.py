@@ -100,7 +100,7 @@ def _threads() -> int:
 
 
 def _ring(size: int) -> OwnedRing | None:
-    """The ring of the active GPU, for copies of so many bytes; None if the driver should copy."""
+    """The ring of the active GPU for copies of `size` bytes, or None: then the driver copies."""
     if size < STAGED_BYTES or thread_count() < MIN_THREADS:
         return None
     owner = pool()

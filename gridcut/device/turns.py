@@ -2,7 +2,7 @@
 
 Without turns, eight processes that start together, as those of pytest-xdist or dask, compile every kernel eight times.
 A turn is a lock on a file beside the kernels.  It ends with the process at the latest; a process that has waited for
-MOST_SECONDS compiles the kernel itself.  Where files cannot be locked (Windows), nobody waits.
+MOST_SECONDS compiles the kernel itself.  Where files cannot be locked (Windows), no process waits.
 """
 
 import os
