@@ -65,9 +65,9 @@ from gridcut.tiles.tile_state import (
 from gridcut.tiles.tiles import FALLBACK_ROUND, check_options
 
 HEIGHT_EXCHANGES = 2  # in a relabeling that need not be exact
-FEW_REQUEUED = 1 / 32  # of the tiles along boundaries: if no more are searched again, one more exchange is cheap
+FEW_REQUEUED = 1 / 8  # of the tiles along boundaries: if no more are searched again, one more exchange is cheap
 MAX_PIECES = 8  # of the discharging of a round
-CROSSED_SHARE = 1 / 8  # pixels that flow reached across boundaries, per tile discharged: with more, at least two pieces
+CROSSED_SHARE = 1 / 4  # pixels that flow reached across boundaries, per tile discharged: with more, at least two pieces
 
 
 def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
