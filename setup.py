@@ -1,4 +1,4 @@
-"""The tag of the wheel and the dates in the archive of sources; everything else is in pyproject.toml.
+"""The tag of the wheel, its sample files and the dates in the archive of sources; all else is in pyproject.toml.
 
 A wheel that carries compiled kernels (gridcut/_kernels, made by `cutmatch warmup --portable`) fits one version of
 Python on one kind of machine.  Without them it fits all.
@@ -8,6 +8,7 @@ If SOURCE_DATE_EPOCH is set, to the time of the commit in seconds, each build of
 
 import gzip
 import os
+import shutil
 import sys
 import sysconfig
 import tarfile
@@ -15,9 +16,11 @@ from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
-CARRIES_KERNELS = (Path(__file__).parent / "gridcut" / "_kernels" / "about.json").is_file()
+ROOT = Path(__file__).parent
+CARRIES_KERNELS = (ROOT / "gridcut" / "_kernels" / "about.json").is_file()
 # Those of numba's own wheels; the kernels call numba and the C library only.
 PLATFORM = sysconfig.get_platform().replace("-", "_").replace("linux_", "manylinux_2_28_")
 
@@ -27,6 +30,15 @@ class Installed(Distribution):
 
     def has_ext_modules(self):
         return CARRIES_KERNELS or super().has_ext_modules()
+
+
+class WithSamples(build_py):
+    """The packages, and in apps/samples the files of data/, which `cutmatch demo --samples` copies."""
+
+    def run(self):
+        super().run()
+        if not self.editable_mode:
+            shutil.copytree(ROOT / "data", Path(self.build_lib) / "apps" / "samples", dirs_exist_ok=True)
 
 
 class TaggedWheel(bdist_wheel):
@@ -62,4 +74,4 @@ class DatedSources(sdist):
         return path
 
 
-setup(distclass=Installed, cmdclass={"bdist_wheel": TaggedWheel, "sdist": DatedSources})
+setup(distclass=Installed, cmdclass={"build_py": WithSamples, "bdist_wheel": TaggedWheel, "sdist": DatedSources})

@@ -15,6 +15,7 @@ NEEDED = {
     "apps/many/report_page.html.jinja",
     "gridcut/device/kernel_cache.py",
 }
+SAMPLES = {"apps/samples/README.md", "apps/samples/astronaut.jpg"}  # the former has the terms of the photographs
 OURS = (".py", ".pyi", "py.typed", ".jinja", "gridcut/device/first_use.json", ".html", ".css", ".js", ".svg")
 SOURCES = {
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "setup.py", "run"),
@@ -35,13 +36,12 @@ def check_wheel(path: Path) -> str:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == PACKAGES, sorted(tops)
     assert len(tops) == len(PACKAGES) + 1, sorted(tops)
-    assert names >= NEEDED, sorted(NEEDED - names)
-    # Everything is ours, under one licence: sources, the page, and machine code that numba compiled from the sources.
+    assert names >= NEEDED | SAMPLES, sorted((NEEDED | SAMPLES) - names)
+    # All else is ours, under one licence: sources, the page, and machine code that numba compiled from the sources.
     (about,) = (top for top in tops if top.endswith(".dist-info"))
     assert f"{about}/licenses/LICENSE" in names
-    others = {
-        name for name in names if not name.startswith((f"{about}/", "gridcut/_kernels/")) and not name.endswith(OURS)
-    }
+    apart = (f"{about}/", "gridcut/_kernels/", "apps/samples/")
+    others = {name for name in names if not name.startswith(apart) and not name.endswith(OURS)}
     assert not others, sorted(others)
     kernels = {name for name in names if name.startswith("gridcut/_kernels/")}
     if path.stem.endswith("-any"):

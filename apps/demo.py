@@ -29,6 +29,7 @@ from apps.common.command import (
 from apps.common.compiling import compiled_kernels
 from apps.common.errors import InputError, finish, print_lines
 from apps.common.outputs import Outputs
+from apps.common.writing import write_bytes
 from apps.many.inputs import Item
 
 FILES = (  # all files that the jobs write
@@ -42,14 +43,16 @@ FILES = (  # all files that the jobs write
 
 
 def _write_samples(chosen) -> int:
-    from apps.sample_files import write_samples
-
-    folder = Path(chosen.samples)
+    """Copy the files of data/, which a wheel has in apps/samples, to a new folder."""
+    folder, source = Path(chosen.samples), Path(__file__).with_name("samples")
+    if not source.is_dir():
+        source = Path(__file__).parents[1] / "data"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--samples: {chosen.samples!r} is a file; name a folder that does not exist yet")
     if folder.is_dir() and any(folder.iterdir()) and not chosen.overwrite:
         raise InputError(f"--samples: {chosen.samples!r} is not empty; name a new folder, or add --overwrite")
-    files = write_samples(folder)
+    content = {path.relative_to(source): path.read_bytes() for path in sorted(source.rglob("*")) if path.is_file()}
+    files = [write_bytes(folder / name, data, "--samples") for name, data in content.items()]
     if chosen.json:
         write_json(chosen.json, [str(path) for path in files])
     if not chosen.quiet and chosen.json != "-":

@@ -82,8 +82,8 @@ def write_samples(folder: Path) -> None:
     import skimage.data
     import tifffile
 
+    from apps.demo_jobs import EXAMPLES, strokes_of
     from apps.motion.samples import stereo_pair, warped_pair
-    from apps.sample_strokes import EXAMPLES, strokes_of
     from apps.segment.marks import BACKGROUND, OBJECT
 
     pair, stereo = warped_pair(), stereo_pair()

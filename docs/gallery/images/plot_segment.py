@@ -10,7 +10,7 @@ import numpy as np
 import skimage.data
 
 from apps import segment
-from apps.sample_strokes import EXAMPLES, strokes_of
+from apps.demo_jobs import EXAMPLES, strokes_of
 
 photo = skimage.data.astronaut()
 strokes = strokes_of(EXAMPLES[0], photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere

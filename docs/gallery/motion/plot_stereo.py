@@ -10,7 +10,7 @@ import numpy as np
 import skimage.data
 
 from apps import segment, stereo
-from apps.sample_strokes import EXAMPLES, strokes_of
+from apps.demo_jobs import EXAMPLES, strokes_of
 from apps.stereo.stereo_samples import layered_pair
 
 photo = np.ascontiguousarray(skimage.data.astronaut()[::2, ::2])
