@@ -9,7 +9,6 @@ results.  The first run compiles the kernels, which later runs load from disk.
   cutmatch demo --samples samples     small input files of every command, to try it on
 """
 
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -27,7 +26,7 @@ from apps.common.command import (
     write_json,
 )
 from apps.common.compiling import compiled_kernels
-from apps.common.errors import InputError, finish, print_lines
+from apps.common.errors import InputError, print_lines
 from apps.common.outputs import Outputs
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
@@ -133,12 +132,3 @@ def run(argv) -> int:
         if compiled:
             explain_compiling(compiled)
     return 0
-
-
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return finish("cutmatch demo", run, argv)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,12 +5,11 @@ Include the output in bug reports.
 
 import os
 import platform
-import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from apps.common.command import add_json_option, parsed, parser, write_json
-from apps.common.errors import finish, print_lines
+from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
 
@@ -131,12 +130,3 @@ def _kernel_lines(kernels: dict) -> list[str]:
 
 def _line(folder: dict) -> str:
     return f"{folder['kernels']} in {folder['folder']} ({folder['bytes'] / 2**20:.1f} MiB)"
-
-
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return finish("cutmatch info", run, argv)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

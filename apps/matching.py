@@ -14,7 +14,6 @@ Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect
 """
 
 import io
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -218,6 +217,3 @@ def _line(report) -> str:
 
 PROGRAM = Program("matching", __doc__, "matrix", ("file",), _add_options, _plan, has_batches=False)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,11 +21,10 @@ stopped by Ctrl-C.
 
 import os
 import re
-import sys
 from importlib.util import find_spec
 
 from apps.common.command import check_device, parsed, parser, spelled
-from apps.common.errors import SOME_FAILED, InputError, finish, print_lines
+from apps.common.errors import SOME_FAILED, InputError, print_lines
 from apps.segment.hint_kinds import HINTS, kinds_for
 from apps.segment.location import check_files
 
@@ -102,12 +101,3 @@ def _sources(chosen):
         hints = {kind: file for kind, file in files.items() if file is not None}
         sources.append(Source(stem_of(path), path, None, hints, chosen.volume))
     return sources
-
-
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return finish("cutmatch app", run, argv)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,11 +18,9 @@ with its colour profile and resolution.
 """
 
 import io
-import sys
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, show_progress, shown_seconds
 from apps.common.errors import print_error
 from apps.common.image_metadata import Metadata
@@ -211,6 +209,3 @@ def _scores(reports) -> str:
 
 PROGRAM = Program("denoise", __doc__, "image", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["denoise", *sys.argv[1:]]))  # workers find this module's functions under its name

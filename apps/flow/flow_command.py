@@ -18,12 +18,10 @@ NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence shar
 """
 
 import os
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import check_method, check_threads
 from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
@@ -334,6 +332,3 @@ def _summary(reports) -> str:
 
 PROGRAM = Program("flow", __doc__, "pair", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["flow", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -18,11 +18,9 @@ reduced copies, also have matches with 0.
 """
 
 import io
-import sys
 import time
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
 from apps.many.inputs import Pair, pair_items
@@ -236,6 +234,3 @@ def _line(report) -> str:
 
 PROGRAM = Program("match", __doc__, "pair", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["match", *sys.argv[1:]]))  # workers find this module's functions under its name

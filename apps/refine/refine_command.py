@@ -20,12 +20,10 @@ with several objects NAME-labels.png, NAME-labels.json, NAME-overlay.png and a c
 the files: also coco, coco-rle, geojson and labelme.
 """
 
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.errors import InputError, print_error
 from apps.common.images import read_photograph, write_bytes
@@ -173,6 +171,3 @@ def _line(report) -> str:
 
 PROGRAM = Program("refine", __doc__, "image", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["refine", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -54,11 +54,9 @@ others along the optical flow, each frame by an exact cut.  The first frame with
 one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds NAME-cutout0000.png and so on.
 """
 
-import sys
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.command import check_method, passed, spelled
 from apps.common.errors import InputError
 from apps.common.number_lists import three_numbers
@@ -223,6 +221,3 @@ def _work(chosen, items, many: bool, kind) -> Work:
 
 PROGRAM = Program("segment", __doc__, "image", ("image", *HINTS, "truth"), _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["segment", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -13,10 +13,8 @@ as in KITTI; or the format of --format), NAME-colour.png (near is red, with a sc
 labellings agree), and with --truth NAME-error.png.
 """
 
-import sys
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
@@ -160,6 +158,3 @@ def _scores(reports) -> str:
 
 PROGRAM = Program("stereo", __doc__, "pair", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["stereo", *sys.argv[1:]]))  # workers find this module's functions under its name

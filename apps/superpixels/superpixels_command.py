@@ -13,11 +13,9 @@ NAME-2000-labels.png and so on.  The labels look black in image viewers, because
 are for viewing.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 """
 
-import sys
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
@@ -216,6 +214,3 @@ def _summary(reports) -> str:
 
 PROGRAM = Program("superpixels", __doc__, "image", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["superpixels", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -14,13 +14,11 @@ missed or noise is detected.  Results in the --out folder: NAME-trails.png and N
 frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
 """
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, write_image
 from apps.common.stems import stem_of
@@ -331,6 +329,3 @@ def _line(report) -> str:
 
 PROGRAM = Program("track", __doc__, "input", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["track", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -17,11 +17,9 @@ NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a vo
 """
 
 import io
-import sys
 from functools import partial
 from pathlib import Path
 
-from apps import cli
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import spelled
 from apps.common.images import InputError, pixels_in, read_bytes, write_bytes, write_image
@@ -126,6 +124,3 @@ def _line(report) -> str:
 
 PROGRAM = Program("unwrap", __doc__, "image", INPUTS, _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run
-
-if __name__ == "__main__":
-    sys.exit(cli.main(["unwrap", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apps.common.command import parsed, parser
-from apps.common.errors import SOME_FAILED, InputError, finish, print_error, print_lines
+from apps.common.errors import SOME_FAILED, InputError, print_error, print_lines
 
 
 class Outcome(NamedTuple):
@@ -153,12 +153,3 @@ def _store(names: set[str], folders: set[str]) -> Path:
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(new, target)
     return target
-
-
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return finish("cutmatch warmup", run, argv)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

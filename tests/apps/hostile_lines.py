@@ -156,7 +156,7 @@ def options_of(command: str) -> list[argparse.Action]:
 
     argparse.ArgumentParser.parse_args = stop
     try:
-        importlib.import_module(cli.COMMANDS[command]).main([])
+        importlib.import_module(cli.COMMANDS[command]).run([])
     except _Parsed as stopped:
         actions = stopped.parser._actions
         return [a for a in actions if a.option_strings and not set(a.option_strings) & set(SKIPPED)]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, demo, demo_jobs, info
+from apps import cli, demo_jobs
 from apps.common import clock
 from apps.motion import samples
 from apps.segment import segment_command as segment
@@ -199,7 +199,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_jobs, "JOBS", demo_jobs.JOBS[:1])
     monkeypatch.setattr(demo_jobs, "SECOND_JOBS", (demo_jobs.compute_flows,))
     # One thread: a second process would not have what is replaced here.
-    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "1"]) == 0
+    assert cli.main(["demo", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "1"]) == 0
     printed = capsys.readouterr().out
     assert printed.count("disc-segment.png") == 2
     assert printed.count("astronaut-flow.png") == 1
@@ -214,7 +214,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_demo_in_two_processes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_jobs, "JOBS", (demo_jobs.label_and_restore,))
-    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "2"]) == 0
+    assert cli.main(["demo", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "2"]) == 0
     rows = json.loads((tmp_path / "r.json").read_text("utf-8"))
     jobs = sorted((row["job"], row["image"]) for row in rows)
     assert jobs == [("denoise", "camera"), ("flow", "astronaut"), ("flow", "motorcycle"), ("stereo", "motorcycle"),
@@ -225,7 +225,7 @@ def test_demo_in_two_processes(tmp_path, monkeypatch, capsys):
 
 def test_demo_samples_are_those_of_data(tmp_path, capsys):
     folder, data = tmp_path / "samples", Path(__file__).resolve().parents[2] / "data"
-    assert demo.main(["--samples", str(folder)]) == 0
+    assert cli.main(["demo", "--samples", str(folder)]) == 0
     contents = [
         {path.relative_to(top): path.read_bytes() for path in top.rglob("*") if path.is_file()}
         for top in (folder, data)
@@ -237,9 +237,9 @@ def test_demo_samples_are_those_of_data(tmp_path, capsys):
 
 def test_demo_samples_replace_nothing(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
-    assert demo.main(["--samples", str(tmp_path)]) == 2
+    assert cli.main(["demo", "--samples", str(tmp_path)]) == 2
     assert "is not empty; name a new folder, or add --overwrite" in capsys.readouterr().err
-    assert demo.main(["--samples", str(tmp_path / "mine.txt")]) == 2
+    assert cli.main(["demo", "--samples", str(tmp_path / "mine.txt")]) == 2
     assert "is a file" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -307,12 +307,12 @@ def test_demo_images_exist():
 
 
 def test_info(capsys):
-    assert info.main([]) == 0
+    assert cli.main(["info"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^numba +\d", printed, re.MULTILINE)
     assert re.search(r"^devices +cpu", printed, re.MULTILINE)
     assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
-    assert info.main(["--json"]) == 0
+    assert cli.main(["info", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
 
 
@@ -329,17 +329,6 @@ def test_command_line(capsys):
         with pytest.raises(SystemExit) as stop:
             cli.main([name, "--help"])
         assert stop.value.code == 0
-
-
-def test_module_is_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "apps.segment.segment_command", "gone.png", "--box", "1,1,5,5"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("cutmatch segment: image: no file 'gone.png'")
-    assert "Traceback" not in done.stderr
 
 
 def test_importing_the_commands_is_light():

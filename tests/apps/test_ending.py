@@ -231,5 +231,5 @@ def test_help_lists_the_exit_statuses(capsys):
 
 def test_an_error_of_info_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(info, "facts", lambda: 1 / 0)
-    assert info.main([]) == 70
+    assert cli.main(["info"]) == 70
     assert "ZeroDivisionError" in capsys.readouterr().err

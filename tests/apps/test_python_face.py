@@ -108,14 +108,6 @@ def test_importing_is_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_package_is_run_as_before():
-    done = subprocess.run(
-        [sys.executable, "-m", "apps.segment.segment_command", "--help"], capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 0
-    assert "--scribbles" in done.stdout
-
-
 @pytest.mark.slow
 def test_type_checkers_see_functions(tmp_path):
     api = pytest.importorskip("mypy.api")
