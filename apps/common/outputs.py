@@ -25,7 +25,7 @@ from pathlib import Path
 from apps.common.errors import InputError, OutputError
 from apps.common.writing import is_special, reported
 
-NAMED = ("json", "csv", "table", "video", "report", "save_session")  # options that name an output file
+NAMED = ("json", "table", "video", "report", "save_session")  # options that name an output file
 CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
 FOLDER = ".cutmatch"  # in --out: the records of finished items, and journals
 FOLDER_SUFFIXES = (".zarr",)  # results that are folders

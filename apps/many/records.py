@@ -25,22 +25,7 @@ from apps.volumes.ome_zarr import is_zarr
 
 MAX_KEY_BYTES = 200  # bytes of a record's name; a longer one is replaced by its digest
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
-NOT_OF_RESULTS = frozenset(
-    (
-        "csv",
-        "json",
-        "many",
-        "out",
-        "overwrite",
-        "quiet",
-        "record",
-        "report",
-        "resume",
-        "scheduler",
-        "threads",
-        "workers",
-    )
-)
+NOT_OF_RESULTS = frozenset("json many out overwrite quiet record report resume scheduler threads workers".split())
 
 
 def fingerprint(task) -> dict:

@@ -24,7 +24,7 @@ from pathlib import Path
 from apps.common.clock import charge, shown_seconds
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_bytes, write_image
 from apps.many.inputs import Pair, pair_items
-from apps.many.program import Program, Work
+from apps.many.program import Program, Work, report_of
 from apps.match import INLIER_THRESHOLD, MODELS
 from apps.motion import LINKERS
 
@@ -142,9 +142,7 @@ def _report(pair, found, shape, seconds: float, files, threshold: float) -> dict
     import numpy as np
 
     first, inliers = found.counts["first"], found.counts["inliers"]
-    return {
-        "first": str(pair.first),
-        "second": str(pair.second),
+    facts = {
         "model": found.model,
         "matrix": _scaled(found).tolist(),
         "points": found.counts["points"],
@@ -157,9 +155,9 @@ def _report(pair, found, shape, seconds: float, files, threshold: float) -> dict
         "inliers": int((found.residual <= threshold).sum()),
         "coverage_percent": round(_coverage(found.matches.first, shape), 2),
         "device": "cpu",  # sparse assignments are solved on the CPU on every device
-        "seconds": {"total": round(seconds, 4)} | {stage: round(s, 4) for stage, s in found.seconds.items()},
-        "files": {kind: str(path) for kind, path in files.items()},
     }
+    named = {"first": str(pair.first), "second": str(pair.second)}
+    return report_of(named, shape[:2], {"total": seconds} | found.seconds, files, **facts)
 
 
 def _coverage(points, shape) -> float:

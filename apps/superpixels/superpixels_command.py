@@ -21,22 +21,12 @@ from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
 from apps.common.stems import stem_of
 from apps.many.inputs import Job, image_items, images_of, job_of
-from apps.many.program import Program, Work, mean_scores
+from apps.many.program import Program, Work, mean_scores, report_of
 from apps.superpixels import REGIONS, REGULARITY
 
 FORMATS = ("png", "tiff", "npy")
 MAX_IN_PNG = 65535  # maximum number of regions in 16 bits
 FIRST_LABEL = 1  # in files, because skimage.measure.regionprops leaves out 0; the library's labels are indices from 0
-CSV_COLUMNS = (
-    "image",
-    "width",
-    "height",
-    "regions",
-    "seconds",
-    "boundary_recall_percent",
-    "undersegmentation_error_percent",
-    "boundary_pixels_percent",
-)
 INPUTS = ("image", "truth")
 
 
@@ -62,7 +52,6 @@ def _add_options(options) -> None:
     options.add_argument(
         "--truth", metavar="FILE", help="ground truth: segments, a mask, or a folder of them: adds scores"
     )
-    options.add_argument("--csv", metavar="FILE", help="write a table with one line per image and number of regions")
 
 
 def _plan(chosen) -> Work:
@@ -73,7 +62,7 @@ def _plan(chosen) -> Work:
         partial(job_of, chosen, INPUTS[1:]),
         lambda path: [file for files in _files(stem_of(path), chosen) for file in files.values()],
     )
-    return Work(items, many, _divide_one, _line, _summary, finish=partial(_write_csv, chosen.csv))
+    return Work(items, many, _divide_one, _line, _summary)
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
@@ -134,18 +123,9 @@ def _divide_one(job: Job, chosen) -> dict:
         for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
             write_image(files[kind], draw(rgb, labels), metadata=metadata)
             charge("figures")
-    report = {
-        "image": str(path),
-        "width": rgb.shape[1],
-        "height": rgb.shape[0],
-        "regularity": chosen.regularity,
-        "device": "cpu" if chosen.device == "auto" else chosen.device,  # as in `superpixels`
-        "levels": levels,
-        "seconds": {phase: round(seconds, 4) for phase, seconds in found.seconds.items()},
-    }
-    if not chosen.many:  # the table of a batch is written at its end
-        _write_csv(chosen.csv, [report])
-    return report
+    device = "cpu" if chosen.device == "auto" else chosen.device  # as in `superpixels`
+    facts = {"regularity": chosen.regularity, "device": device, "levels": levels}
+    return report_of({"image": str(path)}, rgb.shape[:2], found.seconds, {}, **facts)
 
 
 def _write_labels(path: Path, labels, kind: str, metadata: Metadata) -> Path:
@@ -169,26 +149,6 @@ def _write_labels(path: Path, labels, kind: str, metadata: Metadata) -> Path:
 
 def _rounded(scores) -> dict:
     return {f"{name}_percent": round(getattr(scores, name), 4) for name in scores.__slots__}
-
-
-def _write_csv(path, reports) -> dict:
-    """Write the table of a batch if a path is given; returns no further entries for the JSON."""
-    import csv
-    import io
-
-    if not path:
-        return {}
-    text = io.StringIO()
-    lines = csv.DictWriter(text, CSV_COLUMNS, restval="", lineterminator="\n")
-    lines.writeheader()
-    for report in sorted(reports, key=lambda report: report["image"]):
-        for level in report["levels"]:
-            line = {name: report[name] for name in ("image", "width", "height")}
-            line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
-            lines.writerow(line | level.get("truth", {}))
-    # A name may contain bytes outside the locale's encoding; they are written unchanged.
-    write_bytes(path, text.getvalue().encode("utf-8", "surrogateescape"), "--csv")
-    return {}
 
 
 def _line(report) -> str:

@@ -117,7 +117,7 @@ OUTPUTS = (
 )
 FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pipe.png", "none")
 QUANTITIES = ("N", "W", "T", "PIXELS", "STEPS", "LEVELS")  # metavars of numbers that a command parses itself
-WRITES = ("--json", "--table", "--csv", "--video", "--report", "--save-session")
+WRITES = ("--json", "--table", "--video", "--report", "--save-session")
 SKIPPED = ("-h", "--help", "--scheduler", "--workers")  # clusters and processes have tests of their own
 RERUN_PERIOD = 4  # lines that succeed, of which one is run a second time, with --overwrite
 

@@ -8,7 +8,6 @@ from tests.apps import hostile_scans as scans
 OUTPUTS_OF = {  # option: fitting names
     "--json": ("result.json", "-"),
     "--table": ("table.csv", "table.json", "table.npz", "table.npy"),
-    "--csv": ("table.csv",),
     "--video": ("film.mp4", "film.avi", "film.gif"),
     "--report": ("page.html", "new/page.html", "out/page.html"),
     "--save-session": ("kept.json", "session.json", "new/kept.json"),

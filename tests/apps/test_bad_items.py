@@ -134,7 +134,7 @@ def test_names_that_are_too_long(folder, capsys):
         f"denoise p/good.png --mask {long}",
         f"denoise p/good.png --out {long}",
         f"denoise p/good.png --json {long}.json",
-        f"superpixels p/good.png --csv {long}.csv",
+        f"superpixels p/good.png --truth {long}.png",
         f"segment p/good.png --box {long}.json",
         f"stereo {long} {long}",
         f"match p/good.png {long}",

@@ -187,9 +187,6 @@ def test_file_names_that_terminals_cannot_show(photos, encoding):
     assert b"Traceback" not in done.stderr
     assert (photos / "out" / os.fsdecode(b"\xff\xe9-restored.png")).exists()
     assert (photos / "r.json").exists()
-    done = shell("cutmatch superpixels p --regions 4 --csv t.csv --out s", PYTHONIOENCODING=encoding)
-    assert b"4 done, 1 failed" in done.stdout
-    assert b"p/\xff\xe9.png," in (photos / "t.csv").read_bytes()
 
 
 def test_ctrl_c_while_a_command_is_loaded():

@@ -71,7 +71,6 @@ def test_json_rejects_files_of_other_kinds(photos, capsys, arguments, taken):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["superpixels", "a.png", "--csv", "stack.npy"], "--csv: 'stack.npy' must end in .csv"),
         (["track", "d.csv", "--table", "a.png"], "--table: 'a.png' must end in .csv, .json, .npz, .txt"),
         (["match", "a.png", "b.png", "--table", "a.png"], "--table: 'a.png' must end in .csv or .json"),
         (["matching", "a.mtx", "--table", "a.png"], "--table: 'a.png' must end in .csv or .npy"),

@@ -104,7 +104,6 @@ RESULTS = {
     "matching": ("matching m.mtx --dulmage-mendelsohn", "out/m-blocks.npz"),
     "json": ("info --json r.json", "r.json"),
     "table": ("matching m.mtx --table t.npy", "t.npy"),
-    "csv": ("superpixels a.png b.png --regions 9 --csv t.csv", "t.csv"),
     "video": ("track d.csv --search-range 2 --quiet --video v.avi", "v.avi"),
     "session": ("segment a.png --scribbles strokes.png --save-session s.json", "s.json"),
 }

@@ -83,8 +83,8 @@ def test_unfinished_files_of_a_killed_process_are_removed(tmp_path):
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, number):
     (tmp_path / "a").write_text("old")
     monkeypatch.setattr(writing, "_replace", lambda *_: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
-    with pytest.raises(OutputError, match=rf"^--csv: cannot write .*{os.strerror(number)}") as caught:
-        write_bytes(tmp_path / "a", b"new", "--csv")
+    with pytest.raises(OutputError, match=rf"^--json: cannot write .*{os.strerror(number)}") as caught:
+        write_bytes(tmp_path / "a", b"new", "--json")
     assert caught.value.status == (1 if number in (errno.ENOSPC, errno.EDQUOT) else 2)
     assert [(p.name, p.read_text("utf-8")) for p in tmp_path.iterdir()] == [("a", "old")]
 
