@@ -197,11 +197,13 @@ def energies_figure():
 
 def published_figure():
     """A cat by the energies of classes F2 and F3."""
-    from apps.segment.published_energy import segment_by_energy
+    import gridcut
+    from apps.segment.published_energy import energy_of_strokes
     from apps.segment.strokes import read_scribbles
 
     rgb, marks = photo("chelsea.jpg"), read_scribbles(DATA / "chelsea-strokes.png")
-    return side_by_side(*(overlay(to_rgb(rgb), segment_by_energy(rgb, marks, kind).mask) for kind in ("f2", "f3")))
+    found = (gridcut.binary_minimum(energy_of_strokes(rgb, marks, kind)) for kind in ("f2", "f3"))
+    return side_by_side(*(overlay(to_rgb(rgb), one.labels) for one in found))
 
 
 def windows_figure():

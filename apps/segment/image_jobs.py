@@ -80,12 +80,7 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     if truth is not None:
         check_same_size(truth, shape, "--truth")
     charge("strokes")
-    if chosen.energy is None:
-        result = segment_marked(rgb, hints, given.options, device=chosen.device)
-    else:
-        from apps.segment.published_energy import segment_by_energy
-
-        result = segment_by_energy(rgb, marks, chosen.energy, chosen.method or "auto", chosen.device)
+    result = segment_marked(rgb, hints, given.options, device=chosen.device)
     notes = (*hints.notes, *remarks_on(result.mask, hints.strokes))
     files = files_of(chosen.kinds, Path(chosen.out), stem_of(job.image))
     found = Annotation("object", 1, colour_of(1), result.mask)

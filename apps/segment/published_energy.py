@@ -1,4 +1,4 @@
-"""Cut an object out of an image by one energy of class F2 or F3 [1], without rounds of fits and cuts.
+"""Energies of classes F2 and F3 [1] that cut an object out of an image, given strokes.
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q]  +  LINE sum_pqr [x_p, x_q, x_r are not equal]
 
@@ -6,7 +6,7 @@ D_p is -UNIT log of the share of the pixel's colour among the strokes of a label
 stroke; w_pq = CONTRAST exp(-(grey_p - grey_q)^2 / FALLOFF) for the four neighbours; p, q, r are three pixels in a row
 or a column.  F2 has no third sum.  All terms are rounded once, and the minimum is exact.
 
-Łupińska [2] cuts such energies on a GPU.  Methods are those of `gridcut.max_flow`.
+Łupińska [2] cuts such energies on a GPU; `gridcut.binary_minimum` does, by any method of `gridcut.max_flow`.
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" PAMI 26(2), 2004.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." arXiv:1110.6231, 2011.
@@ -15,10 +15,7 @@ or a column.  F2 has no third sum.  All terms are rounded once, and the minimum 
 import numpy as np
 
 import gridcut
-from apps.common.clock import Clock
-from apps.common.images import InputError, to_bytes
 from apps.segment.marks import BACKGROUND, OBJECT
-from apps.segment.segmentation import Segmentation
 
 UNIT = 20
 CONTRAST, FALLOFF = 100, 200  # of differences of grey levels
@@ -50,19 +47,3 @@ def smoothness(grey: np.ndarray, kind: str, contrast: float, falloff: float, lin
         pairwise[offset] = np.array([[0 * weight, weight], [weight, 0 * weight]])
         triple[offset, tuple(2 * i for i in offset)] = differ
     return pairwise, triple if kind == "f3" else {}
-
-
-def segment_by_energy(rgb, marks: np.ndarray, kind: str, method: str = "auto", device="auto") -> Segmentation:
-    """Cut out an object by the energy of `energy_of_strokes`; RGB as for `segment_marked`.
-
-    Raises InputError without strokes of both the object and the background.
-    """
-    clock = Clock()
-    if not all((marks == label).any() for label in (BACKGROUND, OBJECT)):
-        raise InputError(f"--energy {kind} needs strokes on the object and on the background; add the missing ones")
-    energy = energy_of_strokes(to_bytes(rgb), marks, kind)
-    clock.charge("edges")
-    found = gridcut.binary_minimum(energy, device=device, method=method)
-    clock.charge("cuts")
-    cut, value = found.cut, found.value / UNIT
-    return Segmentation(found.labels, marks, (value,), clock.total(), cut.device, cut.method)

@@ -5,7 +5,6 @@
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photo.jpg --box 40,30,300,280 --scribbles strokes.png     a box, corrected by strokes
   cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
-  cutmatch segment photo.jpg --scribbles strokes.png --energy f3     one cut of a published energy
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
   cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO, Pascal VOC
   cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
@@ -57,7 +56,7 @@ one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds N
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import check_method, passed, spelled
+from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 from apps.common.number_lists import three_numbers
 from apps.common.stems import stem_of
@@ -65,7 +64,7 @@ from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
 from apps.segment.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segment.hint_kinds import HINTS, mask_kinds
+from apps.segment.hint_kinds import HINTS
 from apps.segment.location import check_files, check_location, has_strokes
 from apps.segment.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS
@@ -97,12 +96,6 @@ def _add_options(options) -> None:
         metavar="PIXELS",
         help="drop parts with fewer pixels, and fill such holes (default: 1e-5 of the image; 1: keep all)",
     )
-    how.add_argument(
-        "--energy",
-        choices=("f2", "f3"),
-        help="one cut with terms of two, or also of three pixels, of strokes or a trimap, instead of fits and cuts",
-    )
-    how.add_argument("--method", metavar="NAME", help="with --energy: method of the cut, such as lock_free")
     how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
     how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")
     options.add_argument(
@@ -151,7 +144,6 @@ def _plan(chosen) -> Work:
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
     check_files(chosen, images)
-    _check_energy(chosen)
     boxes = read_single_boxes(chosen.box, images) if chosen.box and is_box_file(chosen.box) else None
     items = image_items(
         images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
@@ -162,25 +154,9 @@ def _plan(chosen) -> Work:
     return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
 
 
-def _check_energy(chosen) -> None:
-    """Raise InputError for --method without --energy, for an unknown one, and for options that --energy has not."""
-    if chosen.energy is None:
-        if chosen.method is not None:
-            raise InputError("--method selects the cut of --energy f2 or f3; pass that too, or omit it")
-        return
-    if others := passed(chosen, *mask_kinds(), "resume_session", "keep", "fill_holes", "soft_strokes", "min_area"):
-        raise InputError(f"{others[0]} does not apply to --energy, which is a single cut of strokes; omit one of them")
-    if chosen.method is not None:
-        from gridcut.methods import METHODS
-
-        found = {name: [on for on in ("cpu", "cuda") if getattr(of, on)] for name, of in METHODS.items()}
-        del found["out_of_core"]
-        check_method(chosen.method, found, chosen.device)
-
-
 def _plan_labels(chosen) -> Work:
     """The same for several objects, in images and volumes."""
-    if single := passed(chosen, "fill_holes", "soft_strokes", "min_area", "energy", "method"):
+    if single := passed(chosen, "fill_holes", "soft_strokes", "min_area"):
         raise InputError(f"{single[0]} applies to a single object; omit it with --labels")
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
@@ -199,7 +175,7 @@ def _plan_labels(chosen) -> Work:
 
 def _plan_boxes(chosen) -> Work:
     """The same for the boxes of a detector, in images."""
-    if others := passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth", "energy", "method"):
+    if others := passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth"):
         raise InputError(f"{others[0]} does not apply to --boxes; omit it")
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)

@@ -23,8 +23,6 @@ NOT_FOR_CLIPS = (
     *not_for("clip"),
     "volume",
     "save_session",
-    "energy",
-    "method",
     "fill_holes",
     "min_area",
     "soft_strokes",

@@ -29,7 +29,7 @@ from apps.volumes.volume_files import (
 from apps.volumes.voxel_geometry import Geometry
 
 FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
-FOR_IMAGES = (*not_for("volume"), "save_session", "write", "soft_strokes", "energy", "method")
+FOR_IMAGES = (*not_for("volume"), "save_session", "write", "soft_strokes")
 MAX_LISTED = 6  # labels whose volumes are printed
 
 

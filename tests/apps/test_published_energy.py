@@ -1,24 +1,14 @@
-"""`cutmatch segment --energy`: the energies of a paper, by the methods of `gridcut.max_flow`."""
+"""The energies of a paper, and their minima by the methods of `gridcut.max_flow`."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from apps.cli import main
 from apps.segment import published_energy as published
 from apps.segment.strokes import read_scribbles
 from gridcut import binary_minimum
-
-ARGUMENTS = ["segment", "photo.png", "--scribbles", "strokes.png"]
-
-
-@pytest.fixture
-def here(files, monkeypatch):
-    monkeypatch.chdir(files)
-    return files
 
 
 @pytest.mark.parametrize("kind", ["f2", "f3"])
@@ -49,45 +39,13 @@ def test_costs_are_those_of_colours_and_strokes():
 
 
 @pytest.mark.parametrize("kind", ["f2", "f3"])
-@pytest.mark.parametrize("method", [None, "push_relabel", "lock_free"])
-def test_every_method_finds_the_same_object(here, kind, method):
-    given = ["--device", "cpu", "--json", "r.json", *(["--method", method] if method else [])]
-    assert main([*ARGUMENTS, "--energy", kind, *given, "--quiet"]) == 0
-    report = json.loads((here / "r.json").read_text("utf-8"))
-    assert report["method"] == (method or "ibfs")
-    assert report["rounds"] == 1
-    mask = np.asarray(Image.open("out/photo-mask.png")) > 0
-    rgb = np.asarray(Image.open("photo.png").convert("RGB"))
-    energy = published.energy_of_strokes(rgb, read_scribbles("strokes.png"), kind)
-    least = binary_minimum(energy, device="cpu", method="ibfs")
-    least.check()
-    assert (least.labels == mask).all()
-    assert report["energies"] == [round(least.value / published.UNIT, 3)]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("--method ibfs", "--method selects the cut of --energy f2 or f3"),
-        (
-            "--energy f2 --method best --device cpu",
-            "--method must be one of auto, ibfs, push_relabel, lock_free",
-        ),
-        ("--energy f2 --method hybrid --device cpu", "got 'hybrid'"),
-        ("--energy f2 --method out_of_core", "got 'out_of_core'"),
-        ("--energy f3 --keep all", "--keep does not apply to --energy"),
-        ("--energy f3 --fill-holes", "--fill-holes does not apply to --energy"),
-    ],
-)
-def test_bad_options(here, rejects, given, message):
-    rejects([*ARGUMENTS, *given.split()], message, here)
-
-
-def test_other_hints_have_no_such_energy(here, rejects):
-    message = "--energy f2 needs strokes on the object and on the background"
-    rejects(["segment", "photo.png", "--box", "4,5,27,28", "--energy", "f2"], message, here)
-    rejects(["segment", "photo.png", "--start", "truth.png", "--energy", "f2"], "--start does not apply to", here)
-    rejects([*ARGUMENTS, "--resume-session", "s.json", "--energy", "f2"], "--resume-session does not apply to", here)
-    rejects(["segment", "photo.png", "--labels", "strokes.png", "--energy", "f2"], "--energy applies to a", here)
-    (here / "b.json").write_text("{}")
-    rejects(["segment", "photo.png", "--boxes", "b.json", "--energy", "f2"], "--energy does not apply to", here)
+def test_every_method_finds_the_same_object(files, kind):
+    rgb, marks = np.array(Image.open(files / "photo.png")), read_scribbles(files / "strokes.png")
+    energy = published.energy_of_strokes(rgb, marks, kind)
+    found = [binary_minimum(energy, device="cpu", method=method) for method in ("ibfs", "push_relabel", "lock_free")]
+    for one in found:
+        one.check()
+        np.testing.assert_array_equal(one.labels, found[0].labels)
+        assert one.value == found[0].value
+    assert (found[0].labels[marks >= 0] == marks[marks >= 0]).all()
+    assert 0 < np.count_nonzero(found[0].labels) < marks.size
