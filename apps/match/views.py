@@ -25,7 +25,7 @@ EDGE_SIDE = 9  # pixels: side of the erosion that excludes the border of a warpe
 
 def image_points(grey: np.ndarray) -> Points:
     """Return up to MAX_POINTS SIFT points of a uint8 grey image."""
-    return keypoints(grey, MAX_POINTS, "sift", MIN_CONTRAST)
+    return keypoints(grey, MAX_POINTS, MIN_CONTRAST)
 
 
 def tilted_points(grey: np.ndarray) -> Points:
@@ -44,7 +44,7 @@ def tilted_points(grey: np.ndarray) -> Points:
 def _tilted(grey, tilt: float, direction: float) -> Points:
     height, width = grey.shape
     if tilt == 1:
-        return keypoints(grey, MAX_POINTS_PER_VIEW, "sift", MIN_CONTRAST)
+        return keypoints(grey, MAX_POINTS_PER_VIEW, MIN_CONTRAST)
     angle = np.deg2rad(direction)
     linear = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]) @ linear.T
@@ -53,7 +53,7 @@ def _tilted(grey, tilt: float, direction: float) -> Points:
     rotated = cv2.warpAffine(grey, affine, size.tolist(), borderMode=cv2.BORDER_REPLICATE)
     blurred = cv2.GaussianBlur(rotated, (0, 0), sigmaX=0.8 * np.sqrt(tilt**2 - 1), sigmaY=0.01)
     view = cv2.resize(blurred, (max(16, round(size[0] / tilt)), int(size[1])), interpolation=cv2.INTER_LINEAR)
-    points = keypoints(view, MAX_POINTS_PER_VIEW, "sift", MIN_CONTRAST)
+    points = keypoints(view, MAX_POINTS_PER_VIEW, MIN_CONTRAST)
     squeeze = size[0] / view.shape[1]
     flat = np.column_stack([(points.xy[:, 0] + 0.5) * squeeze - 0.5, points.xy[:, 1]])
     xy = (flat - affine[:, 2]) @ np.linalg.inv(linear).T

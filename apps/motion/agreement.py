@@ -22,6 +22,7 @@ from gridcut.device import run_threads, thread_count
 NEIGHBOURS = 16
 MIN_SUPPORT = 3  # neighbours with a similar motion that support a match
 REWEIGHTINGS = 4
+TOLERANCE, ROUNDS = 3.0, 3  # pixels, and tests, of the consistency of matches
 MIN_FITS_PER_THREAD = 128
 RIDGE = 0.005  # on the linear part, relative to the total weight of the neighbours
 
@@ -112,21 +113,19 @@ class LocalMotion:
         return cv2.resize(coarse, (cols * step, rows * step), interpolation=cv2.INTER_LINEAR)[:height, :width]
 
 
-def agrees_with_neighbours(
-    first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, rounds: int = 3
-) -> np.ndarray:
+def agrees_with_neighbours(first: np.ndarray, motion: np.ndarray) -> np.ndarray:
     """Mark matches whose motion is consistent with that of their neighbours, (N,).
 
-    A match is inconsistent if its deviation exceeds `tolerance` pixels plus 5 % of its motion.  Inconsistent matches
-    are removed and the others tested again, up to `rounds` times.
+    A match is inconsistent if its deviation exceeds TOLERANCE pixels plus 5 % of its motion.  Inconsistent matches
+    are removed and the others tested again, up to ROUNDS times.
     """
     kept = np.arange(len(first))
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         if len(kept) < MIN_SUPPORT + 1:
             break
         local = LocalMotion(first[kept], motion[kept])
         deviation = local.at(first[kept], others=True).deviation(motion[kept])
-        good = deviation <= tolerance + 0.05 * np.linalg.norm(motion[kept], axis=1)
+        good = deviation <= TOLERANCE + 0.05 * np.linalg.norm(motion[kept], axis=1)
         kept = kept[good]
         if good.all():
             break

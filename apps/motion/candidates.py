@@ -29,14 +29,11 @@ MAX_REFINEMENT = 3.0  # pixels: a larger refinement is rejected
 def nearest_descriptors(first: np.ndarray, second: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the `count` nearest of second (m, D) for each of first (n, D): indices and distances (n, k), ascending.
 
-    float32 descriptors have length 1 and are compared by Euclidean distance, uint8 ones by Hamming distance.
+    Descriptors, float32, have length 1 and are compared by Euclidean distance.
     """
     n, m = len(first), len(second)
     count = min(count, m)
     index, product = np.empty((n, count), np.int64), np.empty((n, count), np.float32)
-    bits = 8 * first.shape[1] if first.dtype == np.uint8 else 0
-    if bits:
-        first, second = _signs(first), _signs(second)
     step = max(1, MAX_PRODUCTS // max(m, 1))
     for start in range(0, n if count else 0, step):
         part = slice(start, start + step)
@@ -46,13 +43,7 @@ def nearest_descriptors(first: np.ndarray, second: np.ndarray, count: int) -> tu
             best = similarity.argmax(axis=1)
             index[part, k], product[part, k] = best, similarity[rows, best]
             similarity[rows, best] = -np.inf
-    product = product.astype(np.float64)
-    return index, (bits - product) / 2 if bits else np.sqrt(np.maximum(2 - 2 * product, 0))
-
-
-def _signs(bits: np.ndarray) -> np.ndarray:
-    """Map bits to +1 and -1, so that a product is (bits - 2 * Hamming distance), exact in float32."""
-    return 2 * np.unpackbits(bits, axis=1).astype(np.float32) - 1
+    return index, np.sqrt(np.maximum(2 - 2 * product.astype(np.float64), 0))
 
 
 def proposals(first: np.ndarray, second: np.ndarray, points: np.ndarray, expected: np.ndarray | None = None):

@@ -3,14 +3,11 @@
 Points are arrays (N, 2) of float64, x and y in pixels.  OpenCV detects and describes them:
 
     sift      blobs of all scales, with RootSIFT descriptors [1, 2], which are distinctive within the whole image
-    orb       corners of an image pyramid with binary descriptors [3]; faster, less precise
-    corners   many corners [4] spread over the frame, for tracking
-    grid      a regular grid, independent of texture
+    corners   many corners [3] spread over the frame, for tracking
 
 [1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.
 [2] Arandjelovic, Zisserman. "Three things everyone should know to improve object retrieval." CVPR 2012.
-[3] Rublee et al. "ORB: an efficient alternative to SIFT or SURF." ICCV 2011.
-[4] Shi, Tomasi. "Good features to track." CVPR 1994.
+[3] Shi, Tomasi. "Good features to track." CVPR 1994.
 """
 
 from dataclasses import dataclass
@@ -29,7 +26,6 @@ MIN_STRENGTH = 1e-5  # of a corner, by cv2.cornerMinEigenVal; noise of a tenth o
 BORDER = 4  # pixels along the frame border without corners
 STRENGTH_SIDE = 81  # pixels: side of the square over which strengths are averaged
 MAX_REMAP_ROWS = 32000  # cv2.remap accepts fewer than 32768
-KINDS = ("sift", "orb")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,7 +36,7 @@ class Points(Result):
     ----------
     xy : ndarray of float64, (N, 2)
     descriptors : ndarray, (N, D)
-        float32 of length 1 (compare by Euclidean distance), or uint8 bits (by Hamming distance).
+        float32 of length 1, to be compared by Euclidean distance.
     size, angle : ndarray of float32, (N,)
         Diameter in pixels and orientation in degrees.
     """
@@ -82,20 +78,12 @@ def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = MIN_CONTRAST) -> Points:
-    """Return the `budget` strongest points of a uint8 grey frame with descriptors; kind is "sift" or "orb"."""
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
-    if kind == "sift":
-        finder = cv2.SIFT_create(nfeatures=budget, contrastThreshold=contrast)
-    else:
-        finder = cv2.ORB_create(nfeatures=budget, fastThreshold=5)
-    found, descriptors = finder.detectAndCompute(grey, None)
+def keypoints(grey: np.ndarray, budget: int = 3000, contrast: float = MIN_CONTRAST) -> Points:
+    """Return the `budget` strongest SIFT points of a uint8 grey frame with RootSIFT descriptors."""
+    found, descriptors = cv2.SIFT_create(nfeatures=budget, contrastThreshold=contrast).detectAndCompute(grey, None)
     table = np.array([(*k.pt, k.size, k.angle) for k in found], np.float32).reshape(-1, 4)
-    if descriptors is None:
-        descriptors = np.zeros((0, 128 if kind == "sift" else 32), np.float32 if kind == "sift" else np.uint8)
-    if kind == "sift":
-        descriptors = np.sqrt(descriptors / np.maximum(descriptors.sum(axis=1, keepdims=True), 1e-9))
+    descriptors = np.zeros((0, 128), np.float32) if descriptors is None else descriptors
+    descriptors = np.sqrt(descriptors / np.maximum(descriptors.sum(axis=1, keepdims=True), 1e-9))
     return Points(table[:, :2].astype(np.float64), descriptors, table[:, 2], table[:, 3])
 
 
@@ -122,13 +110,6 @@ def corners(
     rank = -strength[y, x] / np.sqrt(np.maximum(mean_strength, MIN_STRENGTH))
     order = np.lexsort((x, y, rank))[: max(budget, 0)]
     return np.stack([x[order], y[order]], axis=1).astype(np.float64)
-
-
-def grid(shape: tuple[int, int], step: float, border: float = 0.0) -> np.ndarray:
-    """Return points (N, 2) every `step` pixels of a frame of shape (H, W), row by row."""
-    height, width = shape
-    y, x = np.mgrid[border : height - border : step, border : width - border : step]
-    return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
 
 
 def sampled(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -23,13 +23,13 @@ from apps.motion.candidates import nearest_descriptors, proposals
 from apps.motion.linking import link
 from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
-from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
+from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, keypoints, patches
 from gridcut.device import DeviceName, run_threads, thread_count
 from gridcut.device.result import Result
 
-PIXELS_PER_POINT = 80  # default density of points
+PIXELS_PER_POINT = 80  # density of points
 MIN_POINTS_PER_THREAD = 512  # of those whose proposals are rated
-MIN_BUDGET, MAX_BUDGET = 1000, 20000  # limits of the default number of points
+MIN_BUDGET, MAX_BUDGET = 1000, 20000  # limits of the number of points
 MAX_SEEDS = 3000  # SIFT points per frame
 MAX_SEED_PIXELS = 400_000  # larger frames are reduced to this size for the seeds
 MAX_CANDIDATES = 4  # per descriptor of the first frame
@@ -73,11 +73,7 @@ def match_stages(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    points: str | np.ndarray = "corners",
-    budget: int | None = None,
     linker: str = "assignment",
-    unmatched_cost: float = UNMATCHED_COST,
-    prior: Matches | None = None,
     seed_points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
 ) -> Stages:
@@ -87,16 +83,8 @@ def match_stages(
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
         Grey or RGB frames of the same size.
-    points : {"corners", "grid"} or array_like (N, 2)
-        Points to match: seeds and corners between them, a regular grid, or given x, y in pixels.
-    budget : int, optional
-        Maximum number of corners, or approximate number of grid points; by default one per PIXELS_PER_POINT pixels.
     linker : str
         One of `apps.motion.linking.LINKERS`.
-    unmatched_cost : float
-        Log odds of being wrong above which a point stays unmatched; lower values give fewer, more reliable matches.
-    prior : Matches, optional
-        Known matches to use as seeds, for example those of the previous frames.
     seed_points : (Points, Points), optional
         The SIFT points of both frames, if they are known (`seed_points_of`).
     device : {"auto", "cpu", "cuda"}
@@ -113,17 +101,13 @@ def match_stages(
     InputError
         If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points.
     ValueError
-        If the linker, the device or the kind of points is unknown.
+        If the linker or the device is unknown.
     """
     clock = Clock()
     first, second = grey_pair(first, second)
-    budget = int(np.clip(first.size // PIXELS_PER_POINT, MIN_BUDGET, MAX_BUDGET)) if budget is None else budget
-    if prior is None:
-        seeds = seed_matches(first, second, seed_points, linker=linker, device=device)
-    else:
-        seeds = prior
+    seeds = seed_matches(first, second, seed_points, linker=linker, device=device)
     clock.charge("seeds")
-    points = _points(first, seeds, points, budget)
+    points = _points(first, seeds)
     if len(points) < MIN_POINTS:
         raise InputError(f"the first frame has {len(points)} points to match; pass frames with more texture")
     clock.charge("points")
@@ -137,7 +121,7 @@ def match_stages(
     else:
         odds = proposal_odds(first, second, points, position, found, motion.at(points, others=True))
     clock.charge("odds")
-    matches = link_proposals(points, position, odds, linker=linker, unmatched_cost=unmatched_cost, device=device)
+    matches = link_proposals(points, position, odds, linker=linker, device=device)
     clock.charge("assignment")
     matches = matches.select(agrees_with_neighbours(matches.first, matches.motion))
     clock.charge("agreement")
@@ -215,42 +199,25 @@ def link_proposals(
     odds,
     *,
     linker: str = "assignment",
-    unmatched_cost: float = UNMATCHED_COST,
     device: DeviceName = "auto",
 ) -> Matches:
     """Select proposals (N, S, 2) with log odds (N, S) one-to-one."""
-    row, source = np.nonzero(odds < unmatched_cost)
+    row, source = np.nonzero(odds < UNMATCHED_COST)
     there, cost = position[row, source], odds[row, source]
     col, columns = _pixels(there)
-    links = link(row, col, cost, (len(points), columns), unmatched_cost, linker, device)
+    links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, linker, device)
     pair = links.pair
     return Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
 
 
-def _points(grey, seeds: Matches, kind, budget: int) -> np.ndarray:
+def _points(grey, seeds: Matches) -> np.ndarray:
     """Return points of the first frame to match: the best seed per square of SPACING pixels, and corners between."""
-    if not isinstance(kind, str):
-        return _checked_points(kind, grey.shape)
-    if kind not in ("corners", "grid"):
-        raise ValueError(f"points must be 'corners', 'grid' or an array (N, 2); got {kind!r}")
-    if kind == "grid":
-        return grid(grey.shape, (grey.size / max(budget, 1)) ** 0.5, border=SPACING)
+    budget = int(np.clip(grey.size // PIXELS_PER_POINT, MIN_BUDGET, MAX_BUDGET))
     square = np.floor(seeds.first / SPACING).astype(np.int64)
     order = np.argsort(-seeds.confidence, kind="stable")
     _, kept = np.unique(square[order], axis=0, return_index=True)
     points = seeds.first[np.sort(order[kept])][:budget]
     return np.concatenate([points, corners(grey, budget - len(points), taken=points)])
-
-
-def _checked_points(points, shape) -> np.ndarray:
-    points = np.asarray(points, np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise InputError(f"points must be an array (N, 2) of x, y in pixels, got shape {points.shape}")
-    if not ((points >= 0) & (points <= (shape[1] - 1, shape[0] - 1))).all():
-        raise InputError(
-            f"points must be inside the first frame, x from 0 to {shape[1] - 1} and y from 0 to {shape[0] - 1}"
-        )
-    return points
 
 
 def _pixels(xy) -> tuple[np.ndarray, int]:

@@ -3,7 +3,7 @@
 The points of a window of the first frame and those of the corresponding window of the second form a complete bipartite
 graph, with at most MAX_POINTS points per frame.  All windows are solved as one batch [1].  The cost of a pair is
 
-    DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance from the expected position, rounded,
+    DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance of the positions, rounded,
 
 and leaving a point unmatched costs UNMATCHED_COST.  The margin of a match is its advantage over any replacement.  A
 match with a small margin is doubtful if its window contains many similar points.
@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 import assign
 from apps.common.images import InputError
-from apps.motion.agreement import LocalMotion
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
 from assign.sparse.margins import exact_margins
@@ -59,10 +58,6 @@ def match_windows(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    side: int = WINDOW_SIDE,
-    prior: Matches | None = None,
-    unmatched_cost: int = UNMATCHED_COST,
-    points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
     method: str = "auto",
 ) -> WindowMatches:
@@ -72,14 +67,6 @@ def match_windows(
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
         Grey or RGB frames of the same size.
-    side : int
-        Side of the square windows, in pixels; it must exceed the deviation from the expected motion.
-    prior : Matches, optional
-        Matches that define the expected motion, for example of an earlier frame; zero motion by default.
-    unmatched_cost : int
-        Cost of leaving a point unmatched.
-    points : (Points, Points), optional
-        Points of both frames; SIFT points by default.
     device : {"auto", "cpu", "cuda"}
         Where the batches are solved.
     method : str
@@ -93,60 +80,54 @@ def match_windows(
     Raises
     ------
     InputError
-        If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points; if `side` is below 8.
+        If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points.
     """
     first, second = grey_pair(first, second)
-    if not 8 <= side:
-        raise InputError(f"side must be at least 8 pixels, got {side}")
-    if points is None:
-        budget = first.size * MAX_POINTS // (2 * side * side)
-        points = keypoints(first, budget), keypoints(second, budget)
-    one, two = (_one_per_pixel(p) for p in points)
+    budget = first.size * MAX_POINTS // (2 * WINDOW_SIDE**2)
+    one, two = (_one_per_pixel(keypoints(frame, budget)) for frame in (first, second))
     for name, found in (("first", one), ("second", two)):
         if len(found) < MIN_POINTS:
             raise InputError(f"the {name} frame has {len(found)} points to match; pass frames with more texture")
-    expected = _expected_motion(one.xy, prior.first, prior.motion) if prior else np.zeros_like(one.xy)
-    back_expected = _expected_motion(two.xy, prior.second, -prior.motion) if prior else np.zeros_like(two.xy)
     unmatched = np.ones(len(one), bool), np.ones(len(two), bool)
     parts, batches, sizes = [], [], []
     for shift in SHIFTS:
-        rows, cols = _windows((one.xy, two.xy + back_expected), unmatched, side, shift)
+        rows, cols = _windows((one.xy, two.xy), unmatched, shift)
         if not rows:
             continue
-        costs = [_costs(one, two, expected, r, c) for r, c in zip(rows, cols, strict=True)]
+        costs = [_costs(one, two, r, c) for r, c in zip(rows, cols, strict=True)]
         # With the unmatched cost subtracted, staying unmatched costs 0 for both rows and columns.
-        batch, solved = _solve([c - unmatched_cost for c in costs], device, method)
-        row, col, margin = _chosen(costs, solved, unmatched_cost)
+        batch, solved = _solve([c - UNMATCHED_COST for c in costs], device, method)
+        row, col, margin = _chosen(costs, solved)
         row, col = np.concatenate(rows)[row], np.concatenate(cols)[col]
         unmatched[0][row], unmatched[1][col] = False, False
         parts.append((row, col, margin))
         batches.append(batch)
         sizes.append(np.array([c.shape for c in costs]))
     row, col, margin = (np.concatenate(p) for p in zip(*parts, strict=True)) if parts else (np.zeros(0, np.int64),) * 3
-    cost = _pair_costs(one, two, expected, row, col).astype(np.float64)
-    matches = Matches(one.xy[row], two.xy[col], cost, margin.astype(np.float64), np.clip(margin / unmatched_cost, 0, 1))
+    cost = _pair_costs(one, two, row, col).astype(np.float64)
+    matches = Matches(one.xy[row], two.xy[col], cost, margin.astype(np.float64), np.clip(margin / UNMATCHED_COST, 0, 1))
     return WindowMatches(matches, tuple(batches), tuple(sizes))
 
 
-def _costs(one, two, expected, rows, cols) -> np.ndarray:
+def _costs(one, two, rows, cols) -> np.ndarray:
     """Return the costs of all pairs of a window, (R, C) int32."""
     row, col = np.repeat(rows, len(cols)), np.tile(cols, len(rows))
-    return _pair_costs(one, two, expected, row, col).reshape(len(rows), len(cols))
+    return _pair_costs(one, two, row, col).reshape(len(rows), len(cols))
 
 
-def _pair_costs(one, two, expected, row, col) -> np.ndarray:
+def _pair_costs(one, two, row, col) -> np.ndarray:
     similarity = np.einsum("ij,ij->i", one.descriptors[row], two.descriptors[col])
     dissimilarity = np.sqrt(np.maximum(2 - 2 * similarity.astype(np.float64), 0))
-    distance = np.linalg.norm(one.xy[row] + expected[row] - two.xy[col], axis=1)
+    distance = np.linalg.norm(one.xy[row] - two.xy[col], axis=1)
     return np.rint(DESCRIPTOR_COST * dissimilarity + COST_PER_PIXEL * distance).astype(np.int32)
 
 
-def _windows(positions, unmatched, side: float, shift: float):
+def _windows(positions, unmatched, shift: float):
     """Return the indices of the first MAX_POINTS points of each frame, per window with points of both frames."""
     groups = []
     for xy, is_unmatched in zip(positions, unmatched, strict=True):
         which = np.flatnonzero(is_unmatched)
-        window = np.floor(xy[which] / side + shift).astype(np.int64)
+        window = np.floor(xy[which] / WINDOW_SIDE + shift).astype(np.int64)
         number = window[:, 1] * (1 << 31) + window[:, 0]
         order = np.argsort(number, kind="stable")
         start = np.flatnonzero(np.diff(number[order], prepend=-(1 << 62)))
@@ -172,7 +153,7 @@ def _solve(costs, device: DeviceName, method: str):
     ]
 
 
-def _chosen(costs, solved, unmatched_cost: int):
+def _chosen(costs, solved):
     """Return the matched pairs of all windows, numbered consecutively over the windows, and their margins."""
     shapes = np.array([c.shape for c in costs])
     first_row, first_col = (np.r_[0, np.cumsum(shapes[:, side])] for side in (0, 1))
@@ -182,13 +163,9 @@ def _chosen(costs, solved, unmatched_cost: int):
     matched_col, u, v = (np.concatenate(part) for part in zip(*solved, strict=True))
     row = np.flatnonzero(matched_col >= 0)
     chosen = indptr[row] + matched_col[row]
-    gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - unmatched_cost
+    gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - UNMATCHED_COST
     margin = exact_margins(indptr, col, gain, u.astype(np.float64), v.astype(np.float64), chosen)
     return row, col[chosen], np.rint(margin).astype(np.int64)
-
-
-def _expected_motion(xy, positions, motion) -> np.ndarray:
-    return LocalMotion(positions, motion).at(xy).motion if len(positions) else np.zeros_like(xy)
 
 
 def _one_per_pixel(points: Points) -> Points:

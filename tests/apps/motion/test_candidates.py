@@ -22,15 +22,6 @@ def test_nearest_descriptors_are_those_of_a_full_sort(monkeypatch, block, count)
     assert np.allclose(np.take_along_axis(true, index, axis=1), distance, atol=1e-3)
 
 
-def test_bits_are_compared_by_hamming_distance():
-    rng = np.random.default_rng(1)
-    first, second = (rng.integers(0, 256, (n, 32), dtype=np.uint8) for n in (20, 25))
-    index, distance = nearest_descriptors(first, second, 3)
-    true = np.unpackbits(first[:, None] ^ second, axis=2).sum(axis=2)
-    assert np.array_equal(distance, np.sort(true, axis=1)[:, :3])
-    assert np.array_equal(np.take_along_axis(true, index, axis=1), distance)
-
-
 def test_first_of_equal_distances_is_used():
     index, _ = nearest_descriptors(
         np.eye(1, 128, dtype=np.float32), np.eye(5, 128, k=0, dtype=np.float32)[[1, 0, 0]], 2

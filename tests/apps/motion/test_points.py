@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.motion.points import corners, grey_frame, grey_pair, grid, keypoints, patches, sampled
+from apps.motion.points import corners, grey_frame, grey_pair, keypoints, patches, sampled
 
 
 @pytest.fixture(scope="module")
@@ -25,21 +25,18 @@ def squares():
     return frame, np.array([(x + a, y + b) for x, y in places for a in (0, 11) for b in (0, 11)])
 
 
-@pytest.mark.parametrize(("kind", "size", "dtype"), [("sift", 128, np.float32), ("orb", 32, np.uint8)])
-def test_keypoints_have_descriptors(camera, kind, size, dtype):
-    found = keypoints(camera, 300, kind)
+def test_keypoints_have_descriptors(camera):
+    found = keypoints(camera, 300)
     assert 100 < len(found) <= 310
-    assert found.descriptors.shape == (len(found), size)
-    assert found.descriptors.dtype == dtype
+    assert found.descriptors.shape == (len(found), 128)
+    assert found.descriptors.dtype == np.float32
     assert (found.xy >= 0).all()
     assert (found.xy < camera.shape[::-1]).all()
-    if kind == "sift":
-        assert np.allclose(np.linalg.norm(found.descriptors, axis=1), 1, atol=1e-5)
+    assert np.allclose(np.linalg.norm(found.descriptors, axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["sift", "orb"])
-def test_a_flat_frame_has_no_keypoints(kind):
-    found = keypoints(np.full((64, 64), 9, np.uint8), 300, kind)
+def test_a_flat_frame_has_no_keypoints():
+    found = keypoints(np.full((64, 64), 9, np.uint8), 300)
     assert len(found) == 0
     assert found.descriptors.ndim == 2
 
@@ -48,11 +45,6 @@ def test_keypoints_repeat(camera):
     one, two = keypoints(camera, 500), keypoints(camera, 500)
     assert np.array_equal(one.xy, two.xy)
     assert np.array_equal(one.descriptors, two.descriptors)
-
-
-def test_unknown_kind_is_rejected(camera):
-    with pytest.raises(ValueError, match="'surf'"):
-        keypoints(camera, 10, "surf")
 
 
 def test_corners_are_at_corners(squares):
@@ -81,11 +73,6 @@ def test_corners_stay_within_the_budget_and_the_best_come_first(camera):
 
 def test_a_flat_frame_has_no_corners():
     assert len(corners(np.full((64, 64), 9, np.uint8))) == 0
-
-
-def test_grid():
-    points = grid((21, 30), 10, border=5)
-    assert points.tolist() == [[5, 5], [15, 5], [5, 15], [15, 15]]
 
 
 def test_samples_are_bilinear_however_many():

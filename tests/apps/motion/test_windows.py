@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
+from apps.motion import windows
 from apps.motion.linking import link
-from apps.motion.points import grey_pair
-from apps.motion.sparse import seed_matches
 from apps.motion.windows import MAX_POINTS, UNMATCHED_COST, match_windows
 
 
@@ -55,13 +54,7 @@ def test_costs_are_integers_below_the_unmatched_cost(found):
     assert (found.matches.cost >= 0).all()
 
 
-def test_a_prior_finds_more(smooth_pair):
-    prior = seed_matches(*grey_pair(smooth_pair.first, smooth_pair.second))
-    small, guided = (match_windows(smooth_pair.first, smooth_pair.second, side=24, prior=p) for p in (None, prior))
-    assert right(guided.matches, smooth_pair).sum() > 1.2 * right(small.matches, smooth_pair).sum()
-
-
-def test_window_equals_a_sparse_assignment(smooth_pair):
+def test_window_equals_a_sparse_assignment(smooth_pair, monkeypatch):
     """A single window has the same total as one sparse assignment."""
     from apps.motion.points import Points
 
@@ -74,7 +67,11 @@ def test_window_equals_a_sparse_assignment(smooth_pair):
         return Points(xy, descriptors, np.ones(count, np.float32), np.ones(count, np.float32))
 
     one, two = some(12), some(9)
-    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), unmatched_cost=720)
+    points = iter((one, two))
+    monkeypatch.setattr(windows, "keypoints", lambda *_: next(points))
+    monkeypatch.setattr(windows, "WINDOW_SIDE", 600)
+    monkeypatch.setattr(windows, "UNMATCHED_COST", 720)
+    found = match_windows(smooth_pair.first, smooth_pair.second)
     dissimilarity = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
     distance = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
     cost = np.rint(1000 * dissimilarity + 6 * distance)
@@ -86,8 +83,6 @@ def test_window_equals_a_sparse_assignment(smooth_pair):
 
 
 def test_invalid_input_is_rejected(smooth_pair):
-    with pytest.raises(InputError, match="side must be at least 8 pixels, got 4"):
-        match_windows(smooth_pair.first, smooth_pair.second, side=4)
     with pytest.raises(InputError, match="differ in size"):
         match_windows(smooth_pair.first, smooth_pair.second[1:])
     ramp = np.tile(np.linspace(0, 200, 64).astype(np.uint8), (64, 1))
