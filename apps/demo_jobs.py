@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
 
 STROKE_WIDTH = 7  # pixels
+NOISE = 20.0  # standard deviation of what `restore` adds, of 255
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
 
 
@@ -171,7 +172,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
     return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
 
 
-def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName", sigma: float = 20.0) -> dict:
+def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") -> dict:
     """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
@@ -179,7 +180,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName", si
     from apps.common.images import to_bytes, write_image
     from apps.denoise import denoise
 
-    noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
+    noise = np.random.default_rng(0).normal(0.0, NOISE, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
     start = time.perf_counter()
     restored = to_bytes(denoise(noisy, device=device).image)
@@ -187,7 +188,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName", si
     before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
     figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
     files = [write_image(folder / f"{name}-denoised.png", figure)]
-    given, found = f"noise of {sigma:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
+    given, found = f"noise of {NOISE:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
     measured = {"psnr": round(float(after), 2)}
     return row("denoise", name, clean.shape, given, found, measured, seconds, "exact cuts", files)
 
@@ -248,9 +249,9 @@ def compute_exact_disparities(folder: Path, device: "DeviceName"):
     yield compute_disparities(layered_pair(photo, cup), "coffee", folder)
 
 
-def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
+def on_checkerboard(rgba: np.ndarray) -> np.ndarray:
     """uint8 RGB of an RGBA image over a grey checkerboard, as image viewers show transparency."""
-    y, x = np.indices(rgba.shape[:2]) // size
+    y, x = np.indices(rgba.shape[:2]) // 16
     board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
     alpha = rgba[..., 3:] / 255.0
     return (alpha * rgba[..., :3] + (1 - alpha) * board + 0.5).astype(np.uint8)

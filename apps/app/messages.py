@@ -157,16 +157,6 @@ def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np
     return header + lengths.astype("<u4").tobytes() + values.astype("<u2").tobytes()
 
 
-def decode_mask(data: bytes, labels: np.ndarray) -> tuple[int, int, int]:
-    """Apply a message of `encode_mask` to labels in place; return its item, axis and index."""
-    kind, item, axis, index, x, y, width, height, runs = _MASK_HEADER.unpack_from(data)
-    assert kind == MASK
-    lengths = np.frombuffer(data, "<u4", runs, _MASK_HEADER.size)
-    values = np.frombuffer(data, "<u2", runs, _MASK_HEADER.size + 4 * runs)
-    labels[y : y + height, x : x + width] = np.repeat(values, lengths).reshape(height, width)
-    return item, axis, index
-
-
 def runs_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lengths and values of the runs of equal labels, row by row; a run may continue in the next row."""
     flat = np.ravel(labels)

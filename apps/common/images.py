@@ -76,17 +76,17 @@ def read_image(path, name: str = "image") -> np.ndarray:
 
 
 @timed("read")
-def read_photograph(path, name: str = "image", keep_bytes: bool = False) -> tuple[np.ndarray, Metadata]:
+def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Metadata]:
     """Read an image as `read_image` does, and the colour profile and resolution that its results keep.
 
     keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
     """
-    data = read_bytes(path, name)
-    pixels = pixels_in(data, path, name)
+    data = read_bytes(path, "image")
+    pixels = pixels_in(data, path, "image")
     if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
         if pixels.shape[2] >= 3:
             return np.ascontiguousarray(pixels[..., :3]), metadata_of(data)
-    return to_rgb(pixels, f"{name}: {str(path)!r}"), metadata_of(data)
+    return to_rgb(pixels, f"image: {str(path)!r}"), metadata_of(data)
 
 
 @timed("read")

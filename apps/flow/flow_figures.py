@@ -131,16 +131,15 @@ def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
     return figure
 
 
-def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None, max_error: float | None = None):
-    """Draw the end-point error in colours, uint8 RGB, above a scale bar from 0 to `max_error` pixels.
+def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None):
+    """Draw the end-point error in colours, uint8 RGB, above a scale bar.
 
-    By default `max_error` is the 99th percentile of the error, and at least 1 pixel.  Unknown pixels are grey.  The
+    The scale ends at the 99th percentile of the error, and at 1 pixel or above.  Unknown pixels are grey.  The
     figure is `apps.common.figures.SCALE_HEIGHT` rows higher than the flow.
     """
     import cv2
 
     error = np.linalg.norm(flow.astype(np.float64) - truth, axis=2)
     known = np.isfinite(error) if valid is None else valid & np.isfinite(error)
-    if max_error is None:
-        max_error = max(1.0, float(np.percentile(error[known], 99))) if known.any() else 1.0
+    max_error = max(1.0, float(np.percentile(error[known], 99))) if known.any() else 1.0
     return with_scale(np.where(known, error, 0), max_error, cv2.COLORMAP_INFERNO, known)

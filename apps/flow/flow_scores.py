@@ -30,8 +30,8 @@ class FlowScores:
     fl: float
     pixels: int
 
-    def as_dict(self, digits: int = 4) -> dict:
-        return {name: round(value, digits) if name != "pixels" else value for name, value in asdict(self).items()}
+    def as_dict(self) -> dict:
+        return {name: round(value, 4) if name != "pixels" else value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)

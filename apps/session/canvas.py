@@ -80,6 +80,7 @@ class Canvas:
 
     def __init__(self, shape, full, spacing=None):
         self.shape, self._full, self._spacing = tuple(shape), tuple(full), spacing
+        self._whole: Region = tuple(slice(0, n) for n in self.shape)
         self._clear()
 
     def _clear(self) -> None:
@@ -92,7 +93,11 @@ class Canvas:
 
     def all_marks(self) -> np.ndarray:
         """The marks of the grid: a label, or OPEN; int16, a copy."""
-        return self._marks(tuple(slice(0, n) for n in self.shape))
+        return self._marks(self._whole)
+
+    def marks_now(self) -> np.ndarray:
+        """As `all_marks`, but not to be changed, nor to be read after the records have changed: no copy if possible."""
+        return self._marks(self._whole) if self._box or self._locks else self._layer
 
     def marks_in_slice(self, axis: int, index: int) -> np.ndarray:
         """The marks of a slice of a volume, two axes."""
@@ -181,7 +186,7 @@ class Canvas:
         if isinstance(record, Describe):
             return tuple(slice(0, 0) for _ in self.shape)
         if not isinstance(record, Stroke):
-            return tuple(slice(0, n) for n in self.shape)
+            return self._whole
         rows, columns, x, y, radius, aspect = self._plane(record)
         parts = [
             _range(y.min() - radius / aspect, y.max() + radius / aspect, rows),

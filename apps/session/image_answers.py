@@ -186,7 +186,7 @@ class ImageAnswers:
 
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
-        marks = self._canvas.all_marks()
+        marks = self._canvas.marks_now()
         request = request_of(marks, self._start, self._keep)._replace(boxed=False)  # the depth in a box takes too long
         prior = prior_of(self._view, request)
         models = self._view.models(prior, prior.initial[0], soft=False)
@@ -230,7 +230,7 @@ class ImageAnswers:
 
     def _use(self, models: Models, shown: Shown | None, few: np.ndarray, records: Sequence[Record]) -> None:
         """Show what was found for the marks `few`, and answer with its models, unless they lack a newer label."""
-        now = self._canvas.all_marks()  # parts of a stroke that is not final may have been added
+        now = self._canvas.marks_now()  # parts of a stroke that is not final may have been added
         where = np.nonzero(now != few)
         if not {*labels_in(now)} <= {*models.values}:
             return
@@ -244,7 +244,7 @@ class ImageAnswers:
 
     def _kept(self, labels: np.ndarray) -> np.ndarray:
         """The labels of a cut, of the parts to keep."""
-        request = request_of(self._canvas.all_marks(), self._start, self._keep)
+        request = request_of(self._canvas.marks_now(), self._start, self._keep)
         return keep_parts(labels, request.anchors, request.keep)
 
 

@@ -142,12 +142,12 @@ def _without_duplicates(position, mass, distance: float):
     return position[order], mass[order]
 
 
-def corners(grey: np.ndarray, spacing: int, max_corners: int = MAX_CORNERS):
+def corners(grey: np.ndarray, spacing: int):
     """Detect corners at least `spacing` pixels from each other; return positions (n, 2) and weights (n,)."""
     import cv2
 
     grey = _stretched(grey)
-    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, max_corners, MIN_QUALITY, spacing, None)[:2]
+    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, MAX_CORNERS, MIN_QUALITY, spacing, None)[:2]
     if found is None or not len(found):
         return np.zeros((0, 2)), np.zeros(0)
     small = min(grey.shape) < 13  # cornerSubPix needs its window inside the frame

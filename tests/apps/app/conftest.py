@@ -13,8 +13,9 @@ pytest.importorskip("starlette", reason="needs the extra 'app'")
 pytest.importorskip("httpx2", reason="needs the extra 'test'")
 
 from apps.app.image_sources import Source
-from apps.app.messages import MASK, decode_mask, encode_stroke
+from apps.app.messages import MASK, encode_stroke
 from apps.app.server import make_app
+from tests.apps.app.read_masks import decode_mask
 
 PORT = 8765
 SECONDS = 30  # for one answer; machines may be busy

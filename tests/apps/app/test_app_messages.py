@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from apps.app import MAX_MESSAGE, MAX_POINTS
-from apps.app.messages import ACTIONS, decode_mask, encode_mask, encode_stroke, parse_action, parse_stroke
+from apps.app.messages import ACTIONS, encode_mask, encode_stroke, parse_action, parse_stroke
 from apps.common.errors import InputError
+from tests.apps.app.read_masks import decode_mask
 
 
 def test_a_stroke_survives():

@@ -11,10 +11,11 @@ import pytest
 
 pytest.importorskip("anywidget", reason="needs the extra 'notebook'")
 
-from apps.app.messages import MASK, decode_mask, encode_stroke
+from apps.app.messages import MASK, encode_stroke
 from apps.app.notebook import SessionWidget
 from apps.common.images import InputError
 from apps.session import Session
+from tests.apps.app.read_masks import decode_mask
 from tests.apps.session.scenes import disc_scene
 
 SECONDS = 15
