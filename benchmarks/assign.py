@@ -2,8 +2,7 @@
 
 Every program gets its costs in the form that suits it, prepared before the clock starts; filling OR-tools' graph is
 timed.  Programs run interleaved on the same instance; times are medians in milliseconds.  "lapx" is the fastest of its
-variants on the instance, whose name follows the time.  Programs that take more than --time-once-above seconds are timed
-once.
+variants on the instance, whose name follows the time.  Programs that take more than ONCE_ABOVE seconds are timed once.
 
 A row appears only if the assignment's certificate holds and all programs agree on the cost.
 """
@@ -14,11 +13,12 @@ import assign
 from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
 from benchmarks import command
-from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.table import geometric_mean, markdown, number
 from benchmarks.timing import rounds
 
 SIZES = (1000, 2000, 4000)
 SPARSE_SIZE = 20_000
+ONCE_ABOVE = 4.0  # seconds
 BATCHES = ((1000, 30), (256, 64), (64, 256))
 
 
@@ -28,8 +28,7 @@ def main(argv):
         from benchmarks import assign_cuda
 
         return assign_cuda.main(options)
-    report = header("assign on a CPU", ["numba", "numpy", "scipy", "lapx", "ortools"])
-    print(report, flush=True)
+    report = command.begin("assign on a CPU", ["numba", "numpy", "scipy", "lapx", "ortools"])
     parts = []
     every = not (options.dense or options.rectangular or options.sparse or options.batch or options.methods)
     if options.dense or every:
@@ -48,19 +47,17 @@ def main(argv):
 def dense_table(families, options, sizes=None):
     columns = ["instance", "size", "method", "certified", "ours ms", "SciPy ms", "lapx ms", "", "OR-tools ms"]
     columns += ["SciPy / ours", "lapx / ours", "OR-tools / ours"]
-    rows, ratios = [], {}
-    names = [name for name in options.instances or families if name in families]
-    for n in options.sizes or sizes or SIZES:
-        for name in names:
-            cost = families[name](n, np.random.default_rng(n))
-            row, ratio = measure(name, cost, options)
-            rows.append(row)
-            ratios[name, n] = ratio
-            print(" ".join(row), flush=True)
+    ratios = []
+    rows = command.shown(
+        measure(name, families[name](n, np.random.default_rng(n)), options, ratios)
+        for n in options.sizes or sizes or SIZES
+        for name in options.instances or families
+        if name in families
+    )
     lines = [markdown(columns, rows)]
     means = []
-    for i, baseline in enumerate(("SciPy", "lapx", "OR-tools")):
-        found = [ratio[i] for ratio in ratios.values() if ratio[i]]
+    for i, baseline in enumerate(baselines.BASELINES):
+        found = [ratio[i] for ratio in ratios if ratio[i]]
         if found:
             means.append([baseline, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
     if len(ratios) > 1 and means:
@@ -68,32 +65,35 @@ def dense_table(families, options, sizes=None):
     return "\n".join(lines)
 
 
-def measure(name, cost, options):
-    """One row, and the baselines' times over ours."""
-    runs = {"ours": lambda: assign.solve(cost, device="cpu", method=options.method)}
-    found = assign.solve(cost, device="cpu", method=options.method)  # compiles
+def measure(name, cost, options, ratios):
+    """One row; adds the baselines' times over ours."""
+    runs = {"ours": lambda: assign.solve(cost, device="cpu")}
+    found = runs["ours"]()  # compiles
     found.check()
     variant = ""
-    for baseline in options.baselines:
+    for baseline in baselines.BASELINES:
         if not baselines.installed(baseline):
             continue
         if baseline == "lapx":
-            variant, run = baselines.best_of_lapx(cost)
+            variant, _ = baselines.timed_lapx(cost, found.cost)
+            run = baselines.lapx_variants(cost).get(variant)
         else:
             run = baselines.scipy_solver(cost) if baseline == "SciPy" else baselines.ortools_solver(cost)
         if run is not None:
             runs[baseline] = run
-    seconds, results = rounds(runs, options.repeats, options.time_once_above)
+    seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
     if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
         raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
-    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in ("SciPy", "lapx", "OR-tools")]
+    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in baselines.BASELINES]
+    ratios.append(ratio)
 
     def shown(baseline):
         return f"{1e3 * seconds[baseline]:.2f}" if baseline in seconds else "-"
 
     size = "x".join(map(str, cost.shape))
-    row = [name, size, found.method, "✓", shown("ours"), shown("SciPy"), shown("lapx"), variant, shown("OR-tools")]
-    return [*row, *(f"{r:.2f}" if r else "-" for r in ratio)], ratio
+    times = [shown("ours"), shown("SciPy"), shown("lapx"), variant or "", shown("OR-tools")]
+    row = [name, size, found.method, "✓", *times]
+    return [*row, *map(number, ratio)]
 
 
 def batch_table(options):
@@ -118,7 +118,7 @@ def batch_table(options):
                 "lapjvh": lambda d=double: lap.lapjvh_batch(d, extend_cost=True)[0],
                 "SciPy": lambda d=double: np.array([m[linear_sum_assignment(m)].sum() for m in d]),
             }
-            seconds, results = rounds(runs, options.repeats, options.time_once_above)
+            seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
             for result in results.values():
                 if not np.array_equal(np.asarray(result, np.float64).ravel(), expected.cost):
                     raise AssertionError(f"{name}: costs differ")
@@ -147,7 +147,7 @@ def methods_table(options):
                 for given in switches if "cost_scaling" in method else switches[:1]:
                     runs = {method: lambda c=cost, m=method, g=given: assign.solve(c, device="cpu", method=m, **g)}
                     runs[method]().check()
-                    seconds, results = rounds(runs, options.repeats, options.time_once_above)
+                    seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)
                     stats = results[method].stats
                     shown = ", ".join(f"{k}={v}" for k, v in given.items()) or "-"
                     row = [name, str(n), method, shown, "✓", f"{1e3 * seconds[method]:.2f}"]
@@ -160,15 +160,10 @@ def parser():
     options = command.parser("assign", __doc__, "assign-cpu")
     options.add_argument("instances", nargs="*", help="families (default: all)")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    options.add_argument("--method", default="auto")
     options.add_argument(
         "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
     )
     for part in ("dense", "rectangular", "sparse", "batch", "methods"):
         options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
-    options.add_argument("--baselines", type=lambda s: s.split(","), default=list(baselines.BASELINES))
     options.add_argument("--repeats", type=int, default=5)
-    options.add_argument(
-        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="time a program once if it takes longer"
-    )
     return options

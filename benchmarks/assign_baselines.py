@@ -97,21 +97,25 @@ def lapx_variants(cost) -> dict:
     return found
 
 
-def best_of_lapx(cost):
-    """The fastest variant on this instance, by one or two runs each: its name and the callable, or None."""
-    variants = lapx_variants(cost)
-    if not variants:
-        return "", None
+def timed_lapx(cost, expected, names=None, repeats=2):
+    """The fastest of lapx's variants (of those of `names`) on this instance, by one or two runs each, and its seconds.
+
+    Two None if it has none.  Raises AssertionError for a cost other than `expected`.
+    """
     seconds = {}
-    for name, run in variants.items():
-        for _ in range(2):
+    for name, run in lapx_variants(cost).items():
+        if names and name not in names:
+            continue
+        for _ in range(repeats):
             begin = time.perf_counter()
-            run()
+            found = run()
             seconds[name] = min(seconds.get(name, np.inf), time.perf_counter() - begin)
+            if found != expected:
+                raise AssertionError(f"lapx {name} found {found}, not {expected}")
             if seconds[name] > SLOW * min(seconds.values()):
                 break
-    best = min(seconds, key=seconds.get)
-    return best, variants[best]
+    best = min(seconds, key=seconds.get, default=None)
+    return best, seconds.get(best)
 
 
 BASELINES = {"SciPy": ("scipy", "scipy"), "lapx": ("lap", "lapx"), "OR-tools": ("ortools", "ortools")}

@@ -2,13 +2,11 @@
 
 on card ms     from costs on the GPU to pairs and prices on the GPU, synchronised: the median of --repeats
 transfers ms   from costs on the host to results on the host
-lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over
---time-once-above
+lapx ms        the fastest of some of its variants on one thread of the host, timed once
 
 A row appears only if the certificate holds, and where lapx ran, only if both agree on the cost.
 """
 
-import time
 from statistics import median
 
 import numpy as np
@@ -53,45 +51,27 @@ def timed(run, repeats):
 def single_table(options):
     columns = ["instance", "size", "method", "certified", "on card ms", "transfers ms", "auction ms", "lapx ms", ""]
     columns += ["lapx / on card"]
-    rows = []
     assign.solve(device_array(instances.DENSE["u1e6"](500, np.random.default_rng(0))))  # compiles
-    for n in options.sizes or SIZES:
-        for name in options.instances or SINGLE:
-            cost = instances.DENSE[name](n, np.random.default_rng(n))
-            held = device_array(cost)
-            found = assign.solve(held)
-            found.check()
-            card, found = timed(lambda held=held: assign.solve(held), options.repeats)
-            whole, _ = timed(lambda cost=cost: assign.solve(cost, device="cuda"), 1 if n > 4000 else options.repeats)
-            lapx, variant = (
-                lapx_time(cost, found.cost, options) if n <= 4000 or name in TIMED_WHEN_LARGE else (None, "")
-            )
-            auction = found.stats["auction_seconds"]
-            row = [name, str(n), found.method, "✓", f"{1e3 * card:.1f}", f"{1e3 * whole:.1f}", f"{1e3 * auction:.1f}"]
-            rows.append([*row, f"{1e3 * lapx:.0f}" if lapx else "-", variant, f"{lapx / card:.0f}" if lapx else "-"])
-            print(" ".join(rows[-1]), flush=True)
-            del held, found
+    rows = command.shown(
+        single_row(name, n, options.repeats) for n in options.sizes or SIZES for name in options.instances or SINGLE
+    )
     return markdown(columns, rows)
 
 
-def lapx_time(cost, expected, options):
-    """Seconds and name of the fastest of the variants that are practical on a matrix of this size."""
-    if "lapx" not in options.baselines or not baselines.installed("lapx"):
-        return None, ""
-    variants = {name: run for name, run in baselines.lapx_variants(cost).items() if name in LAPX}
-    if len(cost) >= 4000:  # seconds each: run one that is among the fastest at this size
-        name = "lapjvs f32" if "lapjvs f32" in variants else "lapjvh"
-        variants = {name: variants[name]}
-    best = None, ""
-    for name, run in variants.items():
-        begin = time.perf_counter()
-        found = run()
-        seconds = time.perf_counter() - begin
-        if found != expected:
-            raise AssertionError(f"lapx {name} found {found}, we {expected}")
-        if best[0] is None or seconds < best[0]:
-            best = seconds, name
-    return best
+def single_row(name, n, repeats):
+    cost = instances.DENSE[name](n, np.random.default_rng(n))
+    held = device_array(cost)
+    found = assign.solve(held)
+    found.check()
+    card, found = timed(lambda: assign.solve(held), repeats)
+    whole, _ = timed(lambda: assign.solve(cost, device="cuda"), 1 if n > 4000 else repeats)
+    variant = lapx = None
+    if baselines.installed("lapx") and (n <= 4000 or name in TIMED_WHEN_LARGE):
+        names = LAPX if n < 4000 else ("lapjvs f32",)  # seconds each: one that is among the fastest at this size
+        variant, lapx = baselines.timed_lapx(cost, found.cost, names, repeats=1)
+    auction = found.stats["auction_seconds"]
+    row = [name, str(n), found.method, "✓", f"{1e3 * card:.1f}", f"{1e3 * whole:.1f}", f"{1e3 * auction:.1f}"]
+    return [*row, f"{1e3 * lapx:.0f}" if lapx else "-", variant or "", f"{lapx / card:.0f}" if lapx else "-"]
 
 
 def batch_table(options):

@@ -25,6 +25,22 @@ def parser(name: str, description: str, table: str) -> argparse.ArgumentParser:
     return options
 
 
+def begin(title: str, distributions: list[str]) -> str:
+    """The header of a report, which is printed."""
+    report = header(title, distributions)
+    print(report, flush=True)
+    return report
+
+
+def shown(rows) -> list:
+    """The rows of a table as a list; each is printed as soon as it is there."""
+    found = []
+    for row in rows:
+        found.append(row)
+        print(" ".join(row), flush=True)
+    return found
+
+
 def finish(report: str, text: str, name: str | None, shown: bool = True) -> int:
     """Print the tables, and with a name save them with the report's header; the exit status."""
     if shown:

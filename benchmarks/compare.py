@@ -1,6 +1,6 @@
 """This checkout against another commit, alternately in one run: has anything become slower?
 
-    python -m benchmarks compare COMMIT [--only gridcut,assign] [--case TEXT] [--rounds 9] [--device cuda] [--save NAME]
+    python -m benchmarks compare COMMIT [--only gridcut,assign] [--case TEXT] [--rounds 9] [--save NAME]
 
 The other commit is checked out into a temporary folder (or is one already: a path).  Two processes stay alive, one for
 each checkout, and run every case alternately: public calls on the same arrays, kernels compiled and results certified
@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from benchmarks import command
-from benchmarks.table import ROOT, geometric_mean, header, markdown
+from benchmarks.table import ROOT, geometric_mean, markdown
 
 WORKER = Path(__file__).with_name("compare_worker.py")
 
@@ -39,13 +39,10 @@ class Case(NamedTuple):
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("This checkout against another, in turns", ["numba", "numpy", "scipy"])
-    print(report, flush=True)
+    report = command.begin("This checkout against another, in turns", ["numba", "numpy", "scipy"])
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         other = stack.enter_context(_checkout(options.commit, Path(folder)))
         cases = [case for case in all_cases(options.quick) if case.group in options.only and options.case in case.name]
-        if options.device == "cuda":
-            cases = [case._replace(options={**case.options, "device": "cuda"}) for case in cases if _has_device(case)]
         file = Path(folder) / "cases.pickle"
         file.write_bytes(pickle.dumps([tuple(case) for case in cases]))
         before, after = (stack.enter_context(Worker(tree, file, options.threads)) for tree in (other, ROOT))
@@ -65,7 +62,7 @@ def main(argv):
         rows.append([group, "geometric mean", "", "", "", f"{geometric_mean(found):.3f}"])
     columns = ["group", "case", "certified", "before ms", "now ms", "now / before"]
     threads = f"{options.threads} thread{'s' if options.threads > 1 else ''}"
-    text = f"Before: {options.commit}. {options.rounds} rounds, medians, {threads}, {options.device}.\n\n"
+    text = f"Before: {options.commit}. {options.rounds} rounds, medians, {threads}.\n\n"
     text += markdown(columns, rows)
     return command.finish(report, text, options.save)
 
@@ -115,13 +112,6 @@ class Worker:
         if not answer:
             raise RuntimeError("a worker ended without a result; the error is above")
         return json.loads(answer)
-
-
-def _has_device(case: Case) -> bool:
-    """Whether the call takes a device and has a method there; sparse costs and two greedy methods have none."""
-    host = "linear_sum_assignment", "maximum_bipartite_matching", "dulmage_mendelsohn"
-    cpu_only = "sparse", "greedy random", "greedy sorted"
-    return not (case.call.endswith(host) or case.name.startswith(cpu_only) or case.call == "warm_graph")
 
 
 def all_cases(quick: bool):
@@ -244,6 +234,5 @@ def _parser():
     options.add_argument("--case", default="", metavar="TEXT", help="only the cases with this in their name")
     options.add_argument("--rounds", type=int, default=9)
     options.add_argument("--threads", type=int, default=1)
-    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument("--quick", action="store_true", help="tiny instances")
     return options

@@ -13,11 +13,11 @@ from pathlib import Path
 AT_LEAST = 0.03  # seconds that one answer is measured over
 
 
-def warm(source, sink, edges, device="cpu"):
+def warm(source, sink, edges):
     """A solver that is updated with a changed strip and solved again."""
     import gridcut
 
-    return _solved_in_turn(gridcut.Solver(source, sink, edges, device=device), source)
+    return _solved_in_turn(gridcut.Solver(source, sink, edges), source)
 
 
 def warm_graph(graph, source, sink):
@@ -41,22 +41,16 @@ def _solved_in_turn(solver, source):
     return step
 
 
-def segment(photo, strokes, device="cpu"):
-    try:
-        from apps.segment import segment as run
-    except ImportError:  # a commit from before the programs had folders
-        run = importlib.import_module("apps.segmentation").segment
+def segment(photo, strokes):
+    from apps.segment import segment as run
 
-    return lambda: run(photo, scribbles=strokes, device=device)
+    return lambda: run(photo, scribbles=strokes)
 
 
-def flow(first, second, device="cpu"):
-    try:
-        from apps.flow import flow as run
-    except ImportError:  # a commit from before the programs had folders
-        run = importlib.import_module("apps.motion.dense").dense_flow
+def flow(first, second):
+    from apps.flow import flow as run
 
-    return lambda: run(first, second, device=device)
+    return lambda: run(first, second)
 
 
 def prepared(call, arguments, options):

@@ -8,7 +8,7 @@
 Every result of cutmatch is certified, and all values are compared, before times are printed: medians of --repeats
 rounds in which all programs run alternately, one run for those that take over a second.  Each program starts from its
 own arrays (OR-tools: with `add_arcs_with_capacity_and_unit_cost`; networkx: a DiGraph built before).  networkx runs on
-up to --networkx arcs.
+up to MOST_FOR_NETWORKX arcs.
 """
 
 import networkx
@@ -19,22 +19,22 @@ from scipy.sparse.csgraph import connected_components
 
 import assign
 from benchmarks import command
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 from benchmarks.timing import rounds
 
 SIZES = (10**4, 10**5, 10**6)  # arcs
+MOST_FOR_NETWORKX = 10**4
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Minimum-cost flow", ["ortools", "networkx", "numba", "numpy"])
-    print(report, flush=True)
+    report = command.begin("Minimum-cost flow", ["ortools", "networkx", "numba", "numpy"])
     assign.min_cost_flow(*grid(100, np.random.default_rng(0)))  # compiles
-    rows = []
-    for size in options.sizes:
-        for name, make in FAMILIES.items():
-            rows.append(measured(name, make(size, np.random.default_rng(size)), options))
-            print(*rows[-1], flush=True)
+    rows = command.shown(
+        measured(name, make(size, np.random.default_rng(size)), options)
+        for size in options.sizes
+        for name, make in FAMILIES.items()
+    )
     columns = ["network", "nodes", "arcs", "cutmatch, ms", "OR-tools, ms", "networkx, ms", "OR-tools / cutmatch"]
     return command.finish(report, markdown(columns, rows), options.save)
 
@@ -43,7 +43,7 @@ def measured(name, network, options):
     """The row of a network."""
     tail, _, capacity, _, supply = network
     programs = {"cutmatch": lambda: assign.min_cost_flow(*network), "OR-tools": lambda: by_ortools(*network)}
-    if len(tail) <= options.networkx:
+    if len(tail) <= MOST_FOR_NETWORKX:
         graph = networkx_graph(*network)
         programs["networkx"] = lambda: networkx.network_simplex(graph)[0]
     found = programs["cutmatch"]()
@@ -155,6 +155,5 @@ FAMILIES = {
 def _parser():
     parser = command.parser("cost_flow", __doc__, "cost-flow-cpu")
     parser.add_argument("--sizes", type=int, nargs="+", metavar="ARCS", default=SIZES, help="numbers of arcs")
-    parser.add_argument("--networkx", type=int, metavar="ARCS", default=10**4, help="most arcs for networkx (10000)")
     parser.add_argument("--repeats", type=int, metavar="N", default=5, help="rounds (default: 5)")
     return parser

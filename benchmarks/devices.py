@@ -25,10 +25,9 @@ import skimage.data
 import gridcut
 from apps.info import gpu_facts
 from benchmarks import command
-from benchmarks.table import markdown, save
+from benchmarks.table import markdown
 
 SIZES = {"image": 32768, "volume": 1024, "dense": 1344}
-QUICK = {"image": 2048, "volume": 128, "dense": 64}
 SMALL = {"image": 160, "volume": 24, "dense": 16}  # to compile on
 BLOCK = {"image": 4096, "volume": 256, "dense": 256}  # what is repeated
 NOISE = 25.0
@@ -46,22 +45,14 @@ def main(argv):
     from gridcut.device.peers import gpu_count
 
     devices = options.devices or [list(range(gpu_count()))]
-    sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
-    report = command.gpu_header(
-        "devices", f"One grid on GPUs {', '.join(map(str, devices))}", ["numba-cuda", "numba", "numpy"]
-    )
-    rows = []
-    for name, size in sizes.items():
-        for row in measure(name, size, devices, options):
-            rows.append(row)
-            print(" ".join(row), flush=True)
-        if options.save:  # after each row, since the next one may take too long
-            save(options.save, f"{report}\n{markdown(COLUMNS, rows)}")
-    print(markdown(COLUMNS, rows))
-    return 0
+    sizes = {name: options.size or SIZES[name] for name in options.instances}
+    title = f"One grid on GPUs {', '.join(map(str, devices))}"
+    report = command.gpu_header("devices", title, ["numba-cuda", "numba", "numpy"])
+    rows = command.shown(row for name, size in sizes.items() for row in measure(name, size, devices, options.repeats))
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
-def measure(name, size, lists, options):
+def measure(name, size, lists, repeats):
     """A row for each list of GPUs, and one for the first GPU alone."""
     start = time.perf_counter()
     problem = instance(name, size)
@@ -70,7 +61,7 @@ def measure(name, size, lists, options):
     found, value, labels = [], None, None
     for devices in lists:
         solve(small, devices)
-        seconds, cut = timed(problem, devices, options.repeats)
+        seconds, cut = timed(problem, devices, repeats)
         print(f"  several: total {seconds['total']:.2f} s, {cut.stats}", flush=True)
         if labels is None:
             start = time.perf_counter()
@@ -82,7 +73,7 @@ def measure(name, size, lists, options):
             proof = "equal"
         found.append((seconds, proof, "+".join(map(str, cut.stats["devices"])), cut.stats))
         del cut  # gives its memory on the GPUs back
-    one = alone(small, problem, lists[0][0], options.repeats, value, labels) if options.one else {}
+    one = alone(small, problem, lists[0][0], repeats, value, labels)
     shape = "x".join(map(str, labels.shape))
     for seconds, proof, which, stats in found:
         ratios = [f"{one[key] / seconds[key]:.2f}" if "total" in one else "-" for key in ("solve", "total")]
@@ -90,7 +81,7 @@ def measure(name, size, lists, options):
         yield [name, shape, which, proof, *seconds_of(seconds), *counts, *ratios]
     if "total" in one:
         yield [name, shape, str(lists[0][0]), "equal", *seconds_of(one), one["rounds"], "-", "1", "1"]
-    elif one:
+    else:
         yield [name, shape, str(lists[0][0]), one["refused"], *["-"] * 8]
 
 
@@ -194,7 +185,5 @@ def _parser():
     help_devices = "indices of GPUs (default: all); may be given repeatedly"
     parser.add_argument("--devices", type=int, nargs="+", action="append", metavar="N", help=help_devices)
     parser.add_argument("--size", type=int, metavar="N", help=f"pixels per side (default: {SIZES})")
-    parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
-    parser.add_argument("--skip-single-gpu", dest="one", action="store_false", help="leave out the row of one GPU")
     return parser

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import command, first_use_kernels
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 
 # Commands on files that `write_samples` creates, and code for the libraries.
 JOBS = {
@@ -178,8 +178,7 @@ def main(argv) -> int:
     options.add_argument("--list", action="store_true", help="write the list of kernels, gridcut/device/first_use.json")
     chosen = options.parse_args(argv)
     rows, wrong = [], []
-    report = header("First use", ["numba", "numpy"])
-    print(report, flush=True)
+    report = command.begin("First use", ["numba", "numpy"])
     with tempfile.TemporaryDirectory(prefix="first-use-") as name:
         folder = Path(name) / "files"
         folder.mkdir()

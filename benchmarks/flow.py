@@ -29,7 +29,8 @@ from apps.motion.linking import LINKERS
 from apps.motion.sparse import match_stages
 from benchmarks import command
 from benchmarks.flow_clip import clip_table
-from benchmarks.table import header, markdown
+from benchmarks.kept_results import Kept
+from benchmarks.table import markdown
 
 RIGHT = 3.0  # pixels
 CELL = 16
@@ -58,11 +59,10 @@ def main(argv):
     if not cases:
         print(f"benchmarks flow: no pairs in {data}")
         return 0
-    report = header("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
-    print(report)
-    sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
+    report = command.begin("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
+    sections = [dense_table(cases, options.repeats), sparse_table(cases)]
     if options.clip >= MIN_CLIP:
-        sections.append(clip_table(options.clip, Kept))
+        sections.append(clip_table(options.clip))
     return command.finish(report, "\n\n".join(sections), options.save)
 
 
@@ -111,20 +111,24 @@ def tv_l1(case):
     return np.dstack([columns, rows])
 
 
-DENSE = {"cutmatch": ours, "cutmatch --fast": fast, "cv2 DIS medium": dis, "cv2 Farneback": farneback}
-SLOW = {"skimage TV-L1": tv_l1}
+DENSE = {
+    "cutmatch": ours,
+    "cutmatch --fast": fast,
+    "cv2 DIS medium": dis,
+    "cv2 Farneback": farneback,
+    "skimage TV-L1": tv_l1,
+}
 
 
-def dense_table(cases, slow, repeats):
+def dense_table(cases, repeats):
     """EPE on each pair, then the averages, by their names."""
-    methods = DENSE | (SLOW if slow else {})
-    scores = {name: [] for name in methods}
-    seconds = {name: [] for name in methods}
+    scores = {name: [] for name in DENSE}
+    seconds = {name: [] for name in DENSE}
     with Kept(fusion, "fusion_minimum") as cuts:
         for method in (ours, fast):
             method(cases[0])  # compiles
         for case in cases:
-            for name, method in methods.items():
+            for name, method in DENSE.items():
                 taken = []
                 for _ in range(repeats):
                     start = time.perf_counter()
@@ -140,7 +144,7 @@ def dense_table(cases, slow, repeats):
     rows = []
     for kind in dict.fromkeys(case.kind for case in cases):
         which = [i for i, case in enumerate(cases) if case.kind == kind]
-        for name in methods:
+        for name in DENSE:
             means = [average([scores[name][i] for i in which], how).scores for how in (BY_IMAGE, POOLED)]
             time_taken = np.mean([seconds[name][i] for i in which])
             by_image, pooled = means
@@ -148,33 +152,6 @@ def dense_table(cases, slow, repeats):
             rows.append([kind, name, str(len(which)), *row, f"{pooled.fl:.2f}", f"{time_taken:.3f}"])
     columns = ["set", "method", "pairs", "EPE by image", "EPE pooled", "AAE by image", "Fl % by image", "Fl % pooled"]
     return f"{text}{markdown([*columns, 's'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
-
-
-class Kept:
-    """While open, keep the results of a solver that is called inside, to certify them when no clock runs."""
-
-    def __init__(self, module, name):
-        self.module, self.name, self.waiting, self.checked = module, name, [], 0
-
-    def __enter__(self):
-        self.plain = getattr(self.module, self.name)
-
-        def kept(*arguments, **settings):
-            self.waiting.append(self.plain(*arguments, **settings))
-            return self.waiting[-1]
-
-        setattr(self.module, self.name, kept)
-        return self
-
-    def check(self):
-        """Certify all results so far."""
-        for result in self.waiting:
-            result.check()
-        self.checked += len(self.waiting)
-        self.waiting.clear()
-
-    def __exit__(self, *_):
-        setattr(self.module, self.name, self.plain)
 
 
 def mutual_sift(case):
@@ -245,7 +222,6 @@ def points_right(first, second, case):
 def _parser():
     parser = command.parser("flow", __doc__, "flow-cpu")
     command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
-    parser.add_argument("--slow", action="store_true", help="also run scikit-image's TV-L1")
     parser.add_argument("--clip", type=int, default=100, metavar="N", help="frames of the clip (default: 100; 0: none)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
     return parser

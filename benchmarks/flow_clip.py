@@ -11,6 +11,7 @@ import numpy as np
 from apps.flow import fusion
 from apps.flow.dense_flow import flow
 from apps.flow.sequence_flow import flow_sequence
+from benchmarks.kept_results import Kept
 from benchmarks.table import markdown
 
 HEIGHT, WIDTH = 480, 640
@@ -67,11 +68,11 @@ def in_sequence(frames, fast):
     return flow_sequence(frames, fast=fast, device="cpu")
 
 
-def clip_table(count, kept):
-    """EPE and seconds per pair; `kept` keeps the fusion cuts of a module function to certify them."""
+def clip_table(count):
+    """EPE and seconds per pair."""
     frames, flows = clip(count)
     rows = []
-    with kept(fusion, "fusion_minimum") as cuts:
+    with Kept(fusion, "fusion_minimum") as cuts:
         for fast in (False, True):
             seconds = {}
             for name, method in (("each pair alone", alone), ("flow_sequence", in_sequence)):

@@ -134,3 +134,11 @@ INSTANCES = {
     "roads, 2.5 10^5": lambda: roads(500),
     "strokes, 512^2": strokes,
 }
+# For a GPU: about 10^7 arcs each.
+LARGE = {
+    "cells, 1.7 10^6": lambda: cells(1_700_000, 2, 1.5),
+    "tetrahedra, 6.5 10^5": lambda: cells(650_000, 3, 2.0),
+    "random, 2.5 10^6": lambda: random(2_500_000, 10_000_000),
+    "roads, 3.6 10^6": lambda: roads(1900),
+    "path, 5 10^6": lambda: path(5_000_000),
+}

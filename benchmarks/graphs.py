@@ -2,7 +2,7 @@
 
 Every program gets the arrays that it accepts, prepared outside of the clock, and is timed from them to its labels
 (thinhpf, which has no function for them: to its value).  Times are medians of rounds in which every program runs once,
-after one run that is not timed; a program slower than ONCE_ABOVE seconds runs once, one slower than --limit is stopped.
+after one run that is not timed; a program slower than ONCE_ABOVE seconds runs once, one slower than LIMIT is stopped.
 Our result is certified, and every program's value and labels must be those of a minimum cut.  ratio = program / ours.
 """
 
@@ -11,16 +11,18 @@ from typing import NamedTuple
 import gridcut
 from benchmarks import command, harness
 from benchmarks.graph_baselines import BASELINES
-from benchmarks.graph_instances import INSTANCES, path
-from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.graph_instances import INSTANCES, LARGE, path
+from benchmarks.table import geometric_mean, markdown
 
-TABLE = "graphs-cpu"
-ONCE_ABOVE = 3.0
+ONCE_ABOVE, LIMIT = 3.0, 30.0  # seconds
 OURS = "gridcut"
 
 
 class GraphProgram(NamedTuple):
+    """A name of BASELINES, or any other one and arguments of gridcut.graph_max_flow."""
+
     name: str
+    given: dict = {}
 
 
 class GraphRun(NamedTuple):
@@ -30,6 +32,7 @@ class GraphRun(NamedTuple):
     wrong: str | None
     build: float | None = None
     solve: float | None = None
+    launches: int | None = None
 
     CLOCKS = ("build", "solve")
 
@@ -38,24 +41,25 @@ class GraphBench:
     """One instance and the runs of programs on it, as benchmarks/harness.py requires."""
 
     def open(self, source):
-        self.problem = INSTANCES[source]()
+        self.problem = (INSTANCES | LARGE)[source]()
         self.prepared = {}
-        cut = gridcut.graph_max_flow(*self.problem)
+        cut = gridcut.graph_max_flow(*self.problem, device="cpu")
         cut.check()
         self.value = cut.value
         graph = self.problem[0]
         return graph.shape, graph.nnz, None
 
     def compile(self, program):
-        if program.name == OURS:
-            gridcut.graph_max_flow(*path(10))
+        if program.name not in BASELINES:
+            gridcut.graph_max_flow(*path(1000), **program.given)
 
     def run(self, program, calls):
-        if program.name == OURS:
-            cut, seconds = harness.timed(lambda: gridcut.graph_max_flow(*self.problem))
+        if program.name not in BASELINES:
+            cut, seconds = harness.timed(lambda: gridcut.graph_max_flow(*self.problem, **program.given))
             self.cut = cut
             wrong = None if cut.value == self.value else f"value {cut.value}, not {self.value}"
-            return GraphRun(seconds, wrong, cut.stats["seconds"]["load"], cut.stats["seconds"]["solve"])
+            parts = (cut.stats["seconds"].get(part, 0.0) for part in ("load", "solve"))
+            return GraphRun(seconds, wrong, *parts, cut.stats.get("launches"))
         baseline = BASELINES[program.name]
         if program.name not in self.prepared:
             self.prepared[program.name] = baseline.prepare(*self.problem)
@@ -67,7 +71,7 @@ class GraphBench:
         return GraphRun(seconds, wrong)
 
     def certify(self, program):
-        if program.name == OURS:
+        if program.name not in BASELINES:
             self.cut.check()
 
 
@@ -83,17 +87,19 @@ def main(argv):
     options = _parser().parse_args(argv)
     if command.unknown_instance(options.instances, INSTANCES):
         return 2
-    wanted = [name for name in BASELINES if not options.programs or name in options.programs]
-    installed = [name for name in wanted if BASELINES[name].installed]
-    report = header("cuts of sparse graphs on the CPU, one thread", ["numba", "numpy", *_distributions(installed)])
-    print(report, flush=True)
+    installed = [name for name in BASELINES if BASELINES[name].installed]
+    distributions = [BASELINES[name].distribution for name in installed]
+    report = command.begin("cuts of sparse graphs on the CPU, one thread", ["numba", "numpy", *distributions])
     programs = [GraphProgram(name) for name in (OURS, *installed)]
-    rows, ratios = [], {name: [] for name in installed}
-    for name in options.instances or INSTANCES:
-        worker = harness.Worker(name, options.limit, GraphBench)
-        result = harness.measure(name, worker, programs, options.rounds, ONCE_ABOVE)
-        rows.append(row_of(result, installed, ratios))
-        print(" | ".join(rows[-1]), flush=True)
+    ratios = {name: [] for name in installed}
+    rows = command.shown(
+        row_of(
+            harness.measure(name, harness.Worker(name, LIMIT, GraphBench), programs, options.rounds, ONCE_ABOVE),
+            installed,
+            ratios,
+        )
+        for name in options.instances or INSTANCES
+    )
     columns = ["instance", "nodes", "entries", "certified", "ours, ms", "build, ms", "solve, ms"]
     for name in installed:
         columns += [f"{name}, ms", "ratio"]
@@ -102,8 +108,8 @@ def main(argv):
         if found:
             least = min(found)
             lines.append(f"{name}: geometric mean of the ratios {geometric_mean(found):.2f}, least {least:.2f}.")
-    lines += [f"{name} is not installed." for name in wanted if name not in installed]
-    lines.append(f"stopped: took more than {options.limit:.0f} s.")
+    lines += [f"{name} is not installed." for name in BASELINES if name not in installed]
+    lines.append(f"stopped: took more than {LIMIT:.0f} s.")
     return command.finish(report, "\n".join(lines), options.save)
 
 
@@ -124,14 +130,8 @@ def row_of(result: harness.Measured, installed, ratios) -> list[str]:
     return cells
 
 
-def _distributions(installed) -> list[str]:
-    return [BASELINES[name].distribution for name in installed]
-
-
 def _parser():
-    parser = command.parser("graphs", __doc__, TABLE)
+    parser = command.parser("graphs", __doc__, "graphs-cpu")
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {'; '.join(INSTANCES)} (default: all)")
-    parser.add_argument("--programs", nargs="+", choices=tuple(BASELINES), help="baselines to run (default: all)")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each program (default: 5)")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds a program may take (default: 30)")
     return parser

@@ -23,7 +23,7 @@ transfers   including the transfer of the graph to the GPU and of the matching t
 pairs %     of "random" on the CPU, the serial pass that the last column compares with
 the same    a method's matching equals that of its twin on the CPU, of "sorted" for "locally_dominant", in every run
 
-Medians of --runs, interleaved; a program that takes more than --time-once-above seconds is timed once.  A time appears
+Medians of --runs, interleaved; a program that takes more than ONCE_ABOVE seconds is timed once.  A time appears
 only if the matching is certified: pairs of neighbours, no edge between two unmatched vertices, and for
 "locally_dominant" heaviest first.
 """
@@ -40,11 +40,12 @@ from benchmarks import command, harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import CERTIFIED, PATIENCE, timed
 from benchmarks.matching_graphs import SEED, as_matrix
-from benchmarks.table import header, markdown, save
+from benchmarks.table import markdown
 from gridcut.device import CertificateError
 
 PLAIN, PERMUTED, WEIGHTED = range(3)
 SERIAL = "random, CPU"
+ONCE_ABOVE = 2.0  # seconds
 TINY = 9  # vertices of a graph to compile on
 
 
@@ -115,15 +116,23 @@ def weighed(pattern):
 def form_of(graph, form):
     """The graph without weights, the same with vertices in random order, or with weights; 32-bit indices."""
     ptr, adj = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
+    weighted = scipy.sparse.csr_array((graph.data, adj, ptr), shape=graph.shape)
     if form == WEIGHTED:
-        return scipy.sparse.csr_array((graph.data, adj, ptr), shape=graph.shape)
-    plain = scipy.sparse.csr_array((np.ones(graph.nnz, bool), adj, ptr), shape=graph.shape)
-    if form == PLAIN:
-        return plain
-    order = np.random.default_rng(SEED).permutation(graph.shape[0])
-    permuted = scipy.sparse.csr_array(plain[order][:, order])
-    permuted.sort_indices()
-    return permuted
+        return weighted
+    return plain(weighted) if form == PLAIN else renumbered(plain(weighted), SEED)
+
+
+def plain(graph):
+    """The graph without weights."""
+    return scipy.sparse.csr_array((np.ones(graph.nnz, bool), graph.indices, graph.indptr), shape=graph.shape)
+
+
+def renumbered(graph, seed: int):
+    """The graph with its vertices in random order; neighbour lists ascend again."""
+    order = np.random.default_rng(seed).permutation(graph.shape[0])
+    found = scipy.sparse.csr_array(graph[order][:, order])
+    found.sort_indices()
+    return found
 
 
 class Run(NamedTuple):
@@ -192,19 +201,15 @@ def main(argv):
 def main_cpu(options):
     if options.threads:
         numba.set_num_threads(options.threads)
-    report = header(f"Greedy matching on {numba.get_num_threads()} thread(s)", ["numba", "numpy", "scipy"])
-    print(report, flush=True)
+    report = command.begin(f"Greedy matching on {numba.get_num_threads()} thread(s)", ["numba", "numpy", "scipy"])
     columns = ["graph", "vertices", "edges", "method", "certified", "pairs", "pairs %", "weight", "weight %"]
     columns += ["call ms", "solve ms", "C ms (recorded)", "solve / C"]
     lines, measured = [], {}
     for name, make in (instances.GREEDY_QUICK if options.quick else instances.GREEDY_CPU).items():
         worker = harness.Worker(weighed(make()), None, Bench)
         measured[name] = found = harness.measure(name, worker, ON_CPU, options.repeats, float("inf"))
-        for who, state in found.failures.items():
-            raise AssertionError(f"{name}: {who}: {state}")
-        for line in report_rows(found):
-            lines.append(line)
-            print(" ".join(line), flush=True)
+        found.raise_failures()
+        lines += command.shown(report_rows(found))
     text = f"{markdown(columns, lines)}\n\n{compare(measured)}"
     return command.finish(report, text, options.save)
 
@@ -237,45 +242,29 @@ def compare(measured):
 
 def main_cuda(options):
     names, known = options.instances or list(instances.GREEDY), instances.known()
-    if unknown := [name for name in names if name not in known]:
-        print(f"benchmarks greedy --device cuda: no graph {unknown[0]!r}; there are {', '.join(known)}")
+    if command.unknown_instance(names, known):
         return 2
-    if options.prepare:
-        return instances.prepare(names, options.cache)
     report = command.gpu_header(
         "greedy --device cuda", "Greedy matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"]
     )
     if report is None:
         return 2
-    columns = [
-        "graph",
-        "vertices",
-        "edges",
-        "method",
-        "certified",
-        "the same",
-        "pairs",
-        "pairs %",
-        "weight",
-        "weight %",
-    ]
-    columns += ["rounds", "solve ms", "transfers ms", f"{SERIAL} / solve"]
+    columns = ["graph", "vertices", "edges", "method", "certified", "the same", "pairs", "pairs %", "weight"]
+    columns += ["weight %", "rounds", "solve ms", "transfers ms", f"{SERIAL} / solve"]
     programs = [program for program in ON_GPU if not (options.quick and program.name in SLOW)]
     rows, wrong = [], False
     for name, path in instances.prepared(names, options.cache).items():
         worker = harness.Worker(path, options.timeout, Bench)
-        patience = lambda program: PATIENCE * ("device" not in program.given)  # noqa: E731
-        rounds, once_above = options.runs, options.time_once_above
-        found = harness.measure(name, worker, programs, rounds, once_above, patience=patience)
+        found = harness.measure(name, worker, programs, options.runs, ONCE_ABOVE, patience=patience)
         wrong |= bool(found.failures)
-        for row in report_rows_cuda(found, programs):
-            rows.append(row)
-            print(" ".join(row), flush=True)
-        text = markdown(columns, rows)
-        if options.save:  # after each graph, since the next one may take very long
-            save(options.save, f"{report}\n{text}")
-    command.finish(report, f"\n{text}", options.save)
+        rows += command.shown(report_rows_cuda(found, programs))
+    command.finish(report, "\n" + markdown(columns, rows), options.save)
     return int(wrong)
+
+
+def patience(program) -> float:
+    """Seconds in addition to the limit, which is for programs on a GPU."""
+    return 0.0 if "device" in program.given else PATIENCE
 
 
 def report_rows_cuda(m, programs):
@@ -308,5 +297,4 @@ def _parser(device):
     options.add_argument("instances", nargs="*", help="graphs by name (default: those of more than 10^7 edges)")
     instances.add_cache_options(options)
     options.add_argument("--runs", type=int, default=7, help="(default: %(default)s)")
-    options.add_argument("--time-once-above", type=float, default=2.0, metavar="SECONDS", help="(default: %(default)s)")
     return options

@@ -17,11 +17,10 @@ from benchmarks import command
 from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, EIGHT, HARD, LARGE, SUITE, VALUES, VOLUMES, Problem
-from benchmarks.table import geometric_mean, header, markdown
-from benchmarks.timing import in_fresh_process, interleaved
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import probed, rounds
 
 BASELINE = "PyMaxflow"
-BUSY = "(busy)"  # after the name: in every round a run had to wait for a processor
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE, "hard": HARD}
 
 
@@ -30,8 +29,7 @@ def main(argv):
     names = options.instances or [name for name in ALL if name not in LARGE | HARD]
     if command.unknown_instance(names, ALL):
         return 2
-    report = header("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
-    print(report)
+    report = command.begin("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
     if options.warm:
         with thread_limit(1):
             text = warm_table(options.warm, options.method, options.repeats, threads=["1"])
@@ -51,14 +49,9 @@ def cold_table(names, options):
     for name in names:
         problem = ALL[name]()
         for method in options.method:
-            row, ratio = measure(name, problem, method, threads, baseline, options)
-            rows.append(row)
-            ratios[name, method] = ratio
-            print(" ".join(row), flush=True)
-
+            row, ratios[name, method] = measure(name, problem, method, threads, baseline, options)
+            rows += command.shown([row])
     lines = ["", markdown(columns, rows), "", *_summary(ratios, options.method, threads)]
-    if any(row[0].endswith(BUSY) for row in rows):
-        lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
     if not baseline.installed:
         lines.append(f"{BASELINE} is missing (pip install {baseline.distribution}): values are the recorded ones.")
     if missing := set(options.threads) - set(threads):
@@ -70,14 +63,19 @@ def _summary(ratios, methods, threads):
     """Geometric means over the groups of instances, as the lines of a table."""
     columns = ["group", "method", "measured", "threads", "geometric mean", "least"]
     rows = []
+    for group, method, measured, by_column in by_group(ratios, methods):
+        for n, column in zip(threads, by_column, strict=True):
+            rows.append([group, method, measured, n, f"{geometric_mean(column):.2f}", f"{min(column):.2f}"])
+    return [markdown(columns, rows)] if rows else []
+
+
+def by_group(ratios, methods):
+    """Group, method, how many of its instances were measured, and their ratios by column, for all groups with some."""
     for method in methods:
         for group, members in GROUPS.items():
             found = [ratios[name, method] for name in members if ratios.get((name, method))]
-            for i, n in enumerate(threads if found else []):
-                column = [ratio[i] for ratio in found]
-                means = [f"{geometric_mean(column):.2f}", f"{min(column):.2f}"]
-                rows.append([group, method, f"{len(found)} of {len(members)}", n, *means])
-    return [markdown(columns, rows)] if rows else []
+            if found:
+                yield group, method, f"{len(found)} of {len(members)}", list(zip(*found, strict=True))
 
 
 def measure(name, problem, method, threads, baseline, options):
@@ -92,23 +90,16 @@ def measure(name, problem, method, threads, baseline, options):
             raise AssertionError(f"{name}, {method}: value {cut.value}, {BASELINE} {value}, known {VALUES[name]}")
     if baseline.installed:
         runs[BASELINE] = partial(baseline.run, problem)
-    seconds, calm = interleaved(runs, options.repeats)
+    seconds, _ = rounds(runs, options.repeats)
 
     first = used = baseline_used = "-"
     if not options.quick:
-        fresh = in_fresh_process("first", problem, solver=method, threads=max(threads), empty_cache=True)
+        fresh = probed("first", problem, solver=method, threads=max(threads), empty_cache=True)
         first = f"{fresh['first']:.2f}"
         used = _bytes_per_pixel(problem, method)
         baseline_used = _bytes_per_pixel(problem, BASELINE) if baseline.installed else "missing"
     ratio = [seconds[BASELINE] / seconds[n] for n in threads] if baseline.installed else None
-    row = [
-        name if calm else f"{name} {BUSY}",
-        "x".join(map(str, problem.source.shape)),
-        cut.method,
-        cut.device,
-        "✓",
-        first,
-    ]
+    row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓", first]
     row += [f"{seconds[n]:.4f}" for n in threads]
     row += [f"{seconds[BASELINE]:.4f}" if baseline.installed else "missing"]
     row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)
@@ -223,7 +214,7 @@ def thread_limit(threads):
 def _bytes_per_pixel(problem, solver):
     if not os.path.exists("/proc/self/clear_refs"):
         return "Linux only"
-    return f"{in_fresh_process('memory', problem, solver=solver)['peak'] / problem.source.size:.1f}"
+    return f"{probed('memory', problem, solver=solver)['peak'] / problem.source.size:.1f}"
 
 
 def _parser():

@@ -13,10 +13,7 @@ one.  Compilation is over before a clock starts; --first measures it, in a proce
 A method that takes more than --timeout seconds is stopped and listed as such.
 """
 
-import json
-import socket
 import time
-from pathlib import Path
 from statistics import median
 
 import numba
@@ -28,8 +25,8 @@ from benchmarks import gridcut as on_cpu
 from benchmarks.baselines import BASELINES
 from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.table import geometric_mean, markdown, save
-from benchmarks.timing import in_fresh_process, rounds
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import probed, rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
@@ -56,7 +53,7 @@ def main(argv):
         return 2
     parts = []
     if names:
-        parts.append(cold_table(names, options, report))
+        parts.append(cold_table(names, options))
     if options.batch:
         parts.append(batch_table(options))
     if options.warm:
@@ -65,54 +62,38 @@ def main(argv):
     return command.finish(report, "\n\n".join(parts), options.save)
 
 
-def cold_table(names, options, report):
+def cold_table(names, options):
     rows, ratios = [], {}
-    known = Known(options.values)
     for name in names:
         start = time.perf_counter()
         problem = ALL[name]()
         print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
+        other = {} if options.quick else times_on_the_cpu(problem, options.repeats)
         for method in options.method:
-            row, ratio = measure(name, problem, method, known, options)
-            rows.append(row)
-            if ratio is not None:
-                ratios[name, method] = ratio
-            print(" ".join(row), flush=True)
-        text = cold_text(rows, ratios, options.method)
-        if options.save:  # after each instance, since the next one may take very long
-            save(options.save, f"{report}\n{text}")
-    return text
-
-
-def cold_text(rows, ratios, methods):
-    """The table of the rows so far, and their means."""
+            row, ratios[name, method] = measure(name, problem, method, other, options)
+            rows += command.shown([row])
     lines = [markdown(COLUMNS, rows)]
     if any(ratios.values()):
-        lines += ["", summary(ratios, methods)]
+        lines += ["", summary(ratios, options.method)]
     lines += ["", f"CPU: {numba.config.NUMBA_NUM_THREADS} threads; more than {RARELY:g} s were timed once."]
     return "\n".join(lines)
 
 
 def summary(ratios, methods):
     """Geometric means over the groups of instances."""
-    rows = []
-    for method in methods:
-        for group, members in on_cpu.GROUPS.items():
-            found = [ratios[name, method] for name in members if ratios.get((name, method))]
-            if found:
-                means = [
-                    f"{geometric_mean(column):.1f} (least {min(column):.1f})" for column in zip(*found, strict=True)
-                ]
-                rows.append([group, method, f"{len(found)} of {len(members)}", *means])
+    rows = [
+        [*head, *(f"{geometric_mean(column):.1f} (least {min(column):.1f})" for column in by_column)]
+        for *head, by_column in on_cpu.by_group(ratios, methods)
+    ]
     return markdown(["group", "method", "measured", *COLUMNS[10:13]], rows)
 
 
-def measure(name, problem, method, known, options):
+def measure(name, problem, method, other, options):
     """One row, and its three ratios; None where it was not measured."""
     size = "x".join(map(str, problem.source.shape))
     first = "-"
     if options.first:
-        fresh = in_fresh_process("first", problem, solver=method, device=DEVICE, empty_cache=True)
+        fresh = probed("first", problem, solver=method, device=DEVICE, empty_cache=True)
         first = f"{fresh['first']:.1f}"
     solve(corner(problem), method)  # compiles
     solve(on_device(corner(problem)), method)
@@ -122,7 +103,6 @@ def measure(name, problem, method, known, options):
     except OverTheCapError:
         return [name, size, method, "stopped", first, "-", f"> {options.timeout:g}", *["-"] * 8], None
     cut.check()
-    other = {} if options.quick else known.of(name, problem, options.repeats)
     value = other.get("value", VALUES[name])
     if not cut.value == value == VALUES[name]:
         raise AssertionError(f"{name}, {method}: value {cut.value}, {BASELINE} {value}, known {VALUES[name]}")
@@ -204,36 +184,17 @@ def corner(problem):
     )
 
 
-class Known:
-    """Times of the CPU default and the baseline on this machine, measured on first use and kept in a file."""
-
-    def __init__(self, path):
-        self.path = None if path is None else Path(path)
-        boot = Path("/proc/sys/kernel/random/boot_id")
-        self.machine = f"{socket.gethostname()} {boot.read_text(encoding='utf-8').strip() if boot.exists() else ''}"
-        self.all = json.loads(self.path.read_text("utf-8")) if self.path is not None and self.path.exists() else {}
-
-    def of(self, name, problem, repeats):
-        """{"value", "baseline", "cpu"}: the baseline's value, and seconds; baseline None if it is not installed."""
-        known = self.all.setdefault(self.machine, {})
-        if name not in known:
-            known[name] = self.measure(problem, repeats)
-            if self.path is not None:
-                self.path.write_text(json.dumps(self.all, indent=1))
-        return {key: value for key, value in known[name].items() if value is not None or key == "baseline"}
-
-    @staticmethod
-    def measure(problem, repeats):
-        threads = numba.config.NUMBA_NUM_THREADS
-        runs = {"cpu": lambda: on_cpu.solve(problem, "auto", threads).value}
-        on_cpu.solve(problem, "auto", threads)  # compiles what it uses, which depends on the size
-        if BASELINES[BASELINE].installed:
-            runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
-        seconds, found = rounds(runs, repeats, RARELY)
-        found = {name: int(value) for name, value in found.items()}
-        if found["cpu"] != found.get("baseline", found["cpu"]):
-            raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
-        return {"value": found.get("baseline"), "baseline": None, **seconds}
+def times_on_the_cpu(problem, repeats):
+    """Seconds of the CPU's default, of the baseline if it is installed, and the value that both found."""
+    threads = numba.config.NUMBA_NUM_THREADS
+    runs = {"cpu": lambda: on_cpu.solve(problem, "auto", threads).value}
+    runs["cpu"]()  # compiles what it uses, which depends on the size
+    if BASELINES[BASELINE].installed:
+        runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
+    seconds, found = rounds(runs, repeats, RARELY)
+    if len(set(found.values())) > 1:
+        raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
+    return {**seconds, "value": found["cpu"]}
 
 
 BATCH_OF = ("astronaut x4", "coffee x4", "retina", "grey hubble x2", "ising camera x4")
@@ -307,7 +268,6 @@ def parser():
     options.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
     options.add_argument("--first", action="store_true", help="time first calls, each in a process with an empty cache")
     options.add_argument("--quick", action="store_true", help="neither CPU nor baseline: recorded values only")
-    options.add_argument("--values", metavar="FILE", help="keep times of CPU and baseline here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
     return options

@@ -13,12 +13,10 @@ Programs have a `name`.  Times are medians of rounds in which every program runs
 has run once.  A running kernel cannot be interrupted, so that a program over the limit costs its process.
 """
 
-import json
 import multiprocessing
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
@@ -54,6 +52,10 @@ class Measured:
     def failures(self) -> dict[str, str]:
         """Programs that were wrong or failed, and how."""
         return {who: state for who, state in self.state.items() if state not in (CERTIFIED, "stopped")}
+
+    def raise_failures(self) -> None:
+        for who, state in self.failures.items():
+            raise AssertionError(f"{self.name}: {who}: {state}")
 
     def note(self, who: str, runs: list) -> None:
         """Store the runs of one program."""
@@ -210,37 +212,3 @@ def timed(run: Callable) -> tuple:
     begin = time.perf_counter()
     found = run()
     return found, time.perf_counter() - begin
-
-
-def write(path, report: str, measured: list[Measured]) -> Path:
-    """Write JSON atomically: the header of the report, and each Measured."""
-    graphs = [asdict(m) | {"ran": {who: ran._asdict() for who, ran in m.ran.items()}} for m in measured]
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".part")
-    text = json.dumps({"report": report, "graphs": graphs}, indent=1, default=lambda number: number.item())
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
-    return path
-
-
-def read(paths, kind: type) -> tuple[str, list[Measured]]:
-    """The headers of some files, each once, and their instances, with the programs of all files; `kind`: of runs.
-
-    Raises OSError, or ValueError for a file that `write` has not written.
-    """
-    reports, found = {}, {}
-    for path in paths:
-        try:
-            kept = json.loads(Path(path).read_text(encoding="utf-8"))
-            reports[kept["report"]] = None
-            for fields in kept["graphs"]:
-                fields["ran"] = {who: kind(**ran) for who, ran in fields["ran"].items()}
-                one = Measured(**fields | {"shape": tuple(fields["shape"])})
-                known = found.setdefault(one.name, one)
-                if (known.shape, known.entries, known.size) != (one.shape, one.entries, one.size):
-                    raise ValueError(f"{path}: {one.name!r} is not the graph of that name in the files before")
-                for name in ("state", "ran", "least", "runs", "seconds"):
-                    setattr(known, name, getattr(known, name) | getattr(one, name))
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} was not written by --rows ({error!r})") from None
-    return "\n".join(reports), list(found.values())

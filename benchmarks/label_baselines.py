@@ -1,6 +1,6 @@
 """Other programs for energies of several labels on 2-D grids with 4 neighbours; none is needed to use cutmatch.
 
-Each is run(problem, move, start, cycles) -> labels, with move "expansion" or "swap" and cycles None: until convergence.
+Each is run(problem, move, start) -> labels, until convergence, with move "expansion" or "swap".
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.baselines import Baseline
 
 
-def gco(problem, move, start, cycles):
+def gco(problem, move, start):
     """gco-wrapper around GCO 3.0 (research only); it takes the start pixel by pixel unless that is all zero."""
     for name, kind in (("int", int), ("float", float)):  # aliases numpy has dropped and the wrapper still reads
         if name not in np.__dict__:
@@ -29,20 +29,20 @@ def gco(problem, move, start, cycles):
     if start.any():
         for pixel, label in enumerate(start.ravel().tolist()):
             graph.init_label_at_site(pixel, label)
-    (graph.swap if move == "swap" else graph.expansion)(-1 if cycles is None else cycles)
+    (graph.swap if move == "swap" else graph.expansion)(-1)
     labels = graph.get_labels().reshape(height, width)
     graph.destroy_graph()
     return labels
 
 
-def pymaxflow(problem, move, start, cycles):
+def pymaxflow(problem, move, start):
     """PyMaxflow's fastmin: one weight for all edges, so only for problems with such."""
     from maxflow.fastmin import abswap_grid, aexpansion_grid
 
     (weight,) = {np.unique(w).item() for w in problem.weights.values()}
     unary = np.ascontiguousarray(np.moveaxis(problem.unary, 0, -1)).astype(np.int64)
     solve = abswap_grid if move == "swap" else aexpansion_grid
-    return solve(unary, (weight * problem.cost).astype(np.int64), max_cycles=cycles, labels=start.astype(np.int64))
+    return solve(unary, (weight * problem.cost).astype(np.int64), labels=start.astype(np.int64))
 
 
 BASELINES = {

@@ -72,11 +72,12 @@ def motorcycle(data):
     return LabelInstance(birchfield_tomasi(left, right, 16, 16), smooth_weights(left, 10, 10, 3), truncated(16, 2))
 
 
-def camera(data):
-    """The photographer with noise at half size, restored with 32 grey levels and one weight."""
+def camera(data, scale=None):
+    """The photographer with noise, restored with 32 grey levels and one weight; half the size, or `scale` times it."""
     import skimage.data
 
-    clean = skimage.data.camera()[::2, ::2].astype(np.int64)
+    clean = skimage.data.camera().astype(np.int64)
+    clean = np.kron(clean, np.ones((scale, scale), np.int64)) if scale else clean[::2, ::2]
     noisy = np.clip(clean + np.random.default_rng(0).normal(0, 20, clean.shape), 0, 255).astype(np.int64)
     level = 4 + 8 * np.arange(32)[:, None, None]
     unary = np.minimum(np.abs(noisy - level), 80).astype(np.int32)

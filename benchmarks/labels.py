@@ -1,11 +1,10 @@
 """`python -m benchmarks labels`: expansions and swaps against other programs, from arrays to labels, until convergence.
 
 All start with the same labelling.  A row appears only if `check()` certified every move.  Times are
-medians of interleaved repeats after one untimed call, on one thread; ratio = baseline / ours.  A baseline that takes
-longer than PATIENCE seconds is timed in its first call.  Energies are computed by `gridcut.energy_of`.
+medians of interleaved repeats, ours after one untimed call, on one thread; ratio = baseline / ours.  A program that
+takes longer than PATIENCE seconds is timed once.  Energies are computed by `gridcut.energy_of`.
 """
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from benchmarks import command
 from benchmarks.label_baselines import BASELINES, fits
 from benchmarks.label_instances import INSTANCES
 from benchmarks.label_video import measure_video
-from benchmarks.table import geometric_mean, header, markdown
-from benchmarks.timing import WAITING, interleaved
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import rounds
 
 TABLE = "labels-cpu"
-BUSY = "(busy)"
 PATIENCE = 10.0
 SOLVE = {"expansion": gridcut.alpha_expansion, "swap": gridcut.alpha_beta_swap}
 
@@ -31,8 +29,8 @@ def main(argv):
     if command.unknown_instance(options.instances, INSTANCES):
         return 2
     numba.set_num_threads(1)
-    report = header("several labels on the CPU", ["numba", "numpy", *(r.distribution for r in BASELINES.values())])
-    print(report)
+    distributions = [baseline.distribution for baseline in BASELINES.values()]
+    report = command.begin("several labels on the CPU", ["numba", "numpy", *distributions])
     if options.video:
         measure_video(2)
         name = "labels-video" if options.save == TABLE else options.save
@@ -43,11 +41,7 @@ def main(argv):
         if lacks_data(folder, options.data):
             missing.append(name)
             continue
-        for row, found in measure(name, make(options.data and Path(options.data)), move, options):
-            rows.append(row)
-            print(" ".join(row), flush=True)
-            for baseline, ratio in found.items():
-                ratios[baseline].append(ratio)
+        rows += command.shown(measure(name, make(options.data and Path(options.data)), move, options, ratios))
     columns = ["instance", "size", "start", "certified", "moves", "s", "energy"]
     for baseline in BASELINES:
         columns += [f"{baseline} s", "energy", "ratio"]
@@ -60,49 +54,33 @@ def main(argv):
         elif not BASELINES[baseline].installed:
             lines.append(f"{baseline} is missing (pip install {BASELINES[baseline].distribution}).")
     lines += not_measured(missing)
-    if any(row[0].endswith(BUSY) for row in rows):
-        lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
     return command.finish(report, "\n".join(lines), options.save)
 
 
-def measure(name, problem, move, options):
-    """Rows of one instance, one for each start, and the ratios of each."""
+def measure(name, problem, move, options, ratios):
+    """Rows of one instance, one for each start; adds the ratios."""
     for start_name in options.start:
         cheapest = problem.unary.argmin(0)
         start = cheapest if start_name == "cheapest" else np.zeros_like(cheapest)
         run = partial(SOLVE[move], problem.unary, problem.weights, problem.cost, start=start, device="cpu")
         if options.restarts is not None:
             run = partial(run, restarts=options.restarts)
-        result = run(max_cycles=options.cycles)
-        if not options.no_check:
-            result.check()
-        runs = {"ours": partial(run, max_cycles=options.cycles)}
-        energies, slow, waited = {}, {}, False
+        run().check()
+        runs = {"ours": run}
         for baseline, adapter in BASELINES.items():
             if adapter.installed and fits(baseline, problem, move):
-                begun, used = time.perf_counter(), time.process_time()
-                labels = adapter.run(problem, move, start.copy(), options.cycles)
-                slow[baseline] = time.perf_counter() - begun
-                if slow[baseline] > PATIENCE:
-                    waited |= slow[baseline] > WAITING * (time.process_time() - used)
-                else:
-                    del slow[baseline]
-                    runs[baseline] = partial(adapter.run, problem, move, start.copy(), options.cycles)
-                energies[baseline] = gridcut.energy_of(labels, problem.unary, problem.weights, problem.cost)
-        seconds, calm = interleaved(runs, options.repeats)
-        seconds, calm = seconds | slow, calm and not waited
-        size = "x".join(map(str, problem.unary.shape))
-        proved = "-" if options.no_check else "✓"
-        row = [name if calm else f"{name} {BUSY}", size, start_name, proved, str(result.stats["moves"])]
-        row += [f"{seconds['ours']:.3f}", str(result.energy)]
-        ratios = {}
+                runs[baseline] = partial(adapter.run, problem, move, start.copy())
+        seconds, results = rounds(runs, options.repeats, PATIENCE)
+        size, result = "x".join(map(str, problem.unary.shape)), results["ours"]
+        row = [name, size, start_name, "✓", str(result.stats["moves"]), f"{seconds['ours']:.3f}", str(result.energy)]
         for baseline in BASELINES:
-            if baseline not in energies:
+            if baseline not in results:
                 row += ["-"] * 3
                 continue
-            ratios[baseline] = seconds[baseline] / seconds["ours"]
-            row += [f"{seconds[baseline]:.3f}", str(energies[baseline]), f"{ratios[baseline]:.2f}"]
-        yield row, ratios
+            energy = gridcut.energy_of(results[baseline], problem.unary, problem.weights, problem.cost)
+            ratios[baseline].append(seconds[baseline] / seconds["ours"])
+            row += [f"{seconds[baseline]:.3f}", str(energy), f"{ratios[baseline][-1]:.2f}"]
+        yield row
 
 
 def lacks_data(folder, data) -> bool:
@@ -118,7 +96,6 @@ def instance_options(parser, known) -> None:
     """Add the options of this command that choose what is measured, on the CPU and on a GPU."""
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(known)} (default: all)")
     command.add_data_option(parser, "CUTMATCH_LABELS_DATA")
-    parser.add_argument("--cycles", type=int, help="maximum number of cycles (default: until convergence)")
 
 
 def _parser():
@@ -130,5 +107,4 @@ def _parser():
         "--video", action="store_true", help="measure a moving stereo sequence instead of the instances"
     )
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--no-check", action="store_true", help="do not certify the moves, which is slow")
     return parser

@@ -27,29 +27,18 @@ import numpy as np
 import gridcut
 from benchmarks import command
 from benchmarks.gpu import device_array, timed, to_host
-from benchmarks.label_baselines import BASELINES, fits
-from benchmarks.label_instances import INSTANCES, LabelInstance, truncated
+from benchmarks.label_baselines import BASELINES
+from benchmarks.label_instances import INSTANCES, LabelInstance, camera
 from benchmarks.labels import SOLVE, instance_options, lacks_data, not_measured
 from benchmarks.table import markdown
 
 BASELINE = "gco-wrapper"
-MOST = 2**20  # pixels times labels / 32: larger instances are not given to the baseline without --slow-baselines
+LARGEST = 2**25  # pixels times labels: larger instances are not given to the baseline
 COLUMNS = ["instance", "size", "restarts", "certified", "energy", "moves", "rounds", "on card s", "transfers s"]
 COLUMNS += ["CPU s", f"{BASELINE} s", "energy", f"{BASELINE} / on card", "CPU / on card"]
 
 
-def noisy_camera(data, scale):
-    """The photographer at `scale` times the size, with noise, 32 grey levels."""
-    import skimage.data
-
-    clean = np.kron(skimage.data.camera().astype(np.int64), np.ones((scale, scale), np.int64))
-    noisy = np.clip(clean + np.random.default_rng(0).normal(0, 20, clean.shape), 0, 255).astype(np.int64)
-    level = 4 + 8 * np.arange(32)[:, None, None]
-    unary = np.minimum(np.abs(noisy - level), 80).astype(np.int32)
-    return LabelInstance(unary, {(0, 1): 6, (1, 0): 6}, truncated(32, 4))
-
-
-LARGE = {f"camera x{n}": (partial(noisy_camera, scale=n), "expansion", None) for n in (2, 4)}
+LARGE = {f"camera x{n}": (partial(camera, scale=n), "expansion", None) for n in (2, 4)}
 ALL = {**INSTANCES, **LARGE}
 
 
@@ -68,9 +57,7 @@ def main(argv):
         if lacks_data(folder, options.data):
             missing.append(name)
             continue
-        for row in measure(name, make(options.data and Path(options.data)), move, options):
-            rows.append(row)
-            print(" ".join(row), flush=True)
+        rows += command.shown(measure(name, make(options.data and Path(options.data)), move, options))
     lines = ["", markdown(COLUMNS, rows), "", *not_measured(missing)]
     return command.finish(report, "\n".join(lines), options.save)
 
@@ -83,9 +70,9 @@ def measure(name, problem, move, options):
         {o: device_array(np.broadcast_to(w, start.shape)) for o, w in problem.weights.items()},
         problem.cost,
     )
-    baseline, energy = (None, "") if options.quick else baseline_of(problem, move, start, options)
+    baseline, energy = (None, "") if options.quick else baseline_of(problem, move, start)
     for restarts in dict.fromkeys(options.restarts) if move == "expansion" else [0]:
-        solve = partial(SOLVE[move], max_cycles=options.cycles, restarts=restarts)
+        solve = partial(SOLVE[move], restarts=restarts)
         on_card = partial(solve, *held, start=device_array(start), device="cuda")
         host = partial(solve, *problem, start=start)
         result = on_card()
@@ -118,14 +105,12 @@ def compared(name, result, host) -> float:
     return seconds
 
 
-def baseline_of(problem, move, start, options):
+def baseline_of(problem, move, start):
     """Seconds and energy of the baseline, once; (None, "") where it is missing or would take too long."""
-    if not BASELINES[BASELINE].installed or not fits(BASELINE, problem):
-        return None, ""
-    if problem.unary.size > 32 * MOST and not options.slow_baselines:
+    if not BASELINES[BASELINE].installed or problem.unary.size > LARGEST:
         return None, ""
     begun = time.perf_counter()
-    labels = BASELINES[BASELINE].run(problem, move, start.copy(), options.cycles)
+    labels = BASELINES[BASELINE].run(problem, move, start.copy())
     return time.perf_counter() - begun, str(gridcut.energy_of(labels, *problem))
 
 
@@ -136,5 +121,4 @@ def _parser():
     parser.add_argument("--restarts", type=int, nargs="+", default=[0, default], help="of expansions")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: certify the moves instead")
-    parser.add_argument("--slow-baselines", action="store_true", help="run the baseline on large instances, too")
     return parser

@@ -1,9 +1,7 @@
 """Figures of measured matchings (harness.py), as PNG.
 
-    profiles   of Deveci, Kaya, Uçar, Çatalyürek (ICPP 2013), Fig. 2 and 3: for each program the share of graphs on
-               which it is at least x times as fast as igraph (or another program), and at most x times as slow as the
-               fastest
-    steps      of Azad, Buluç, Pothen (IPDPS 2015), Fig. 7: the gain of direction optimisation and grafting
+`profiles` are those of Deveci, Kaya, Uçar, Çatalyürek (ICPP 2013), Fig. 2 and 3: for each program the share of graphs
+on which it is at least x times as fast as a reference, and at most x times as slow as the fastest.
 
 Programs that were stopped count as never fast enough.  Only graphs that were given to every program are counted.
 """
@@ -13,22 +11,27 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import table
 from benchmarks.harness import STOPPED
 
-REFERENCE = "igraph"  # runs on every graph, permuted ones too
-SIZE = (11, 4.4)  # inches
+SIZE = (11, 4.2)  # inches
 STYLES = ("-", "--", ":")
 COLOURS = 128  # of an image, including blends of a line with the background
 
 
-def profiles(measured, programs, reference=REFERENCE):
+def new_figure(columns: int):
+    """A figure and its axes; not by pyplot, which needs a window system and has global state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    return figure, np.atleast_1d(figure.subplots(1, columns))
+
+
+def profiles(measured, programs, reference):
     """(figure, graphs counted), or (None, 0) if no graph was given to all programs."""
     tried = [{p: m.seconds[p] for p in programs} for m in measured if all(p in m.seconds for p in programs)]
     if not tried:
         return None, 0
-    figure = _figure()
-    speedup, performance = figure.subplots(1, 2)
+    figure, (speedup, performance) = new_figure(2)
     if reference in programs:
         known = [s for s in tried if s[reference] < STOPPED]
         baselines = [p for p in programs if p != reference]
@@ -45,33 +48,11 @@ def profiles(measured, programs, reference=REFERENCE):
     return figure, len(tried)
 
 
-def steps(taken):
-    """Bars of the gain of each step over plain MS-BFS: `taken` {graph: matching_tables.Steps}."""
-    figure = _figure()
-    axes = figure.subplots()
-    graphs = list(taken)
-    names = [name for name in next(iter(taken.values())).seconds if name != "MS-BFS"]
-    width = 0.8 / len(names)
-    for i, name in enumerate(names):
-        gain = [of.seconds["MS-BFS"] / of.seconds[name] for of in taken.values()]
-        position = np.arange(len(graphs)) + (i - (len(names) - 1) / 2) * width
-        bars = axes.bar(position, [g - 1 for g in gain], width, bottom=1, label=name)
-        axes.bar_label(bars, [f"{g:.1f}" for g in gain], fontsize="x-small")
-    axes.axhline(1, color="0.4", linewidth=0.8)
-    axes.set_xticks(np.arange(len(graphs)), graphs, rotation=25, ha="right", fontsize="small")
-    axes.set(yscale="log", ylabel="times as fast as MS-BFS", title="Direction optimisation and tree grafting")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("")
-    axes.margins(y=0.12)
-    axes.legend(fontsize="small")
-    return figure
-
-
-def save(figure, name):
-    """Write benchmarks/results/NAME.png, or NAME if it ends in .png, atomically."""
+def save(figure, path):
+    """Write a PNG atomically."""
     from PIL import Image
 
-    path = Path(name) if name.endswith(".png") else table.RESULTS / f"{name}.png"
+    path = Path(path)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     image = Image.open(buffer).convert("RGB").quantize(COLOURS)
@@ -82,13 +63,6 @@ def save(figure, name):
     unfinished.write_bytes(buffer.getvalue())
     unfinished.replace(path)
     return path
-
-
-def _figure():
-    # Not pyplot, which needs a window system and has global state.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=SIZE, layout="constrained")
 
 
 def _profile(axes, ratios, programs, flip=False):

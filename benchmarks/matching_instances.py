@@ -1,8 +1,8 @@
 """Graphs of the matching benchmarks: NAME -> function() -> CSR array, and recorded times for graphs like them.
 
-"NAME permuted" has rows and columns in random order, which makes many programs slow.  Any .mtx, .mtx.gz or .npz file is
-a graph, too.  For programs on a GPU, graphs are kept on disk: a graph is generated once, in its own process, matched by
-the CPU's default, certified, and written to a folder.
+"NAME permuted" has rows and columns in random order, which makes many programs slow.  For programs on a GPU, graphs are
+kept on disk: a graph is generated once, in its own process, matched by the CPU's default, certified, and written to a
+folder.
 """
 
 import tempfile
@@ -20,7 +20,6 @@ from benchmarks import matching_graphs as graphs
 SKEWED = (0.57, 0.19, 0.19, 0.05)  # of Graph500
 LESS_SKEWED = (0.45, 0.15, 0.15, 0.25)
 PERMUTED = " permuted"
-FILES = (".mtx", ".mtx.gz", ".npz")
 
 PLAIN = {
     "delaunay 2^20": lambda: graphs.delaunay(20),
@@ -116,17 +115,6 @@ PRINTED = {
     "delaunay_n24": Printed(1.83, 1.98, 2.41, 23.01),
     "rgg_n_2_24": Printed(None, 3.68, 2.25, None),
 }
-# Euro-Par 2013, table 1: geometric means of seconds, of 28 original and 50 permuted graphs.
-PRINTED_MEANS = {
-    "apfb-gpubfs-mt": (2.96, 3.66),
-    "apfb-gpubfs-ct": (1.89, 3.24),
-    "apfb-gpubfs_wr-mt": (2.12, 1.13),
-    "apfb-gpubfs_wr-ct": (1.34, 1.05),
-    "apsb-gpubfs-mt": (3.68, 3.52),
-    "apsb-gpubfs-ct": (2.88, 3.33),
-    "apsb-gpubfs_wr-mt": (2.98, 2.22),
-    "apsb-gpubfs_wr-ct": (2.27, 2.14),
-}
 
 # ECL-MM (Akathoott, Burtscher, IPDPS 2025): milliseconds of its initialisation and search, recorded once on an H200 for
 # graphs of the same families and sizes, generated with other random numbers.
@@ -174,40 +162,6 @@ def hopeless_for_scipy(name) -> bool:
     return PERMUTED in name or name.startswith("dead ends")
 
 
-def from_file(path):
-    """A graph from a file, in the form of the generated ones: entries once each, sorted."""
-    graph = matching.read_graph(path).tocoo()
-    return graphs.pattern(graph.row, graph.col, graph.shape)
-
-
-def checked_names(names, table) -> list[str]:
-    """The same names; ValueError for one that is neither in `table` nor the name of a file."""
-    for name in names:
-        if name not in table and not name.lower().endswith(FILES):
-            raise ValueError(f"no graph {name!r}; there are {', '.join(table)}, and .mtx, .mtx.gz and .npz files")
-    return list(names)
-
-
-def chosen(names, families) -> dict:
-    """{name: function} of graphs by name, or of files by path; all in `families` if no name is given.
-
-    Raises ValueError for an unknown name, OSError or ValueError for a file that cannot be read.
-    """
-    table = known() | families
-    found = {}
-    for name in checked_names(names, table):
-        if name in table:
-            found[name] = table[name]
-        else:
-            graph = from_file(name)
-            found[stem_of(name)] = lambda graph=graph: graph
-    return found or families
-
-
-def stem_of(path: str) -> str:
-    return Path(path).name.partition(".")[0]
-
-
 def path_of(name: str, folder: Path) -> Path:
     return folder / (name.replace(" ", "_").replace("^", "") + ".npz")
 
@@ -218,18 +172,17 @@ def read(path) -> Kept:
 
 
 def make(name: str, path: Path) -> None:
-    """Write a graph atomically; `name`: of a known graph, or the path of a file.
+    """Write a graph atomically.
 
     A permuted graph is made of the plain one if that is in the folder, and has matchings of the same size.
     """
-    table = known()
     plain = path_of(name.removesuffix(PERMUTED), path.parent)
     if plain != path and plain.exists():
         kept = read(plain)
         matrix, size = graphs.permuted(graphs.as_matrix(kept.ptr, kept.adj, kept.shape)), kept.size
         graph = matching.bipartite_graph(matrix)
     else:
-        graph = matching.bipartite_graph(table[name]() if name in table else from_file(name))
+        graph = matching.bipartite_graph(known()[name]())
         found = matching.maximum(graph, device="cpu", threads=1)
         found.check()
         size = found.cardinality
@@ -239,15 +192,13 @@ def make(name: str, path: Path) -> None:
 
 
 def prepared(names, folder) -> dict[str, Path]:
-    """{name: file} of graphs; missing ones are made in parallel.  The name of a file is its stem.
+    """{name: file} of graphs; missing ones are made in parallel.
 
     Permuted graphs come last, since they are made of the others.
     """
     folder = Path(tempfile.mkdtemp(prefix="matching-graphs-") if folder is None else folder)
     folder.mkdir(parents=True, exist_ok=True)
-    table = known()
-    short = {name: name if name in table else stem_of(name) for name in names}
-    paths = {name: path_of(short[name], folder) for name in names}
+    paths = {name: path_of(name, folder) for name in names}
     missing = {name: path for name, path in paths.items() if not path.exists()}
     for late in (False, True):
         some = {name: path for name, path in missing.items() if name.endswith(PERMUTED) == late}
@@ -257,14 +208,7 @@ def prepared(names, folder) -> dict[str, Path]:
             workers = min(len(some), cpu_count() or 1)
             with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
                 list(pool.map(make, some.keys(), some.values()))
-    return {short[name]: path for name, path in paths.items()}
-
-
-def prepare(names, folder) -> int:
-    """The option --prepare: generate graphs, and print their files."""
-    for name, path in prepared(names, folder).items():
-        print(f"{name}: {path}")
-    return 0
+    return paths
 
 
 def add_cache_options(parser) -> None:
@@ -272,4 +216,3 @@ def add_cache_options(parser) -> None:
     limit = {"type": lambda text: float(text) or None, "default": 30.0, "metavar": "SECONDS"}
     parser.add_argument("--timeout", **limit, help="stop programs that take longer; 0: never (default: 30)")
     parser.add_argument("--cache", metavar="FOLDER", help="keep graphs here (default: generate them again)")
-    parser.add_argument("--prepare", action="store_true", help="generate the graphs in parallel, and end")

@@ -75,20 +75,21 @@ VARIANTS |= {
 }
 
 
-def program_of(text: str, init: str = "auto", device: str = "cuda", **parameters) -> Program:
+def program_of(text: str, device: str = "cuda", **parameters) -> Program:
     """METHOD or METHOD+INIT as a Program, on a GPU also VARIANT and VARIANT+INIT; ValueError for unknown names."""
-    name, _, own = text.partition("+")
+    name, _, init = text.partition("+")
+    init = init or "auto"
     methods = {name: (name, {}) for name in ("auto", *METHODS)}
     inits, where = ("auto", *INITS), ""
     if device == "cuda":
         methods = VARIANTS | {name: (name, {}) for name, entry in METHODS.items() if entry.cuda}
         inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.cuda))
         where = " on CUDA"
-    for kind, asked, known in (("method", name, methods), ("init", own or init, inits)):
+    for kind, asked, known in (("method", name, methods), ("init", init, inits)):
         if asked not in known:
             raise ValueError(f"no {kind} {asked!r}{where}; there are {', '.join(dict.fromkeys(known))}")
     method, own_parameters = methods[name]
-    return Program(text, method, own or init, own_parameters | parameters)
+    return Program(text, method, init, own_parameters | parameters)
 
 
 class CpuRun(NamedTuple):

@@ -50,8 +50,7 @@ def run(rounds: int) -> str:
     rows, times = [], []
     for name, make in instances():
         found = measure(name, Worker(make(), None, CpuBench), programs, rounds, ONCE_ABOVE)
-        for who, state in found.failures.items():
-            raise AssertionError(f"{name}: {who}: {state}")
+        found.raise_failures()
         taken = found.seconds
         times.append((found.entries, taken))
         best = min(taken["cpu"], taken["cuda"])

@@ -3,26 +3,23 @@
 On a CPU
 detail, means        each graph and method against SciPy and igraph; geometric means over graphs
 by_method            graphs by methods, milliseconds
-statistics           counts of the searches: edges, phases, paths (Azad, Buluç, Pothen 2015, section II-E)
 steps                direction optimisation and grafting, each switched on and off (their Fig. 7)
 calls                the cost of a whole call on small matrices
 
 On a GPU
 gpu_detail, gpu_means    each graph and program against the CPU's default and ECL-MM's recorded times
 as_in_paper              Table I of the ICPP paper
-relabellings, searches   Fig. 1 of the ICPP paper; Table 1 of the Euro-Par paper
 """
 
 import timeit
-from itertools import product
 from typing import NamedTuple
 
 import matching
 from benchmarks import harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import CPU, STOPPED
-from benchmarks.matching_programs import BASELINES, G_PR, RELABELLINGS, CpuBench, Program, scipy_run
-from benchmarks.table import geometric_mean, markdown
+from benchmarks.matching_programs import BASELINES, CpuBench, Program, scipy_run
+from benchmarks.table import geometric_mean, markdown, number
 
 WITH_PAPER = ("auto", "g_pr_shr-adaptive-0.7", "apfb-gpubfs_wr-ct")
 
@@ -38,10 +35,6 @@ def milliseconds(seconds) -> str:
 def ratio(above, below) -> float | None:
     """Of two times, if both were measured."""
     return above / below if above and below and STOPPED not in (above, below) else None
-
-
-def number(value, digits=2) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def detail(measured, methods, threads):
@@ -103,22 +96,6 @@ def _least(m, programs):
     return min(m.seconds[p] for p in programs if p in m.seconds)
 
 
-def statistics(measured, methods):
-    """Counts of the searches of each method, after the initial matching."""
-    columns = ["graph", "asked", "method", "init", "missing", "edges", "edges / entries", "phases", "mean path length"]
-    rows = []
-    for m in measured:
-        for method in methods:
-            if method not in m.ran:
-                continue
-            ran, stats = m.ran[method], m.ran[method].stats
-            row = [m.name, method, ran.method, ran.init_name, str(m.size - stats["initial"]), str(stats["edges"])]
-            row += [number(stats["edges"] / max(1, m.entries)), str(stats["phases"])]
-            paths = stats["augmentations"]
-            rows.append([*row, number(stats["path_length"] / paths if paths else None)])
-    return markdown(columns, rows)
-
-
 class Steps(NamedTuple):
     """Of each of STEPS: seconds of search and edges traversed; and the pairs that the initial matching lacked."""
 
@@ -142,8 +119,7 @@ def measure_steps(name: str, graph, init: str, threads: int, repeats: int) -> St
         for step, switches in STEPS.items()
     ]
     measured = harness.measure(name, harness.Worker(graph, None, CpuBench), programs, repeats, STOPPED)
-    if measured.failures:
-        raise AssertionError(f"{name}: {measured.failures}")
+    measured.raise_failures()
     missing = {measured.size - measured.ran[step].stats["initial"] for step in STEPS}
     if len(missing) > 1:
         raise AssertionError(f"the initial matching {init!r} differs from run to run")
@@ -217,10 +193,6 @@ def hundredths(seconds) -> str:
     return "-" if seconds is None else "stopped" if seconds == STOPPED else f"{1e3 * seconds:.2f}"
 
 
-def times(above, below) -> str:
-    return f"{above / below:.2f}" if above and below and STOPPED not in (above, below) else "-"
-
-
 def gpu_detail(measured, names):
     """Each graph and program."""
     columns = ["graph", "rows", "entries", "size", "asked", "method", "init", "certified", "init ms", "search ms"]
@@ -245,8 +217,8 @@ def gpu_detail(measured, names):
                 hundredths(ran.search),
             ]
             row += [hundredths(s) for s in (card, m.least[who], ran.call, ran.whole, cpu)]
-            row += [times(cpu, card), times(cpu, ran.whole), f"{ecl:g}" if ecl else "-"]
-            row += [times(ecl / 1e3 if ecl else None, card)]
+            row += [number(ratio(cpu, card)), number(ratio(cpu, ran.whole)), f"{ecl:g}" if ecl else "-"]
+            row += [number(ratio(ecl / 1e3 if ecl else None, card))]
             rows.append([*row, *(str(ran.stats.get(key, "-")) for key in ("phases", "levels")), str(m.runs[who])])
     return markdown(columns, rows)
 
@@ -279,9 +251,9 @@ def as_in_paper(measured):
         row = [m.name, str(m.shape[0]), str(m.entries), str(initial), str(m.size)]
         for who, theirs in pairs:
             here = m.ran[who].search if who in m.ran else None
-            row += [seconds_of(here), as_printed(theirs), times(theirs, here)]
+            row += [seconds_of(here), number(theirs), number(ratio(theirs, here))]
         row += [seconds_of(m.seconds.get(who)) for who in ("auto", CPU)]
-        rows.append([*row, as_printed(printed.p_dbfs), as_printed(printed.pr)])
+        rows.append([*row, number(printed.p_dbfs), number(printed.pr)])
     return (
         "Seconds; of G-PR (adaptive, 0.7) and APFB (GPUBFS-WR, CT) after the cheap matching, as printed; the default "
         "and the CPU from nothing.\n\n" + markdown(columns, rows)
@@ -290,47 +262,3 @@ def as_in_paper(measured):
 
 def seconds_of(value) -> str:
     return "-" if value is None else "stopped" if value == STOPPED else f"{value:.4f}"
-
-
-def as_printed(value) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def common(measured, names):
-    """The graphs on which all of these ran, and geometric means of milliseconds of their searches there."""
-    there = [m for m in measured if all(who in m.ran for who in names)]
-    if not there:
-        return 0, {}
-    return len(there), {who: 1e3 * geometric_mean([m.ran[who].search for m in there]) for who in names}
-
-
-def relabellings(measured):
-    """Fig. 1 of the ICPP paper: G-PR with and without active lists and shrinking, by when labels are renewed."""
-    names = {(method, how): f"{method}-{how[0]}-{how[1]}" for method, how in product(G_PR, RELABELLINGS)}
-    count, mean = common(measured, names.values())
-    if not count:
-        return "No graph on which all of G-PR ran."
-    rows = []
-    for how in RELABELLINGS:
-        first, active, shrunk = (mean[names[method, how]] for method in G_PR)
-        gains = f"{100 * (1 - active / first):.0f} %", f"{100 * (1 - shrunk / active):.0f} %"
-        rows.append([f"({how[0]}, {how[1]})", *(f"{ms:.2f}" for ms in (first, active, shrunk)), *gains])
-    columns = ["labels renewed", "G-PR-First ms", "G-PR-NoShr ms", "G-PR-Shr ms", "lists gain", "shrinking gains"]
-    return (
-        f"G-PR after the cheap matching, geometric means of {count} graphs; the paper's gains: lists 14 to 84 %, "
-        "shrinking 2 to 8 %.\n\n" + markdown(columns, rows)
-    )
-
-
-def searches(measured):
-    """Table 1 of the Euro-Par paper: the eight variants."""
-    count, mean = common(measured, instances.PRINTED_MEANS)
-    if not count:
-        return "No graph on which all of APFB and APsB ran."
-    best, theirs = min(mean.values()), [min(column) for column in zip(*instances.PRINTED_MEANS.values(), strict=True)]
-    rows = []
-    for who, printed in instances.PRINTED_MEANS.items():
-        ours = [f"{mean[who]:.2f}", f"{mean[who] / best:.2f}"]
-        rows.append([who, *ours, *(f"{s / least:.2f}" for s, least in zip(printed, theirs, strict=True))])
-    columns = ["variant", "here ms", "times the best", "printed, original graphs", "printed, permuted"]
-    return f"APFB and APsB after the cheap matching, geometric means of {count} graphs.\n\n" + markdown(columns, rows)

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from benchmarks import command
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import ROOT, markdown
+from benchmarks.timing import in_process
 from gridcut.out_of_core.plan import memory_bytes
 
 # name: kind, length of a side, memory
@@ -36,28 +37,19 @@ COLUMNS += ["solve, s", "check, s", "check peak, GB", "on disk, GB", "in memory,
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Grids larger than memory, out of core", ["numba", "numpy"])
-    print(report)
-    rows = []
-    scratch = Path(options.folder or tempfile.mkdtemp(prefix="cutmatch-benchmark-"))
-    try:
-        for name in options.names:
-            rows.append(measure(name, scratch, options))
-            print(" | ".join(rows[-1]), flush=True)
-    finally:
-        if options.folder is None:
-            shutil.rmtree(scratch, ignore_errors=True)
+    report = command.begin("Grids larger than memory, out of core", ["numba", "numpy"])
+    with tempfile.TemporaryDirectory(prefix="cutmatch-benchmark-") as scratch:
+        rows = command.shown(measure(name, Path(scratch), options.compare) for name in options.names)
     return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
-def measure(name: str, scratch: Path, options) -> list[str]:
+def measure(name: str, scratch: Path, compare: bool) -> list[str]:
     kind, size, memory = INSTANCES[name]
-    budget = memory_bytes(options.memory or memory)
+    budget = memory_bytes(memory)
     instance, state = scratch / name.replace(" ", "-"), scratch / "state"
-    make(kind, size, instance)
-    shutil.rmtree(state, ignore_errors=True)
+    in_process("benchmarks.stored_instances", kind, size, instance)  # in a process whose memory does not count
     events, killed, seconds = [], [], 0.0
-    for phase in (*(KILLS if options.kill else ()), None):
+    for phase in (*KILLS, None):
         start = time.perf_counter()
         found, was_killed = run(instance, state, "out_of_core", budget, kill_in=phase)
         seconds += time.perf_counter() - start
@@ -73,20 +65,13 @@ def measure(name: str, scratch: Path, options) -> list[str]:
     row = [name, "x".join([str(size)] * (3 if kind == "vessels" else 2)), gb(budget), gb(peak), "✓"]
     row += [" ".join(killed) or "-", *(str(solved["stats"][key]) for key in ("strips", "sweeps", "discharges"))]
     row += [f"{seconds:.0f}", f"{certified['seconds']:.0f}", gb(certified["peak"]), gb(on_disk)]
-    if not options.compare:
+    if not compare:
         return [*row, "-", "-", "-"]
     whole, _ = run(instance, state, "auto", 0)
     other = event(whole, "solved")
     assert solved["value"] == other["value"], f"{name}: {solved['value']} in blocks, {other['value']} in memory"
     assert solved["labels"] == other["labels"], f"{name}: other labels in blocks than in memory"
     return [*row, f"{other['seconds']:.0f}", gb(other["peak"]), f"{seconds / other['seconds']:.1f}"]
-
-
-def make(kind: str, size: int, folder: Path) -> None:
-    """Generate an instance in a separate process, whose memory does not count."""
-    code = "import sys; from pathlib import Path; from benchmarks.stored_instances import make; "
-    code += "make(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))"
-    subprocess.run([sys.executable, "-c", code, kind, str(size), str(folder)], cwd=ROOT, check=True)
 
 
 def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | None = None) -> tuple[list, bool]:
@@ -122,8 +107,5 @@ def _parser():
     parser = command.parser("out_of_core", __doc__, "out-of-core-cpu")
     default = list(INSTANCES)[:2]
     parser.add_argument("names", nargs="*", default=default, metavar="NAME", help=f"of {', '.join(INSTANCES)}")
-    parser.add_argument("--memory", metavar="SIZE", help='for all of them, such as "4 GB" (default: see INSTANCES)')
-    parser.add_argument("--folder", metavar="FOLDER", help="folder that keeps instances (default: a temporary one)")
-    parser.add_argument("--no-kill", dest="kill", action="store_false", help="leave the processes alone")
     parser.add_argument("--compare", action="store_true", help="solve in memory too")
     return parser

@@ -14,12 +14,10 @@ verified to be connected and as many as requested.
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 
@@ -28,7 +26,8 @@ import numpy as np
 from benchmarks import command
 from benchmarks.interactive_latency import photograph
 from benchmarks.probe import resident
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import ROOT, markdown
+from benchmarks.timing import in_process
 
 ASPECT = 1.5  # width / height
 QUALITY = 92  # of the JPEG
@@ -44,21 +43,19 @@ PHASES = 4  # that a row lists
 
 def main(argv) -> int:
     options = _parser().parse_args(argv)
-    report = header("Large photographs, whole commands", ["numba", "numpy", "opencv-python-headless", "pillow"])
-    print(report)
+    programs = ["numba", "numpy", "opencv-python-headless", "pillow"]
+    report = command.begin("Large photographs, whole commands", programs)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         make_photograph(folder, (480, 640))
         for program in options.programs:
-            run(program, folder, options.device)  # fills the kernel cache
+            run(program, folder)  # fills the kernel cache
         for megapixels in options.megapixels:
             height = round((megapixels * 1e6 / ASPECT) ** 0.5)
             shape = height, round(height * ASPECT)
             make_photograph(folder, shape)
-            for program in options.programs:
-                rows.append(row(program, folder, shape, options))
-                print(" | ".join(rows[-1]), flush=True)
+            rows += command.shown(row(program, folder, shape, options) for program in options.programs)
     return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
@@ -75,11 +72,11 @@ def make_photograph(folder: Path, shape) -> None:
 def row(program: str, folder: Path, shape, options) -> list[str]:
     runs, wanted = [], None
     for _ in range(options.repeats):
-        runs.append(run(program, folder, options.device))
+        runs.append(run(program, folder))
         wanted = wanted or written(folder, program)
         if written(folder, program) != wanted:
             raise AssertionError(f"{program}: two runs wrote other files")
-    certified = run(program, folder, options.device, "--certify")
+    certified = run(program, folder, "--certify")
     if written(folder, program) != wanted or not certified["checked"]:
         raise AssertionError(f"{program}: the certified run wrote other files, or certified nothing")
     longest = sorted(runs[-1]["phases"].items(), key=lambda item: -item[1])
@@ -95,21 +92,15 @@ def written(folder: Path, program: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / program).glob("*.png")}
 
 
-def run(program: str, folder: Path, device: str, *how: str) -> dict:
+def run(program: str, folder: Path, *how: str) -> dict:
     """Run a command in a process of its own: its seconds, and what `main_of_run` prints."""
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.photographs", *how, program, "photo.jpg", *PROGRAMS[program]]
-        + ["--device", device, "--quiet", "--out", program, "--overwrite", "--json", "record.json"],
-        cwd=folder,
-        check=True,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-    )
-    seconds = time.perf_counter() - start
+    found, seconds = in_process(
+        "benchmarks.photographs", *how, program, "photo.jpg", *PROGRAMS[program], "--device", "cpu", "--quiet",
+        "--out", program, "--overwrite", "--json", "record.json", folder=folder,
+    )  # fmt: skip
     record = json.loads((folder / "record.json").read_text("utf-8"))
     phases = {name: taken for name, taken in record["elapsed"].items() if name != "total"}
-    return json.loads(done.stdout) | {"seconds": seconds, "phases": phases}
+    return json.loads(found) | {"seconds": seconds, "phases": phases}
 
 
 def main_of_run(argv) -> int:
@@ -118,17 +109,12 @@ def main_of_run(argv) -> int:
 
     certify = argv[0] == "--certify"
     arguments = argv[1:] if certify else argv
-    with certified_results() if certify else nothing() as checked:
+    with certified_results() if certify else nullcontext([]) as checked:
         status = cli.main(arguments)
     if certify and arguments[0] == "superpixels":
         checked.append(certify_regions())
     print(json.dumps({"processor": time.process_time(), "memory": resident("VmHWM"), "checked": len(checked)}))
     return status
-
-
-@contextmanager
-def nothing():
-    yield []
 
 
 @contextmanager
@@ -185,7 +171,6 @@ def _parser():
     parser.add_argument("--megapixels", nargs="+", type=float, default=[12, 24, 50], help="(default: 12 24 50)")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="default: all")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs (default: 3)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(default: cpu)")
     return parser
 
 

@@ -25,10 +25,11 @@ from scipy.spatial import cKDTree
 import assign
 from benchmarks import command
 from benchmarks.probe import resident
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 
 KINDS = {"moved": ("SciPy", "lapmod", "trackpy"), "limited": ("trackpy",), "random": ()}  # with their peers
 RADIUS = 3.0  # mean distances
+MOST_FOR_PEERS, MOST_RANDOM = 20_000, 10**5  # points
 
 
 def main(argv):
@@ -36,18 +37,15 @@ def main(argv):
     parser.add_argument(
         "--sizes", type=int, nargs="+", metavar="N", default=(10**4, 10**5, 10**6), help="numbers of points"
     )
-    parser.add_argument("--peers", type=int, metavar="N", default=20_000, help="most points for peers (20000)")
-    parser.add_argument("--random", type=int, metavar="N", default=10**5, help="most random points (100000)")
     options = parser.parse_args(argv)
-    report = header("Assignments of points", ["scipy", "lapx", "trackpy", "numba", "numpy"])
-    print(report, flush=True)
+    report = command.begin("Assignments of points", ["scipy", "lapx", "trackpy", "numba", "numpy"])
     for name in KINDS:  # compiles
         measured(name, 5000, True)
-    rows = []
-    for size in options.sizes:
-        for name in KINDS if size <= options.random else ("moved",):
-            rows.append(measured(name, size, size <= options.peers))
-            print(*rows[-1], flush=True)
+    rows = command.shown(
+        measured(name, size, size <= MOST_FOR_PEERS)
+        for size in options.sizes
+        for name in (KINDS if size <= MOST_RANDOM else ("moved",))
+    )
     columns = ["points", "number", "cutmatch, s", "check, s", "bytes per point", *(f"{peer}, s" for peer in PEERS)]
     return command.finish(report, markdown(columns, rows), options.save)
 

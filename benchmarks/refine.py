@@ -26,8 +26,8 @@ from apps.common.command import limited_threads
 from apps.common.images import to_bytes
 from apps.segment.mask_scores import score
 from benchmarks import command
-from benchmarks.segment import load
-from benchmarks.table import header, markdown
+from benchmarks.segment import grabcut_from, load
+from benchmarks.table import markdown
 
 SIZES = (64, 128, 256)  # pixels of the longer side of a mask
 DAMAGES = ("none", "eroded", "dilated", "hole", "missing")
@@ -41,19 +41,19 @@ def main(argv):
     data = command.data_folder("refine", options.data, "CUTMATCH_DATA")
     if data is None:
         return 0
-    report = header("Refinement of soft masks", ["opencv-python-headless", "numba", "numpy", "pydensecrf2"])
-    print(report)
+    programs = ["opencv-python-headless", "numba", "numpy", "pydensecrf2"]
+    report = command.begin("Refinement of soft masks", programs)
     methods = available()
-    cases = list(load(data, PHOTOGRAPHS, options.limit))
+    cases = list(load(data, PHOTOGRAPHS))
     rows = []
     refine(cases[0][1], soft_mask(cases[0][2] == 255, SIZES[0], np.random.default_rng(0)), device="cpu")  # compiles
     with limited_threads(1):
-        for damage in options.damages:
+        for damage in DAMAGES:
             for size in SIZES:
                 rows += measure(cases, damage, size, methods if damage == "none" else OURS)
                 print(" ".join(rows[-1]), flush=True)
         for size in SIZES:
-            rows += measure(list(load(data, THIN, options.limit)), "none", size, OURS, "thin structures")
+            rows += measure(list(load(data, THIN)), "none", size, OURS, "thin structures")
     columns = ["masks", "pixels", "method", "images", "IoU %", "boundary F %", "lower", "worst", "s"]
     lines = ["", markdown(columns, rows)]
     if not options.quick:
@@ -122,10 +122,7 @@ def grabcut(rgb, low):
     codes = np.where(guess, np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
     codes[cv2.erode(guess.view(np.uint8), disc) > 0] = cv2.GC_FGD
     codes[cv2.dilate(guess.view(np.uint8), disc) == 0] = cv2.GC_BGD
-    cv2.setRNGSeed(0)
-    bgr = np.ascontiguousarray(to_bytes(rgb)[..., ::-1])
-    cv2.grabCut(bgr, codes, None, np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
-    return (codes == cv2.GC_FGD) | (codes == cv2.GC_PR_FGD)
+    return grabcut_from(rgb, codes)
 
 
 OURS = {
@@ -202,7 +199,5 @@ def _large(method: str, image, low) -> tuple[float, float, float]:
 def _parser():
     parser = command.parser("refine", __doc__, "refine-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
-    parser.add_argument("--damages", nargs="+", choices=DAMAGES, default=DAMAGES, metavar="DAMAGE")
-    parser.add_argument("--limit", type=int, metavar="N", help="images of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out 12 megapixels")
     return parser

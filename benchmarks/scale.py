@@ -13,17 +13,15 @@ A row is printed only if every file is byte for byte that of the run with `--thr
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from benchmarks import command
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import markdown
+from benchmarks.timing import in_process
 
 NAMES = ("astronaut", "coffee", "chelsea", "rocket")
 CROP = 8  # pixels by which each further image of a name is narrower
@@ -32,16 +30,16 @@ PROGRAMS = {"segment": ["--box", "boxes.json"], "denoise": []}
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header(f"{options.images} photographs on several workers", ["numba", "numpy"])
-    print(report)
-    rows, loads = [], []
+    report = command.begin(f"{options.images} photographs on several workers", ["numba", "numpy"])
+    loads = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         make_images(folder, options.images)
-        for program in options.programs:
-            for row in measure(program, folder, options.workers, options.repeats, loads):
-                rows.append(row)
-                print(" ".join(row), flush=True)
+        rows = command.shown(
+            row
+            for program in options.programs
+            for row in measure(program, folder, options.workers, options.repeats, loads)
+        )
     lines = [
         markdown(["program", "how", "same files", "seconds", "times one worker"], rows),
         "",
@@ -95,14 +93,7 @@ def measure(program: str, folder: Path, workers: int, repeats: int, loads: list)
 def run(program: str, folder: Path, out: Path, how) -> float:
     """Seconds of one command."""
     arguments = ["photos", *PROGRAMS[program], "--device", "cpu", "--quiet", "--overwrite", "--out", str(out), *how]
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "apps.cli", program, *arguments],
-        cwd=folder,
-        check=True,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-    )
-    return time.perf_counter() - start
+    return in_process("apps.cli", program, *arguments, folder=folder)[1]
 
 
 def _parser():

@@ -33,7 +33,7 @@ from apps.segment.mask_scores import read_truth, score
 from apps.segment.strokes import marks_of_box, read_scribbles
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 
 GRABCUT_ITERATIONS = 5
 KINDS = {
@@ -44,6 +44,7 @@ KINDS = {
     "thin structures": ("coopcuts", "groundtruth", "seeds"),
 }
 FAILED_IOU = 10.0  # per cent; a smaller overlap is no answer
+BOX_IMAGES = 20  # with several boxes
 LARGE = 3_000_000  # pixels of the timing at the end
 
 
@@ -54,21 +55,18 @@ def main(argv):
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
-    report = header("Segmentation against cv2.grabCut", ["opencv-python-headless", "numba", "numpy"])
-    print(report)
+    report = command.begin("Segmentation against cv2.grabCut", ["opencv-python-headless", "numba", "numpy"])
     rows = []
     for kind in options.kinds or KINDS:
-        cases = list(load(data, kind, options.limit))
+        cases = list(load(data, kind))
         if not cases:
             print(f"{kind}: no images in {data}")
             continue
-        for row in measure(kind, cases):
-            rows.append(row)
-            print(" ".join(row), flush=True)
+        rows += command.shown(measure(kind, cases))
     columns = ["input", "method", "images", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
-        lines += ["", boxes_table(data, options.boxes), "", large_timing(data)]
+        lines += ["", boxes_table(data), "", large_timing(data)]
     return command.finish(report, "\n".join(lines), options.save)
 
 
@@ -98,10 +96,14 @@ def grabcut(rgb, marks):
         codes[:] = cv2.GC_PR_FGD
     codes[marks == OBJECT] = cv2.GC_FGD
     codes[marks == BACKGROUND] = cv2.GC_BGD
-    models = np.zeros((1, 65)), np.zeros((1, 65))
-    bgr = to_bytes(rgb)[..., ::-1].copy()
+    return grabcut_from(rgb, codes)
+
+
+def grabcut_from(rgb, codes):
+    """cv2.grabCut from codes as it has them, which it changes."""
+    bgr = np.ascontiguousarray(to_bytes(rgb)[..., ::-1])
     cv2.setRNGSeed(0)
-    cv2.grabCut(bgr, codes, None, *models, GRABCUT_ITERATIONS, cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(bgr, codes, None, np.zeros((1, 65)), np.zeros((1, 65)), GRABCUT_ITERATIONS, cv2.GC_INIT_WITH_MASK)
     return (codes == cv2.GC_FGD) | (codes == cv2.GC_PR_FGD)
 
 
@@ -162,7 +164,7 @@ def large_timing(data, repeats=3):
     return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
 
 
-def boxes_table(data, images):
+def boxes_table(data, images=BOX_IMAGES):
     """IoU of single objects, and seconds per image, of images with several boxes."""
     cases = list(load(data, "tight box"))
     rows = []
@@ -209,7 +211,5 @@ def _parser():
     command.add_data_option(parser, "CUTMATCH_DATA")
     kinds = "of " + ", ".join(KINDS).replace("%", "%%")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
-    parser.add_argument("--boxes", type=int, default=20, metavar="N", help="images with several boxes (default: 20)")
-    parser.add_argument("--limit", type=int, metavar="N", help="images of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out several boxes and the 3-megapixel timing")
     return parser

@@ -17,6 +17,7 @@ move of our labellings is certified, which takes longer than finding it; seconds
 --repeats.
 """
 
+import itertools
 import re
 import time
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from apps.stereo.disparity_scores import score_disparity
 from apps.stereo.stereo_occlusion import filled
 from benchmarks import command
 from benchmarks.label_instances import PUBLISHED
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 
 BLOCK = 11  # pixels across, of the plain block matcher
 LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
@@ -66,15 +67,13 @@ def main(argv):
     if not cases:
         print(f"benchmarks stereo: skipped, no pairs in {options.data!r}; pass --data FOLDER (--help shows its layout)")
         return 0
-    report = header("Stereo", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
-    print(report)
-    rows = []
-    for case in cases:
-        for row in (*measure(case, options.repeats), *references(case, options.published)):
-            rows.append(row)
-            print(" ".join(row), flush=True)
-    text = markdown(COLUMNS, rows)
-    return command.finish(report, text, options.save)
+    report = command.begin("Stereo", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
+    rows = command.shown(
+        row
+        for case in cases
+        for row in itertools.chain(measure(case, options.repeats), references(case, options.published))
+    )
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
 def sample() -> Case:

@@ -6,9 +6,12 @@
 `vessels`   `instances.vessels` of any size; made in memory, about 60 bytes per voxel
 
 `read` opens one as memory-mapped arguments of max_flow.
+
+  python -m benchmarks.stored_instances slide|vessels SIZE FOLDER
 """
 
 import json
+import sys
 from pathlib import Path
 
 import cv2
@@ -32,9 +35,7 @@ def read(folder: Path, mode: str = "r") -> tuple:
 
 
 def make(kind: str, size: int, folder: Path) -> None:
-    """Write an instance, unless the folder contains it already."""
-    if (folder / "offsets.json").exists():
-        return
+    """Write an instance."""
     folder.mkdir(parents=True, exist_ok=True)
     offsets = {"slide": slide, "vessels": vessels}[kind](size, folder)
     (folder / "offsets.json").write_text(json.dumps(offsets))
@@ -107,3 +108,7 @@ def _grey(pixels):
 def _bins(pixels):
     bins = (pixels // (256 // BINS)).astype(np.int64)
     return (bins[..., 0] * BINS + bins[..., 1]) * BINS + bins[..., 2]
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

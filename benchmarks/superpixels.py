@@ -28,8 +28,8 @@ from apps.many.inputs import find_by_stem
 from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
 from benchmarks import command
-from benchmarks.table import header, markdown
-from benchmarks.timing import interleaved
+from benchmarks.table import markdown
+from benchmarks.timing import rounds
 
 TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
 COMPACTNESS = (10, 20, 30)
@@ -45,18 +45,15 @@ def main(argv):
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
-    report = header("Superpixels against SLIC and Felzenszwalb", ["scikit-image", "numba", "numpy"])
-    print(report)
+    report = command.begin("Superpixels against SLIC and Felzenszwalb", ["scikit-image", "numba", "numpy"])
     rows = []
-    for base in options.sets:
-        cases = list(load(data, base, options.limit))
+    for base in TRUTHS:
+        cases = list(load(data, base))
         if not cases:
             print(f"{base}: no images in {data}")
             continue
         for count in options.regions:
-            for row in measure(base, cases, count):
-                rows.append(row)
-                print(" ".join(row), flush=True)
+            rows += command.shown(measure(base, cases, count))
     columns = ["images", "method", "number", "asked", "made", "recall %", "least %", "error %", "outline %", "s"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
@@ -64,9 +61,9 @@ def main(argv):
     return command.finish(report, "\n".join(lines), options.save)
 
 
-def load(data, base, limit=None):
+def load(data, base):
     """Images of one set: name, RGB in [0, 1], true segments."""
-    for path in sorted((data / base / "images").glob("*"))[:limit]:
+    for path in sorted((data / base / "images").glob("*")):
         truth = find_by_stem(data / base / TRUTHS[base], path.stem, "truth")
         yield path.stem, read_image(path), read_segments(truth)
 
@@ -162,10 +159,9 @@ def timing(rgb, count, repeats=5):
     }
     for run in runs.values():
         run()
-    seconds, calm = interleaved(runs, repeats)
-    rows = [[f"{SIDE}x{SIDE}, {count} regions" + ("" if calm else ", busy machine")]]
-    rows[0] += [f"{seconds[name]:.3f}" for name in runs]
-    return markdown(["seconds", *runs], rows)
+    seconds, _ = rounds(runs, repeats)
+    row = [f"{SIDE}x{SIDE}, {count} regions", *(f"{seconds[name]:.3f}" for name in runs)]
+    return markdown(["seconds", *runs], [row])
 
 
 def _parser():

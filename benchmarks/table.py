@@ -20,6 +20,11 @@ def geometric_mean(values):
     return float(np.exp(np.mean(np.log(values))))
 
 
+def number(value, digits: int = 2) -> str:
+    """A number with a fixed number of decimals; "-" for None."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
 def markdown(columns, rows):
     """A Markdown table, padded so that it also reads well in a terminal; the first column is text."""
     cells = [list(columns), *([str(cell) for cell in row] for row in rows)]

@@ -13,32 +13,15 @@ import time
 from pathlib import Path
 from statistics import median
 
-WAITING = 1.25  # a single-threaded run that takes more than this times its processor time had to wait
+from benchmarks.table import ROOT
 
 
-def interleaved(runs, repeats):
-    """Median seconds of each of several callables, {name: callable}, and whether the machine was idle otherwise.
+def rounds(runs: dict, repeats: int, once_above: float = float("inf")) -> tuple[dict, dict]:
+    """Median seconds and the last results of several callables, {name: callable}.
 
-    Every round runs each of them once, so that a slow spell of the machine falls on all alike.  A round in
-    which a run waited for the processor (others had it, or the process was stopped) is taken again, up to
-    `repeats` times; if no round was calm, all count and the second result is False.
+    Every round runs each of them once, so that a slow spell of the machine falls on all alike; one that takes more than
+    `once_above` seconds runs in the first round only.
     """
-    rounds = []
-    while len(rounds) < 2 * repeats and sum(calm for _, calm in rounds) < repeats:
-        seconds, calm = {}, True
-        for name, run in runs.items():
-            start, used = time.perf_counter(), time.process_time()
-            run()
-            seconds[name] = time.perf_counter() - start
-            calm &= seconds[name] <= WAITING * (time.process_time() - used) + 0.005
-        rounds.append((seconds, calm))
-    calm = any(calm for _, calm in rounds)
-    kept = [seconds for seconds, was_calm in rounds if was_calm or not calm]
-    return {name: median(seconds[name] for seconds in kept) for name in runs}, calm
-
-
-def rounds(runs: dict, repeats: int, once_above: float) -> tuple[dict, dict]:
-    """Median seconds and the results of several callables, interleaved; more than `once_above` seconds: run once."""
     seconds = {name: [] for name in runs}
     results = {}
     for turn in range(repeats):
@@ -51,23 +34,29 @@ def rounds(runs: dict, repeats: int, once_above: float) -> tuple[dict, dict]:
     return {name: median(times) for name, times in seconds.items()}, results
 
 
-def in_fresh_process(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
-    """Run benchmarks/probe.py on a problem; returns what it measured."""
+def in_process(*words, folder=ROOT, environment=()) -> tuple[str, float]:
+    """What `python -m WORDS` prints, and its seconds; run in a folder, with the packages of this checkout."""
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, words)],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path} | dict(environment),
+    )
+    return done.stdout, time.perf_counter() - start
+
+
+def probed(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
+    """Run benchmarks/probe.py on a problem in a process of its own; returns what it measured."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         problem.save(folder)
-        environment = dict(os.environ, NUMBA_NUM_THREADS=str(threads))
         # Return freed arrays to the system immediately: otherwise later ones reuse memory that is already counted.
-        environment["MALLOC_MMAP_THRESHOLD_"] = "65536"
+        environment = {"NUMBA_NUM_THREADS": str(threads), "MALLOC_MMAP_THRESHOLD_": "65536"}
         if empty_cache:
             environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.probe", what, str(folder), solver, device],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).resolve().parents[1],
-        )
-    if done.returncode:
-        raise RuntimeError(f"probe {what} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
+        found, _ = in_process("benchmarks.probe", what, folder, solver, device, environment=environment)
+    return json.loads(found)

@@ -20,8 +20,8 @@ import assign
 from apps.track import track_command
 from apps.track.tracking import track
 from benchmarks import command, track_identities
-from benchmarks.flow import Kept
-from benchmarks.table import header, markdown
+from benchmarks.kept_results import Kept
+from benchmarks.table import markdown
 
 COUNTS = (30, 300, 3000)
 SIZE = 9  # pixels: diameter of a particle
@@ -35,15 +35,9 @@ PHASES = ("detect", "link", "figures", "write")
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Tracking", ["opencv-python-headless", "scipy", "trackpy", "numba", "numpy"])
-    print(report, flush=True)
-    rows = []
+    report = command.begin("Tracking", ["opencv-python-headless", "scipy", "trackpy", "numba", "numpy"])
     with tempfile.TemporaryDirectory() as folder:
-        for count in COUNTS:
-            movie, truth = particles_in_motion(count, options.frames, options.side)
-            np.save(Path(folder) / "movie.npy", movie)
-            rows.append(measured(Path(folder), truth, count, options.frames, options.repeats))
-            print(*rows[-1], flush=True)
+        rows = command.shown(measured(Path(folder), count, options) for count in COUNTS)
     columns = ["points", "detected", "links", "right %", *(f"{phase}, ms" for phase in PHASES), "other, ms", "frames/s"]
     title = f"## {options.frames} frames of {options.side} × {options.side} pixels"
     particles = f"## {track_identities.COUNT} particles, sums over {track_identities.SEEDS} simulations"
@@ -76,22 +70,16 @@ def particles_in_motion(count, frames, side):
     return movie, truth
 
 
-def measured(folder, truth, count, frames, repeats):
-    """The row of a movie in `folder`."""
+def measured(folder, count, options):
+    """The row of a movie, which is written to `folder`."""
+    frames = options.frames
+    movie, truth = particles_in_motion(count, frames, options.side)
+    np.save(folder / "movie.npy", movie)
     arguments = [folder / "movie.npy", "--out", folder / "out", "--json", folder / "report.json", "--quiet"]
-    arguments += [
-        "--overwrite",
-        "--detect",
-        "bright",
-        "--size",
-        SIZE,
-        "--search-range",
-        SEARCH_RANGE,
-        "--device",
-        "cpu",
-    ]
+    arguments += ["--overwrite", "--device", "cpu"]
+    arguments += ["--detect", "bright", "--size", SIZE, "--search-range", SEARCH_RANGE]
     reports = []
-    for _ in range(1 + repeats):
+    for _ in range(1 + options.repeats):
         if track_command.main([*map(str, arguments)]) != 0:
             raise RuntimeError(f"cutmatch track failed on {count} particles")
         reports.append(json.loads((folder / "report.json").read_text("utf-8")))

@@ -5,12 +5,11 @@
     interferogram   fractal terrain and a hill, a cycle in 20 pixels; four looks, coherence from 0.2 to 0.93
 
 Every result of cutmatch is certified.  Wrong pixels are off by other whole cycles than most.  OR-tools, if installed,
-solves the dual problem of l1, a flow between pixels, for up to the square of --ortools pixels; its value must be the
-same.  l2 runs for up to the square of --l2 pixels.
+solves the dual problem of l1, a flow between pixels, for up to LARGEST_FOR_ORTOOLS pixels; its value must be the same.
+l2 runs for up to LARGEST_FOR_L2 pixels.
 """
 
 import itertools
-import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -21,52 +20,46 @@ from apps import unwrap
 from apps.unwrap import NORMS
 from apps.unwrap.phase_problem import CYCLE, jumps_of, problem_of
 from benchmarks import command
-from benchmarks.table import header, markdown
+from benchmarks.harness import timed
+from benchmarks.table import markdown
+
+LARGEST_FOR_ORTOOLS, LARGEST_FOR_L2 = 256**2, 512**2  # pixels
 
 
 def main(argv):
     parser = command.parser("unwrap", __doc__, "unwrap-cpu")
     parser.add_argument("--sizes", type=int, nargs="+", metavar="SIDE", default=(512, 2048), help="pixels per side")
-    parser.add_argument("--ortools", type=int, metavar="SIDE", default=256, help="largest side for OR-tools (256)")
-    parser.add_argument("--l2", type=int, metavar="SIDE", default=512, help="largest side for l2 (512)")
     options = parser.parse_args(argv)
-    report = header("Phase unwrapping", ["scikit-image", "ortools", "numba", "numpy"])
-    print(report, flush=True)
+    report = command.begin("Phase unwrapping", ["scikit-image", "ortools", "numba", "numpy"])
     for norm in NORMS:
         for phase in (terrain(64, 0.5)[1], volume(32, 0.9)[1]):
             unwrap(phase, norm=norm)  # compiles
-    rows = []
-    for name, (truth, phase) in itertools.chain(*map(phases, options.sizes), volumes()):
-        rows.append(measured(name, truth, phase, phase.size <= options.ortools**2, phase.size <= options.l2**2))
-        print(*rows[-1], flush=True)
+    rows = command.shown(
+        measured(name, truth, phase) for name, (truth, phase) in itertools.chain(*map(phases, options.sizes), volumes())
+    )
     columns = ["phase", "side", "residues", "l1, s", "check, s", "l2, s", "scikit-image, s", "OR-tools, s"]
     columns += ["l1 wrong, %", "l2 wrong, %", "scikit-image wrong, %"]
     return command.finish(report, markdown(columns, rows), options.save)
 
 
-def measured(name, truth, phase, with_ortools, with_l2):
-    found, seconds = timed(unwrap, phase)
+def measured(name, truth, phase):
+    found, seconds = timed(lambda: unwrap(phase))
     _, checked = timed(found.check)
     other, others = timed(lambda: unwrap_phase(phase, rng=0))
     dual = ""
-    if with_ortools and find_spec("ortools"):
-        cost, dual = timed(by_ortools, phase)
+    if phase.size <= LARGEST_FOR_ORTOOLS and find_spec("ortools"):
+        cost, dual = timed(lambda: by_ortools(phase))
         if cost != found.cost:
             raise RuntimeError(f"OR-tools finds {cost}, cutmatch {found.cost}")
         dual = f"{dual:.3g}"
     l2 = l2_wrong = ""
-    if with_l2:
+    if phase.size <= LARGEST_FOR_L2:
         squared, taken = timed(lambda: unwrap(phase, norm="l2"))
         squared.check()
         l2, l2_wrong = f"{taken:.3g}", f"{100 * wrong_share(squared.phase, truth):.3g}"
     times = f"{seconds:.3g}", f"{checked:.3g}", l2, f"{others:.3g}", dual
     l1_wrong, others_wrong = (f"{100 * wrong_share(values, truth):.3g}" for values in (found.phase, other))
     return [name, str(len(phase)), str(found.residues), *times, l1_wrong, l2_wrong, others_wrong]
-
-
-def timed(run, *arguments):
-    begin = time.perf_counter()
-    return run(*arguments), time.perf_counter() - begin
 
 
 def wrong_share(phase, truth):

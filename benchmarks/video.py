@@ -22,7 +22,7 @@ from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import read_scribbles
 from apps.segment.video import segment_marked_video
 from benchmarks import command
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 from benchmarks.video_clips import FRAMES, make_clip, resized
 
 KINDS = ("trimap", "strokes")
@@ -36,15 +36,14 @@ def main(argv):
     if data is None:
         return 0
     cv2.setNumThreads(numba.get_num_threads())
-    report = header("Segmentation of clips", ["opencv-python-headless", "numba", "numpy"])
-    print(report)
+    report = command.begin("Segmentation of clips", ["opencv-python-headless", "numba", "numpy"])
     rows = []
     for kind in options.kinds:
         found = []
-        for name, rgb, truth, strokes in load(data, options.images, options.limit):
+        for name, rgb, truth, strokes in load(data, options.images):
             marks = strokes if kind == "strokes" else trimap(truth)
             for flow in (True, False):
-                measured = measure(rgb, truth, marks, options.frames, options.speed, flow)
+                measured = measure(rgb, truth, marks, options.frames, flow)
                 found.append((flow, *measured))
                 rows.append(_row(kind, name, flow, *measured))
                 print(" ".join(rows[-1]), flush=True)
@@ -52,15 +51,15 @@ def main(argv):
             if group := [values for uses, *values in found if uses == flow]:
                 first, mean, least, seconds = zip(*group, strict=True)
                 rows.append(_row(kind, "all", flow, np.mean(first), np.mean(mean), min(least), np.median(seconds)))
-    text = f"\n{options.frames} frames, speed {options.speed:g}.\n\n{markdown(COLUMNS, rows)}"
+    text = f"\n{options.frames} frames.\n\n{markdown(COLUMNS, rows)}"
     return command.finish(report, text, options.save)
 
 
-def load(data, names=None, limit=None):
+def load(data, names=None):
     """Photographs of the size of the clips: name, RGB in [0, 1], mask, marks."""
     folder = data / "grabcut"
     images = [path for path in sorted((folder / "images").glob("*")) if not names or path.stem in names]
-    for path in images[:limit]:
+    for path in images:
         rgb = read_image(path)
         truth = read_truth(find_by_stem(folder / "gt", path.stem, "truth")) >= 128
         strokes = read_scribbles(find_by_stem(folder / "scribbles2", path.stem, "scribbles"))
@@ -77,9 +76,9 @@ def trimap(truth):
     return marks
 
 
-def measure(rgb, truth, marks, frames, speed, flow):
+def measure(rgb, truth, marks, frames, flow):
     """IoU of the first frame; mean and least IoU, and median seconds, of the others."""
-    clip = list(make_clip(rgb, truth, 1, frames, speed))
+    clip = list(make_clip(rgb, truth, 1, frames))
     found = segment_marked_video((frame for frame, _ in clip), {0: Hints(marks)}, flow, "cpu")
     scores, seconds = [], []
     for result, (_, mask) in zip(found, clip, strict=True):
@@ -98,11 +97,7 @@ def _parser():
     command.add_data_option(parser, "CUTMATCH_DATA")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help="trimap, strokes")
     parser.add_argument("--images", nargs="+", metavar="NAME", help="of these names only")
-    parser.add_argument("--limit", type=int, metavar="N", help="number of images")
     parser.add_argument(
         "--frames", type=int, default=FRAMES, metavar="N", help="frames of a clip (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--speed", type=float, default=1.0, metavar="FACTOR", help="multiplies all motions (default: 1)"
     )
     return parser

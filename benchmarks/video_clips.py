@@ -42,10 +42,10 @@ class Motion(NamedTuple):
         return np.float32(rigid + number * self.ripple)
 
 
-def make_clip(rgb: np.ndarray, truth: np.ndarray, seed: int, frames: int = FRAMES, speed: float = 1.0) -> Iterator:
+def make_clip(rgb: np.ndarray, truth: np.ndarray, seed: int, frames: int = FRAMES) -> Iterator:
     """Frames, float32 RGB in [0, 1], and their masks, bool; of a photograph and the mask of its object.
 
-    Frame 0 is the photograph.  speed: multiplies all motions
+    Frame 0 is the photograph.
     """
     rng = np.random.default_rng(seed)
     object_mask = np.float32(truth)
@@ -56,8 +56,8 @@ def make_clip(rgb: np.ndarray, truth: np.ndarray, seed: int, frames: int = FRAME
     towards = np.array(truth.shape[::-1]) / 2 - centre + rng.normal(0, 20, 2)
     towards /= np.hypot(*towards)
     moves = (
-        _motion(rng, truth.shape, OBJECT_SHIFT * towards, speed),
-        _motion(rng, truth.shape, BACKGROUND_SHIFT * _direction(rng), speed),
+        _motion(rng, truth.shape, OBJECT_SHIFT * towards),
+        _motion(rng, truth.shape, BACKGROUND_SHIFT * _direction(rng)),
     )
     for number in range(frames):
         on, off = (move.maps(number, centre) for move in moves)
@@ -84,11 +84,11 @@ def resized(rgb: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rgb, cv2.resize(np.ascontiguousarray(mask), SIZE, interpolation=cv2.INTER_NEAREST)
 
 
-def _motion(rng, shape, shift, speed) -> Motion:
+def _motion(rng, shape, shift) -> Motion:
     ripple = np.dstack([cv2.GaussianBlur(rng.normal(0, 1, shape), None, RIPPLE_SIGMA) for _ in range(2)])
-    ripple *= speed * RIPPLE / ripple.std()
+    ripple *= RIPPLE / ripple.std()
     turn = np.deg2rad(rng.choice([-1, 1]) * TURN)
-    return Motion(speed * np.asarray(shift), speed * turn, speed * rng.choice([-1, 1]) * GROWTH, ripple)
+    return Motion(np.asarray(shift), turn, rng.choice([-1, 1]) * GROWTH, ripple)
 
 
 def _direction(rng) -> np.ndarray:

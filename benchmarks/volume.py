@@ -9,7 +9,6 @@ cutmatch segment                       files to files: a .npy of bytes, seeds, c
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import command
+from benchmarks.kept_results import Kept
 from benchmarks.probe import resident
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import markdown
+from benchmarks.timing import in_process
 
 KINDS = ("scalar", "arrays", "floats", "segment")
 WEIGHT = 25
@@ -63,15 +64,8 @@ def segment(kind: str, size: int) -> dict:
     from apps.segment import multilabel as objects
     from apps.segment import volume_jobs as jobs
 
-    held = []
-    find = objects.segment_volume
-
-    def kept(*arguments, **settings):
-        held.append(find(*arguments, **settings))
-        return held[-1]
-
-    objects.segment_volume = kept  # the report does not hold the cut, which is certified below
-    with tempfile.TemporaryDirectory() as folder:
+    # The report does not hold the cut, which is certified below.
+    with Kept(objects, "segment_volume") as held, tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("scan.npy", "seeds.npy")]
         for path, array in zip(files, balls(size), strict=True):
             np.save(path, array)
@@ -82,7 +76,7 @@ def segment(kind: str, size: int) -> dict:
         start = time.perf_counter()
         jobs.segment_volume_files(job, chosen)
         seconds = time.perf_counter() - start
-    return _proved(held[0].solved, seconds, resident("VmHWM"))
+    return _proved(held.waiting[0].solved, seconds, resident("VmHWM"))
 
 
 def _proved(cut, seconds, peak):
@@ -97,21 +91,18 @@ def main(argv):
         measure(options.inside, 8)  # compilation and imports are not timed
         print(json.dumps(measure(options.inside, options.size)))
         return 0
-    report = header("Volumes: memory", ["numba", "numpy", "scipy"])
-    print(report)
-    rows = []
-    for kind in KINDS:
-        inside = [sys.executable, "-m", "benchmarks.volume", "--inside", kind, "--size", str(options.size)]
-        done = subprocess.run(inside, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        name = "cutmatch segment" if kind == "segment" else f"max_flow, {kind}"
-        peaks = [found[key] / 2**30 for key in ("peak", "proved")]
-        each = f"{found['peak'] / options.size**3:.0f}"
-        size = "x".join([str(options.size)] * 3)
-        rows.append([name, size, "✓", f"{found['seconds']:.1f}", f"{peaks[0]:.2f}", each, f"{peaks[1]:.2f}"])
-        print(" ".join(rows[-1]), flush=True)
-    text = markdown(COLUMNS, rows)
-    return command.finish(report, text, options.save)
+    report = command.begin("Volumes: memory", ["numba", "numpy", "scipy"])
+    rows = command.shown(row(kind, options.size) for kind in KINDS)
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
+
+
+def row(kind: str, size: int) -> list[str]:
+    printed, _ = in_process("benchmarks.volume", "--inside", kind, "--size", size)
+    found = json.loads(printed.splitlines()[-1])
+    name = "cutmatch segment" if kind == "segment" else f"max_flow, {kind}"
+    peaks = [found[key] / 2**30 for key in ("peak", "proved")]
+    each = f"{found['peak'] / size**3:.0f}"
+    return [name, f"{size}x{size}x{size}", "✓", f"{found['seconds']:.1f}", f"{peaks[0]:.2f}", each, f"{peaks[1]:.2f}"]
 
 
 def _parser():

@@ -18,14 +18,15 @@ docs/benchmarks/papers.md lists every figure and table of the papers and most cl
 import argparse
 import importlib
 import shlex
-from pathlib import Path
+from collections.abc import Iterable
+from itertools import chain
 
 import numba
 
 from benchmarks import command, matching_images
-from benchmarks.papers import deveci_gpu, threads
+from benchmarks.papers import threads
 from benchmarks.papers.sections import Section, text_of
-from benchmarks.table import ROOT, header, save
+from benchmarks.table import ROOT, save
 
 NAMES = ("lupinska", "azad", "deveci_icpp", "deveci_europar", "fagginger_auer")
 DISTRIBUTIONS = ["numba", "numpy", "scipy"]
@@ -47,7 +48,6 @@ def main(argv) -> int:
         return 2
     names = options.names or list(NAMES)
     if options.device == "cuda":
-        deveci_gpu.ROWS = options.rows
         status = max(run_on_gpu(name, options.quick, options.save) for name in names)
         return max(status, *map(run_others_on_gpu, names)) if status == 0 else status
     if options.threads:
@@ -57,61 +57,53 @@ def main(argv) -> int:
     return 0
 
 
+def measure(table: str, report: str, sections: Iterable[Section], keep: bool, figures=lambda found: {}, end="") -> None:
+    """Print each section as soon as it is measured; with `keep`, save all as a table, and figures {name: figure}."""
+    found = []
+    for section in sections:
+        found.append(section)
+        print(text_of(section), end="\n\n", flush=True)
+    if keep and found:
+        print("saved to", save(table, f"{report}\n" + "\n\n".join(map(text_of, found)) + end), flush=True)
+        for name, figure in figures(found).items():
+            path = ROOT / "docs/images" / f"{table}-{name}".rstrip("-")
+            print("saved to", matching_images.save(figure, path.with_suffix(".png")))
+
+
 def run(name: str, quick: bool, keep: bool) -> None:
-    """Measure one paper; print its tables, and with `keep` save them and the figures."""
+    """The experiments of one paper, on one thread or two."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
-    report = header(paper.TITLE, DISTRIBUTIONS)
-    print(report, flush=True)
-    sections: list[Section] = []
-    for experiment in paper.EXPERIMENTS:
-        for section in experiment(quick):
-            sections.append(section)
-            print(text_of(section), end="\n\n", flush=True)
-    stem = stem_of(name)
+    report = command.begin(paper.TITLE, DISTRIBUTIONS)
+    sections = chain.from_iterable(experiment(quick) for experiment in paper.EXPERIMENTS)
     listed = "\n".join(f"- {what}: `python -m benchmarks {line}`" for what, line in paper.ON_GPU)
-    text = "\n\n".join([*map(text_of, sections), f"## Not run: these need a GPU\n\n{listed}"])
-    if keep:
-        print("saved to", save(stem, f"{report}\n{text}"))
-        for figure_name, figure in paper.figures(sections).items():
-            print("saved to", matching_images.save(figure, str(ROOT / "docs/images" / f"{stem}-{figure_name}.png")))
+    end = f"\n\n## Not run: these need a GPU\n\n{listed}"
+    measure(stem_of(name), report, sections, keep, paper.figures, end)
 
 
 def run_with_threads(names: list[str], options: argparse.Namespace) -> int:
-    """Measure the experiments with several threads of the papers that have some; 2 without the processors for them."""
+    """The experiments with several threads of the papers that have some; 2 without the processors for them."""
     most, counts = numba.config.NUMBA_NUM_THREADS, sorted(set(options.threads))
     if counts[0] > 1 or not 1 < counts[-1] <= most:
         print(f"benchmarks papers: --threads: give 1 and at least one number from 2 to {most}, the processors here")
         return 2
     for name in [name for name in names if name in threads.EXPERIMENTS]:
         title = importlib.import_module(f"benchmarks.papers.{name}").TITLE
-        report = header(f"{title} with several threads", DISTRIBUTIONS)
-        print(report, flush=True)
-        sections = list(threads.EXPERIMENTS[name](options.quick, counts))
-        text = "\n\n".join(map(text_of, sections))
-        print(text, flush=True)
-        if options.save:
-            stem = f"{stem_of(name)}-threads"
-            print("saved to", save(stem, f"{report}\n{text}"))
-            figure = threads.figure(sections)
-            print("saved to", matching_images.save(figure, str(ROOT / "docs/images" / f"{stem}.png")))
+        report = command.begin(f"{title} with several threads", DISTRIBUTIONS)
+        sections = threads.EXPERIMENTS[name](options.quick, counts)
+        measure(f"{stem_of(name)}-threads", report, sections, options.save, threads.figures)
     return 0
 
 
 def run_on_gpu(name: str, quick: bool, keep: bool) -> int:
-    """Run the experiments of a paper that need a GPU; 2 without a GPU."""
+    """The experiments of a paper that need a GPU; 2 without a GPU."""
     paper = importlib.import_module(f"benchmarks.papers.{name}")
     report = command.gpu_header(
         f"papers {name} --device cuda", f"{paper.TITLE} on a GPU", ["numba-cuda", *DISTRIBUTIONS]
     )
     if report is None:
         return 2
-    texts = []
-    for experiment in getattr(paper, "EXPERIMENTS_ON_GPU", ()):
-        for section in experiment(quick):
-            texts.append(text_of(section))
-            print(texts[-1], flush=True)
-    if keep and texts:
-        print("saved to", save(f"{stem_of(name)}-cuda", "\n\n".join([report, *texts])), flush=True)
+    sections = chain.from_iterable(experiment(quick) for experiment in getattr(paper, "EXPERIMENTS_ON_GPU", ()))
+    measure(f"{stem_of(name)}-cuda", report, sections, keep)
     return 0
 
 
@@ -144,12 +136,5 @@ def parser() -> argparse.ArgumentParser:
         type=command.threads_of,
         metavar="1,N,...",
         help=f"the experiments with several threads: {', '.join(threads.EXPERIMENTS)}",
-    )
-    options.add_argument(
-        "--rows",
-        metavar="FILE.json",
-        type=Path,
-        help="with --device cuda, of both papers by Deveci and others: keep the measurements of each graph "
-        "here, and measure only those that are not there",
     )
     return options

@@ -8,6 +8,7 @@ import numpy as np
 
 import matching
 from benchmarks.matching_graphs import permuted
+from benchmarks.matching_images import new_figure
 from benchmarks.papers import deveci_gpu
 from benchmarks.papers.azad import Start
 from benchmarks.papers.gpu_rounds import augment_in_rounds
@@ -17,7 +18,6 @@ from benchmarks.papers.sections import (
     count,
     data_of,
     least_processor_time,
-    new_figure,
     number,
     repeated,
 )

@@ -7,20 +7,18 @@ matching computed in parallel.  Here every program gets that matching, computed 
 from collections.abc import Callable
 from functools import cache
 from os import cpu_count
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import matching
-from apps.info import gpu_facts
 from benchmarks import harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import timed
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_programs import VARIANTS, GpuBench, Program, program_of
 from benchmarks.papers.sections import Section, number
-from benchmarks.table import geometric_mean, sources
+from benchmarks.table import geometric_mean
 from matching.methods import METHODS, initialiser
 
 SEQUENTIAL = ("push_relabel", "hkdw", "hopcroft_karp", "pothen_fan")
@@ -33,7 +31,6 @@ QUICK = ("uniform 3",)
 ROUNDS = 3
 ONCE_ABOVE = 1.0  # seconds
 LIMIT: float | None = 5.0  # seconds of a run; None: in this process
-ROWS: Path | None = None  # file of measurements
 AGAIN = ", again"  # no difference between variants is an effect if it is smaller than that of a repeat
 FAR, CLOSE = 5.0, 1.5  # ratios at which the papers read their profiles
 
@@ -106,29 +103,13 @@ def programs() -> list[Program]:
 def measured(quick: bool) -> list[harness.Measured]:
     """Every program on every graph, in its own order and permuted."""
     names = [one for name in (QUICK if quick else GRAPHS) for one in (name, name + instances.PERMUTED)]
-    found = {one.name: one for one in kept(ROWS)} if ROWS is not None and ROWS.exists() else {}
-    for name, path in instances.prepared([name for name in names if name not in found], None).items():
+    found = []
+    for name, path in instances.prepared(names, None).items():
         worker = harness.Worker(path, LIMIT, SameStartBench)
-        found[name] = harness.measure(name, worker, programs(), ROUNDS, ONCE_ABOVE, say=say)
-        worker.stop()
-        Path(path).unlink()
-        if ROWS is not None:
-            harness.write(ROWS, machine(), list(found.values()))
-    return [found[name] for name in names]
-
-
-def kept(path: Path) -> list[harness.Measured]:
-    """Measurements that were written before, on the same machine; raises ValueError for another one."""
-    where, found = harness.read([path], Run)
-    if where != machine():
-        raise ValueError(f"{path} was measured on {where!r}, this is {machine()!r}; name another file")
+        found.append(harness.measure(name, worker, programs(), ROUNDS, ONCE_ABOVE, say=say))
+        found[-1].raise_failures()
+        path.unlink()
     return found
-
-
-def machine() -> str:
-    """What measurements depend on: GPU, processors and sources."""
-    gpu = gpu_facts()
-    return f"{gpu and gpu['name']}, {cpu_count()} processors, sources {sources()}"
 
 
 def say(*words) -> None:
@@ -144,8 +125,6 @@ def groups(quick: bool) -> dict[str, list[harness.Measured]]:
 
 def seconds_of(one: harness.Measured, who: str) -> float:
     """Seconds of one program, its limit if it was stopped."""
-    if who in one.failures:
-        raise AssertionError(f"{one.name}, {who}: {one.failures[who]}")
     return min(one.seconds[who], LIMIT or np.inf)
 
 

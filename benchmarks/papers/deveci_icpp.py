@@ -4,10 +4,11 @@ of table I, the frequency of global relabeling, and rounds of G-PR.  Times on a 
 
 from collections.abc import Mapping
 
+from benchmarks.matching_images import new_figure
 from benchmarks.papers import deveci_gpu
 from benchmarks.papers.azad import Start, starts
 from benchmarks.papers.gpu_rounds import push_in_rounds
-from benchmarks.papers.sections import Section, bars, count, data_of, new_figure, number
+from benchmarks.papers.sections import Section, bars, count, data_of, number
 from benchmarks.table import geometric_mean
 from matching.papers.push_relabel import ORDERS
 

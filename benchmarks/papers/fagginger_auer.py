@@ -9,18 +9,17 @@ from functools import partial
 from unittest.mock import patch
 
 import numpy as np
-import scipy.sparse
 
 import matching
 from benchmarks import matching_graphs as graphs
-from benchmarks.greedy import weighed
+from benchmarks.greedy import plain, renumbered, weighed
+from benchmarks.matching_images import new_figure
 from benchmarks.matching_instances import SKEWED
 from benchmarks.papers.sections import (
     Section,
     count,
     data_of,
     least_processor_time,
-    new_figure,
     number,
     repeated,
     spread,
@@ -51,18 +50,6 @@ def families(quick: bool, scale: int = 15) -> dict:
         "rgg": graphs.random_geometric(scale, 15.0),
         "Graph500": graphs.rmat(scale, 16, SKEWED, both=True),
     }
-
-
-def renumbered(graph, seed: int):
-    """The graph with its vertices in random order; neighbour lists ascend again."""
-    order = np.random.default_rng(seed).permutation(graph.shape[0])
-    found = scipy.sparse.csr_array(graph[order][:, order])
-    found.sort_indices()
-    return found
-
-
-def plain(graph):
-    return scipy.sparse.csr_array((np.ones(graph.nnz, bool), graph.indices, graph.indptr), shape=graph.shape)
 
 
 def greedy(graph, **given):
@@ -250,19 +237,26 @@ def hashes(quick: bool):
     yield Section("MD5 (§3.2)", note, ["graph", "a quarter of MD5", "all of MD5"], rows)
 
 
+def coarsened(graph, **given) -> tuple[list[int], list[int]]:
+    """Pairs of the matchings, and vertices, of five levels of coarsening, certified."""
+    pairs, sizes = [], [graph.shape[0]]
+    for _ in range(5):
+        found = greedy(graph, **given)
+        coarse = matching.coarsen(graph, found)
+        coarse.check()
+        graph = coarse.graph
+        pairs.append(found.cardinality)
+        sizes.append(graph.shape[0])
+    return pairs, sizes
+
+
 def levels(quick: bool):
     """Section 1: coarsening by repeated matchings."""
     rows = []
     for name, graph in families(quick).items():
         graph = weighed(renumbered(graph, 0))
         for method in ("random", "parallel", "locally_dominant"):
-            sizes, coarse = [graph.shape[0]], graph
-            while len(sizes) < 6:
-                found = greedy(coarse, method=method)
-                merged = matching.coarsen(coarse, found)
-                merged.check()
-                coarse = merged.graph
-                sizes.append(coarse.shape[0])
+            _, sizes = coarsened(graph, method=method)
             rows.append([name, method, *map(count, sizes), number(sizes[0] / sizes[-1], 1)])
     columns = ["graph", "matching", *(f"level {i}" for i in range(6)), "reduction"]
     yield Section("Coarsening (§1)", "Vertices by level; matched pairs are merged.", columns, rows)
@@ -275,14 +269,8 @@ def vertex_orders(quick: bool):
         for method, given in (("random", {"shuffled": False}), ("parallel", {})):
             row = [name, method]
             for ordered in (graph, renumbered(graph, 0)):
-                fine, pairs = weighed(ordered), []
-                for _ in range(5):
-                    found = greedy(fine, method=method, **given)
-                    pairs.append(found.cardinality)
-                    coarse = matching.coarsen(fine, found)
-                    coarse.check()
-                    fine = coarse.graph
-                row += [count(pairs[0]), count(fine.shape[0])]
+                pairs, sizes = coarsened(weighed(ordered), method=method, **given)
+                row += [count(pairs[0]), count(sizes[-1])]
             rows.append(row)
     columns = ["graph", "matching", "as generated: pairs", "as generated: level 5", "random order: pairs"]
     note = (

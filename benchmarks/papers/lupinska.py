@@ -17,6 +17,7 @@ from apps.motion.windows import match_windows
 from apps.segment.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
+from benchmarks.matching_images import new_figure
 from benchmarks.papers import lupinska_gpu
 from benchmarks.papers.grid_experiments import NEVER, counts_of, crop, lockstep
 from benchmarks.papers.sections import (
@@ -26,7 +27,6 @@ from benchmarks.papers.sections import (
     count,
     data_of,
     least_processor_time,
-    new_figure,
     number,
     repeated,
     spanned,

@@ -8,9 +8,8 @@ import numpy as np
 
 from benchmarks import matching_graphs as graphs
 from benchmarks.matching_instances import LESS_SKEWED, SKEWED
-from benchmarks.table import markdown
+from benchmarks.table import markdown, number
 
-SIZE = (11, 4.2)  # inches
 AGAIN = "again"
 
 
@@ -26,11 +25,6 @@ class Section(NamedTuple):
 
 def text_of(section: Section) -> str:
     return f"## {section.title}\n\n{section.note}\n\n{markdown(section.columns, section.rows)}"
-
-
-def number(value, digits: int = 2) -> str:
-    """A number with a fixed number of decimals; "-" for None."""
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def count(value) -> str:
@@ -72,14 +66,6 @@ def least_processor_time(runs: dict, repeats: int) -> tuple[dict, dict]:
 def repeated(seconds: dict) -> str:
     """The second time of the first callable over its first one."""
     return number(seconds[AGAIN] / next(iter(seconds.values())))
-
-
-def new_figure(columns: int):
-    """A figure and its axes; not by pyplot, which needs a window system and has global state."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, layout="constrained")
-    return figure, np.atleast_1d(figure.subplots(1, columns))
 
 
 def bars(axes, values: dict[str, dict[str, float]], label: str, log: bool = True) -> None:

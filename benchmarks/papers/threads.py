@@ -13,9 +13,11 @@ from time import perf_counter
 import numpy as np
 
 import matching
+from benchmarks.greedy import plain, renumbered, weighed
+from benchmarks.matching_images import new_figure
 from benchmarks.papers import azad
-from benchmarks.papers.fagginger_auer import families, greedy, plain, renumbered, weighed
-from benchmarks.papers.sections import CLASSES, Section, class_of, classes, new_figure, number, spanned
+from benchmarks.papers.fagginger_auer import families, greedy
+from benchmarks.papers.sections import CLASSES, Section, class_of, classes, number, spanned
 from benchmarks.table import geometric_mean
 
 SCALE = 20
@@ -156,7 +158,7 @@ def call_time(run: partial) -> float:
 EXPERIMENTS = {"azad": tree_grafting, "fagginger_auer": greedy_matching}
 
 
-def figure(sections: list[Section]):
+def figures(sections: list[Section]) -> dict:
     """Speed-ups over threads, a line for each graph, of the section that holds them."""
     data = next(section.data for section in sections if section.data)
     drawn, (axes,) = new_figure(1)
@@ -168,4 +170,4 @@ def figure(sections: list[Section]):
     axes.set_xticks(threads, map(str, threads))
     axes.minorticks_off()
     axes.legend(fontsize="x-small")
-    return drawn
+    return {"": drawn}

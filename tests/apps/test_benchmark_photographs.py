@@ -11,7 +11,7 @@ def commands(monkeypatch):
     """Stands in for the commands: each run writes one file, by default always the same."""
     seconds = iter([3.0, 1.0, 2.0, 9.0, 9.0])
 
-    def run(program, folder, device, *how):
+    def run(program, folder, *how):
         run.calls.append((program, *how))
         (folder / program).mkdir(exist_ok=True)
         (folder / program / "photo-mask.png").write_bytes(run.content(how))
@@ -55,7 +55,7 @@ def test_a_run_that_is_not_certified_is_no_result(certified, commands, capsys):
 
 def test_every_cut_of_a_command_is_certified(tmp_path):
     photographs.make_photograph(tmp_path, (120, 180))
-    found = photographs.run("segment", tmp_path, "cpu", "--certify")
+    found = photographs.run("segment", tmp_path, "--certify")
     assert found["checked"] > 0
     assert found["memory"] > 2**20
     assert {"cuts", "read"} <= set(found["phases"])

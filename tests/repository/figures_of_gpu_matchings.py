@@ -14,13 +14,6 @@ def by_name(graph: str, name: str) -> float:
     return Column("matching-cuda-paper", number=2).of(name, graph)
 
 
-def before(*programs: str) -> float:
-    """The geometric mean time of one program over another one after a cheap matching computed on the GPU."""
-    table = Column("matching-cuda-orderings")
-    one, other = (np.array(table.where("search ms", asked=program)) for program in programs)
-    return mean(one / other)
-
-
 def icpp() -> dict:
     orders = Column("papers-deveci-icpp", "Order")
     rounds = Column("papers-deveci-icpp", "Fig. 1")
@@ -113,12 +106,10 @@ def icpp() -> dict:
             *gain["ms"][:2],
             *span(gain["ms"][2:]),
             *span(gain["permuted: ms"]),
-            *span([100 * (before(f"g_pr_noshr-{k}", f"g_pr_first-{k}") - 1) for k in STRATEGIES]),
         ],
         "shrinking the lists": [
             *shrunk[0],
             *shrunk[1],
-            *span([100 * (1 - before(f"g_pr_shr-{k}", f"g_pr_noshr-{k}")) for k in STRATEGIES]),
             *(np.mean([100 * (1 - shr / noshr) for _, noshr, shr in of]) for of in lists.values()),
         ],
         "the cheap matching finds": [im.of("cheap, % of maximum", name) for name in ("delaunay", "kron", "road")],
@@ -220,7 +211,6 @@ def europar() -> dict:
                 [ms[a, "gpubfs_wr", "ct"][i] / ms[a, "gpubfs_wr", "mt"][i] for a in ("apfb", "apsb") for i in (0, 1)]
             ),
             *span([ms[a, "gpubfs", "mt"][i] / ms[a, "gpubfs", "ct"][i] for a in ("apfb", "apsb") for i in (0, 1)]),
-            *span([before(f"{a}-{s}-ct", f"{a}-{s}-mt") for a in ("apfb", "apsb") for s in ("gpubfs", "gpubfs_wr")]),
         ],
         "HK is the faster": [
             serial.of("time PFP / HK", "mean, RCP"),
@@ -260,7 +250,6 @@ def europar() -> dict:
                 for g in ("mt", "ct")
                 for x, y in zip(ms[a, "gpubfs", g], ms[a, "gpubfs_wr", g], strict=True)
             ),
-            *(before(f"{a}-gpubfs-{g}", f"{a}-gpubfs_wr-{g}") for g in ("mt", "ct") for a in ("apfb", "apsb")),
         ],
         "APFB with roots and": [
             *(x for a in ("ct", "mt") for s in ("gpubfs_wr", "gpubfs") for x in ms["apfb", s, a]),

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import matching
-from benchmarks import command, harness, table
+from benchmarks import command, harness, matching_cuda, table
 from benchmarks import greedy as greedy_benchmark
 from benchmarks import matching_graphs as graphs
 from benchmarks import matching_instances as instances
@@ -26,7 +26,6 @@ def _tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(instances, "known", lambda: families)
     monkeypatch.setattr(instances, "FAMILIES", families)
     monkeypatch.setattr(instances, "GREEDY", families)
-    monkeypatch.setattr(instances, "MEDIUM", ("tiny",))
     monkeypatch.setattr(instances, "PRINTED", {"tiny": instances.PRINTED["delaunay_n20"]})
     monkeypatch.setattr(instances, "ECL_MM", {"tiny": 8.0})
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
@@ -81,8 +80,8 @@ def as_if_on_a_gpu(monkeypatch):
 def test_table(tmp_path, capsys):
     for name in ("tiny", "grid"):  # one by one: processes of their own would not know them
         instances.prepared([name], tmp_path)
-    how = ["--method", "auto,g_pr_shr-fix-10+karp_sipser", "--runs", "2", "--calls", "1", "--cache", str(tmp_path)]
-    assert main([*MATCHING, *how, "--save", "--profile", "p"]) == 0
+    how = ["--method", "auto,g_pr_shr-fix-10+karp_sipser", "--runs", "2", "--cache", str(tmp_path)]
+    assert main([*MATCHING, *how, "--save", "--profile", str(tmp_path / "images" / "p.png")]) == 0
     printed = capsys.readouterr().out
     assert "a stand-in, 8 GiB, driver 1.0" in printed
     first, second, *_ = rows_of(printed)
@@ -92,37 +91,9 @@ def test_table(tmp_path, capsys):
     assert second[4:8] == ["g_pr_shr-fix-10+karp_sipser", "g_pr_shr", "karp_sipser", "✓"]
     assert "| auto" in printed
     assert "profile of 2 graphs" in printed
-    assert {path.name for path in (tmp_path / "results").iterdir()} == {"matching-cuda.md", "p.png"}
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"matching-cuda.md"}
+    assert (tmp_path / "images" / "p.png").read_bytes().startswith(b"\x89PNG")
     assert {path.name for path in tmp_path.glob("*.npz")} == {"tiny.npz", "grid.npz"}
-
-
-@pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(StandIn, "told", {"apfb": TimeoutError()})
-    printed = {}
-    for methods in ("auto,apfb", "g_pr_shr"):
-        rows = str(tmp_path / f"{methods}.json")
-        how = ["--method", methods, "--runs", "1", "--cache", str(tmp_path), "--rows", rows.replace(",", "-")]
-        assert main([*MATCHING, "tiny", *how]) == 0
-        printed[methods] = capsys.readouterr().out
-    monkeypatch.setattr(command, "gpu_facts", lambda: None)
-    figure = tmp_path / "images" / "x.png"
-    files = ",".join(str(tmp_path / name) for name in ("auto-apfb.json", "g_pr_shr.json"))
-    assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(figure)]) == 0
-    found = rows_of(capsys.readouterr().out)
-    assert found == [row for text in printed.values() for row in rows_of(text)]
-    assert figure.read_bytes().startswith(b"\x89PNG")
-    assert "a stand-in, 8 GiB" in (tmp_path / "results" / "both.md").read_text("utf-8")
-    assert main([*MATCHING, "--read", files, "--method", "auto"]) == 0
-    assert [row[4] for row in rows_of(capsys.readouterr().out)] == ["auto"]
-
-
-def test_files_that_cannot_be_read(tmp_path, capsys):
-    other = tmp_path / "other.json"
-    other.write_text('{"graphs": []}')
-    for name, message in ((other, "was not written by --rows"), (tmp_path / "none.json", "No such file")):
-        assert main([*MATCHING, "--read", str(name)]) == 2
-        assert message in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
@@ -140,8 +111,9 @@ def test_what_is_not_right_has_no_times(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_what_takes_long_is_run_once(tmp_path, capsys):
-    assert main([*MATCHING, "tiny", "--runs", "3", "--time-once-above", "0.001", "--cache", str(tmp_path)]) == 0
+def test_what_takes_long_is_run_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(matching_cuda, "ONCE_ABOVE", 0.001)
+    assert main([*MATCHING, "tiny", "--runs", "3", "--cache", str(tmp_path)]) == 0
     assert rows_of(capsys.readouterr().out)[0][-1] == "1"
 
 
@@ -151,12 +123,6 @@ def test_tables_of_the_papers(tmp_path, capsys):
     (row,) = [row for row in rows_of(capsys.readouterr().out) if len(row) == 15]
     assert int(row[3]) == int(row[4]) - 2, "the cheap matching and the maximum"
     assert row[6:8] == ["0.06", "2.73"]
-    assert main([*MATCHING, "--orderings", "--runs", "1", "--cache", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert [len(rows_of(printed, first)) for first in ("(adaptive", "(fix")] == [3, 2]
-    ours = [row[2] for row in rows_of(printed, "ap")]
-    assert len(ours) == 8
-    assert "1.00" in ours
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
@@ -188,10 +154,10 @@ def test_the_rule_for_auto(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*MATCHING, "nowhere"], "no graph 'nowhere'; there are tiny, grid"),
+        ([*MATCHING, "nowhere"], "unknown instance 'nowhere'; there are: tiny, grid"),
         ([*MATCHING, "--method", "hopcroft_karp"], "no method 'hopcroft_karp' on CUDA; there are auto, apfb"),
         ([*MATCHING, "--method", "apfb+karp_sipser_one_sided"], "no init 'karp_sipser_one_sided' on CUDA; there are"),
-        ([*GREEDY, "nowhere"], "no graph 'nowhere'; there are tiny, grid"),
+        ([*GREEDY, "nowhere"], "unknown instance 'nowhere'; there are: tiny, grid"),
     ],
 )
 def test_unknown_names(arguments, message, capsys):
@@ -206,10 +172,8 @@ def test_no_gpu_no_table(monkeypatch, capsys):
         assert "no CUDA GPU" in capsys.readouterr().out
 
 
-def test_graphs_are_made_once(tmp_path, capsys):
-    for name in (MATCHING, GREEDY):
-        assert main([*name, "tiny", "--prepare", "--cache", str(tmp_path)]) == 0
-    assert str(tmp_path / "tiny.npz") in capsys.readouterr().out
+def test_graphs_are_made_once(tmp_path):
+    assert instances.prepared(["tiny"], tmp_path) == {"tiny": tmp_path / "tiny.npz"}
     kept = instances.read(tmp_path / "tiny.npz")
     assert kept.size == matching.maximum(GRAPH).cardinality
     assert (kept.adj == GRAPH.indices).all()
@@ -230,7 +194,6 @@ def test_names_of_variants():
         program = programs.program_of(name)
         assert (program.name, program.init) == (name, "auto")
     assert programs.program_of("ms_bfs_graft-anew+none")[1:4] == ("ms_bfs_graft", "none", {"grafting": False})
-    assert set(instances.PRINTED_MEANS) <= set(programs.VARIANTS)
     assert set(tables.WITH_PAPER) <= set(programs.VARIANTS)
 
 

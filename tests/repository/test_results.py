@@ -30,7 +30,6 @@ UNSEALED = {
     "matching-cuda-large",
     "matching-cuda-largest",
     "matching-cuda-levels",
-    "matching-cuda-orderings",
     "matching-cuda-paper",
     "matching-cuda-permuted",
     "matching-small",
