@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks import command
 from benchmarks.client_programs import PROGRAMS
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import ROOT, markdown
 
 COLUMNS = (
     "program", "replaced", "work s", "theirs wall s", "ours wall s", "ratio wall", "ratio CPU", "theirs solver s",
@@ -76,13 +76,8 @@ def main(argv):
     options.add_argument("--repeats", type=int, default=3, metavar="N", help="rounds (default: 3)")
     chosen = options.parse_args(argv)
     packages = ["numpy", "scipy", "numba", "lapx", "PyMaxflow", "thinmaxflow", "networkx", "kamui", "motmetrics"]
-    report = header("Programs of other people, with one changed import", [*packages, "laptrack", "stardist", "pyomo"])
-    print(report, flush=True)
-    rows = []
-    for name in chosen.programs:
-        for seconds in chosen.seconds:
-            row = compared(name, seconds, chosen.repeats)
-            if row:
-                rows.append(row)
-                print(*row, sep="\t", flush=True)
+    title = "Programs of other people, with one changed import"
+    report = command.begin(title, [*packages, "laptrack", "stardist", "pyomo"])
+    found = (compared(name, seconds, chosen.repeats) for name in chosen.programs for seconds in chosen.seconds)
+    rows = command.shown(filter(None, found))
     return command.finish(report, markdown(COLUMNS, rows), chosen.save)

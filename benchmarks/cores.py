@@ -2,7 +2,8 @@
 
 Each result is certified once, and has the value of the result with one thread.  The *host's limit* for T threads is the
 throughput of T processes at once, which all run the same call with one thread, over that of one process: memory and
-caches leave room for no more.  Times are medians of interleaved runs; the share is the speed-up over that limit.
+caches leave room for no more.  Times are medians of interleaved runs, of
+one run above ONCE_ABOVE seconds; the share is the speed-up over that limit.
 """
 
 import multiprocessing
@@ -24,10 +25,11 @@ from benchmarks.baselines import BASELINES, pymaxflow
 from benchmarks.gridcut import thread_limit
 from benchmarks.instances import SUITE, VOLUMES
 from benchmarks.matching_graphs import road, uniform
-from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.table import geometric_mean, markdown
 from benchmarks.timing import rounds
 
 THREADS = "1,2,4,8,16"
+ONCE_ABOVE = 1.0  # seconds
 
 
 class Work(NamedTuple):
@@ -89,23 +91,18 @@ def main(argv) -> int:
     if command.unknown_instance(names, WORKS):
         return 2
     threads = [t for t in options.threads if t <= numba.config.NUMBA_NUM_THREADS]
-    report = header("Threads and the host's limit", ["numba", "numpy", "scipy", "PyMaxflow"])
-    print(report, flush=True)
+    report = command.begin("Threads and the host's limit", ["numba", "numpy", "scipy", "PyMaxflow"])
     columns = ["work", "peer / 1 thread", "1 thread ms"]
     columns += [what for t in threads[1:] for what in (f"{t} threads", f"{t} copies", "share")]
-    rows, gains = [], []
-    for name in names:
-        row, gain = measure(name, threads, options.repeats, options.limit)
-        rows.append(row)
-        gains.append(gain)
-        print(" | ".join(row), flush=True)
+    gains = []
+    rows = command.shown(measure(name, threads, options.repeats, gains) for name in names)
     means = [f"{geometric_mean([gain[t] for gain in gains]):.2f}" for t in threads[1:]]
     rows.append(["geometric mean", "-", "-", *(cell for mean in means for cell in (mean, "-", "-"))])
     return command.finish(report, markdown(columns, rows), options.save)
 
 
-def measure(name: str, threads: list[int], repeats: int, seconds: float):
-    """A row of the table, and the speed-up of each number of threads."""
+def measure(name: str, threads: list[int], repeats: int, gains: list[dict[int, float]]) -> list[str]:
+    """A row of the table; adds the speed-up of each number of threads to `gains`."""
     work = WORKS[name]
     given = work.make()
 
@@ -123,14 +120,15 @@ def measure(name: str, threads: list[int], repeats: int, seconds: float):
         raise AssertionError(f"{name}: {values}")
     if work.peer:
         runs["peer"] = partial(work.peer, given)
-    times, _ = rounds(runs, repeats, seconds)
-    limits = host_limits(name, threads, 1 if times[threads[0]] > seconds else repeats)
+    times, _ = rounds(runs, repeats, ONCE_ABOVE)
+    limits = host_limits(name, threads, 1 if times[threads[0]] > ONCE_ABOVE else repeats)
     gain = {t: times[threads[0]] / times[t] for t in threads}
+    gains.append(gain)
     peer = f"{times['peer'] / times[threads[0]]:.2f}" if work.peer else "-"
     row = [name, peer, f"{1e3 * times[threads[0]]:.1f}"]
     for t in threads[1:]:
         row += [f"{gain[t]:.2f}", f"{limits[t]:.2f}", f"{100 * gain[t] / limits[t]:.0f} %"]
-    return row, gain
+    return row
 
 
 def host_limits(name: str, threads: list[int], repeats: int) -> dict[int, float]:
@@ -173,7 +171,4 @@ def _parser():
     parser.add_argument("works", nargs="*", metavar="WORK", help=f"of: {', '.join(WORKS)} (default: all)")
     parser.add_argument("--threads", type=command.threads_of, default=THREADS, help=f"default {THREADS}")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument(
-        "--limit", type=float, default=1.0, help="seconds above which a run is not repeated (%(default)s)"
-    )
     return parser

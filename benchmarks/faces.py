@@ -9,6 +9,7 @@ segments; of the object in a rectangle or from seeds, the share of pixels that d
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import scipy.optimize
@@ -20,110 +21,92 @@ import assign.small  # else SciPy solves the first matrices, see assign/compat/s
 import matching
 from assign.compat import lap as our_lap
 from benchmarks import command
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 from gridcut.compat.scipy import maximum_flow
 
 COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio", "theirs wrong %", "ours wrong %")
 MIN_SECONDS = 0.001  # of one measurement
+FEW = 3  # rounds of calls that take long
 PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "opencv-python-headless", "scikit-image", "numba", "numpy"]
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Other libraries' functions", PACKAGES)
-    print(report, flush=True)
+    report = command.begin("Other libraries' functions", PACKAGES)
     rows = []
-    for name, rows_of in FACES.items():
-        if name in options.faces:
-            try:
-                rows += rows_of(options.repeats, options.quick)
-            except ImportError as error:
-                print(f"{name}: left out, {error}")
+    for name in options.faces:
+        try:
+            rows += command.shown(FACES[name](options.repeats, options.quick))
+        except ImportError as error:
+            print(f"{name}: left out, {error}")
     return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
-def compared(face, problem, theirs, ours, repeats, wrong=("", "")):
-    """One row of the table, from two callables."""
-    loops = []
+def compared(face, problem, theirs, ours, arguments, repeats, value=None, wrong=("", "")):
+    """One row of the table, from two callables with the same arguments.
+
+    value   of a result, which must be equal for both; None: not compared
+    """
+    loops, found = [], []
     for run in (theirs, ours):
+        result = run(*arguments)
         begin = time.perf_counter()
-        run()
+        run(*arguments)
         loops.append(max(1, int(MIN_SECONDS / max(time.perf_counter() - begin, 1e-7))))
+        found.append(value(result) if value else 0)
+    if not np.allclose(*found, rtol=1e-9, atol=0):
+        raise AssertionError(f"{face}, {problem}: {found[1]} is not {found[0]}")
     seconds = [[], []]
     for _ in range(repeats):
         for run, count, taken in zip((theirs, ours), loops, seconds, strict=True):
             begin = time.perf_counter()
             for _ in range(count):
-                run()
+                run(*arguments)
             taken.append((time.perf_counter() - begin) / count)
     their, our = (1e3 * float(np.median(taken)) for taken in seconds)
-    row = [face, problem, f"{their:.3g}", f"{our:.3g}", f"{their / our:.1f}", *wrong]
-    print("  ".join(row), flush=True)
-    return row
+    return [face, problem, f"{their:.3g}", f"{our:.3g}", f"{their / our:.1f}", *wrong]
 
 
-def _same(ours, theirs, what):
-    if not np.isclose(ours, theirs, rtol=1e-9):
-        raise AssertionError(f"{what}: {ours} is not {theirs}")
+def flow_value(found):
+    return found.flow_value
+
+
+def first(found):
+    return found[0]
 
 
 def scipy_rows(repeats, quick):
-    rows, rng = [], np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     shapes = ((12, 15), (20, 20), (60, 60), (100, 8), (900, 10), (10, 900), (200, 200), (1000, 1000), (2000, 2000))
     for n, m in shapes[:7] if quick else shapes:
         cost = rng.random((n, m))
-        pairs = [one(cost) for one in (scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment)]
-        _same(*(cost[found].sum() for found in pairs), "linear_sum_assignment")
-        rows.append(
-            compared(
-                "SciPy linear_sum_assignment", f"{n} x {m} floats",
-                lambda cost=cost: scipy.optimize.linear_sum_assignment(cost),
-                lambda cost=cost: assign.linear_sum_assignment(cost), repeats,
-            )
+        functions = scipy.optimize.linear_sum_assignment, assign.linear_sum_assignment
+        yield compared(
+            "SciPy linear_sum_assignment", f"{n} x {m} floats", *functions, (cost,), repeats,
+            lambda pairs, cost=cost: cost[pairs].sum(),
         )  # fmt: skip
     for n in (500,) if quick else (1000, 10_000):
         graph = _sparse(n, 10, rng)
-        solvers = csgraph.min_weight_full_bipartite_matching, assign.min_weight_full_bipartite_matching
-        _same(*(graph[solve(graph)].sum() for solve in solvers), "min_weight_full_bipartite_matching")
-        rows.append(
-            compared(
-                "SciPy min_weight_full_bipartite_matching", f"{n} rows, {graph.nnz} edges",
-                lambda graph=graph: csgraph.min_weight_full_bipartite_matching(graph),
-                lambda graph=graph: assign.min_weight_full_bipartite_matching(graph), repeats,
-            )
+        functions = csgraph.min_weight_full_bipartite_matching, assign.min_weight_full_bipartite_matching
+        yield compared(
+            "SciPy min_weight_full_bipartite_matching", f"{n} rows, {graph.nnz} edges", *functions, (graph,), repeats,
+            lambda pairs, graph=graph: graph[pairs].sum(),
         )  # fmt: skip
         thin = scipy.sparse.random_array((n * 10, n * 10), density=0.3 / n, rng=rng, format="csr")
-        sizes = [
-            int((one(thin) >= 0).sum())
-            for one in (csgraph.maximum_bipartite_matching, matching.maximum_bipartite_matching)
-        ]
-        _same(*sizes, "maximum_bipartite_matching")
-        rows.append(
-            compared(
-                "SciPy maximum_bipartite_matching", f"{10 * n} rows, {thin.nnz} edges",
-                lambda thin=thin: csgraph.maximum_bipartite_matching(thin),
-                lambda thin=thin: matching.maximum_bipartite_matching(thin), repeats,
-            )
+        functions = csgraph.maximum_bipartite_matching, matching.maximum_bipartite_matching
+        yield compared(
+            "SciPy maximum_bipartite_matching", f"{10 * n} rows, {thin.nnz} edges", *functions, (thin,), repeats,
+            lambda partner: np.count_nonzero(partner >= 0),
         )  # fmt: skip
-        flow = scipy.sparse.csr_array(_sparse(n, 10, rng).astype(np.int32))
-        _same(*(one(flow, 0, n - 1).flow_value for one in (csgraph.maximum_flow, maximum_flow)), "maximum_flow")
-        rows.append(
-            compared(
-                "SciPy maximum_flow", f"{n} nodes, {flow.nnz} edges, one source",
-                lambda flow=flow, n=n: csgraph.maximum_flow(flow, 0, n - 1),
-                lambda flow=flow, n=n: maximum_flow(flow, 0, n - 1), repeats,
-            )
-        )  # fmt: skip
+        flow = scipy.sparse.csr_array(_sparse(n, 10, rng).astype(np.int32)), 0, n - 1
+        problem = f"{n} nodes, {flow[0].nnz} edges, one source"
+        yield compared("SciPy maximum_flow", problem, csgraph.maximum_flow, maximum_flow, flow, repeats, flow_value)
     grid = _terminal_grid(32 if quick else 128, rng)
-    ends = grid.shape[0] - 2, grid.shape[0] - 1
-    _same(*(one(grid, *ends).flow_value for one in (csgraph.maximum_flow, maximum_flow)), "maximum_flow")
-    rows.append(
-        compared(
-            "SciPy maximum_flow", f"grid of {ends[0]} pixels with terminals",
-            lambda: csgraph.maximum_flow(grid, *ends), lambda: maximum_flow(grid, *ends), min(repeats, 3),
-        )
+    pixels = grid.shape[0] - 2
+    yield compared(
+        "SciPy maximum_flow", f"grid of {pixels} pixels with terminals", csgraph.maximum_flow, maximum_flow,
+        (grid, pixels, pixels + 1), min(repeats, FEW), flow_value,
     )  # fmt: skip
-    return rows
 
 
 def _sparse(n, degree, rng):
@@ -149,36 +132,18 @@ def _terminal_grid(side, rng):
 def lap_rows(repeats, quick):
     import lap
 
-    rows, rng = [], np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     cases = [((12, 15), 0.5), ((60, 50), 0.3), ((300, 200), 0.02), ((1000, 1000), np.inf), ((1500, 1000), 0.01)]
     for shape, limit in cases[: 3 if quick else None]:
-        cost = rng.random(shape)
-        keywords = {"extend_cost": True, "cost_limit": limit}
-        _same(our_lap.lapjv(cost, **keywords)[0], lap.lapjv(cost, **keywords)[0], "lapjv")
-        rows.append(
-            compared(
-                "lapx lapjv", f"{shape[0]} x {shape[1]}" + (f", cost_limit {limit}" if limit < np.inf else ""),
-                lambda cost=cost, keywords=keywords: lap.lapjv(cost, **keywords),
-                lambda cost=cost, keywords=keywords: our_lap.lapjv(cost, **keywords), repeats,
-            )
-        )  # fmt: skip
+        arguments = rng.random(shape), True, limit
+        problem = f"{shape[0]} x {shape[1]}" + (f", cost_limit {limit}" if limit < np.inf else "")
+        yield compared("lapx lapjv", problem, lap.lapjv, our_lap.lapjv, arguments, repeats, first)
     matrix = _sparse(200 if quick else 2000, 10, rng)
-    problem = matrix.shape[0], matrix.data.astype(float), matrix.indptr, matrix.indices
-    _same(our_lap.lapmod(*problem)[0], lap.lapmod(*problem)[0], "lapmod")
-    rows.append(
-        compared(
-            "lapx lapmod", f"{problem[0]} rows, {matrix.nnz} pairs",
-            lambda: lap.lapmod(*problem), lambda: our_lap.lapmod(*problem), repeats,
-        )
-    )  # fmt: skip
-    costs = rng.random((200, 40, 40))
-    rows.append(
-        compared(
-            "lapx lapjvx_batch", "200 of 40 x 40", lambda: lap.lapjvx_batch(costs, n_threads=1),
-            lambda: our_lap.lapjvx_batch(costs, n_threads=1), repeats,
-        )
-    )  # fmt: skip
-    return rows
+    arguments = matrix.shape[0], matrix.data.astype(float), matrix.indptr, matrix.indices
+    problem = f"{matrix.shape[0]} rows, {matrix.nnz} pairs"
+    yield compared("lapx lapmod", problem, lap.lapmod, our_lap.lapmod, arguments, repeats, first)
+    batches = (partial(module.lapjvx_batch, n_threads=1) for module in (lap, our_lap))
+    yield compared("lapx lapjvx_batch", "200 of 40 x 40", *batches, (rng.random((200, 40, 40)),), repeats, first)
 
 
 def maxflow_rows(repeats, quick):
@@ -232,21 +197,12 @@ def maxflow_rows(repeats, quick):
         any_graph: f"any graph, {n} nodes, {4 * n} edges",
         one_by_one: "3000 nodes, one call per edge",
     }
-    rows = []
     for run, problem in names.items():
-        (value, labels), (their_value, their_labels) = run(ours), run(maxflow)
-        _same(value, their_value, problem)
-        if not (labels == their_labels).all():
-            raise AssertionError(f"{problem}: segments differ")
-        rows.append(compared("PyMaxflow", problem, lambda run=run: run(maxflow), lambda run=run: run(ours), repeats))
-    unary, binary = rng.random((side // 4, side // 4, 6)), 0.3 * (1 - np.eye(6))
-    rows.append(
-        compared(
-            "PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²",
-            lambda: maxflow.aexpansion_grid(unary, binary), lambda: ours.aexpansion_grid(unary, binary), repeats,
-        )
-    )  # fmt: skip
-    return rows
+        functions = partial(run, maxflow), partial(run, ours)
+        yield compared("PyMaxflow", problem, *functions, (), repeats, lambda found: np.append(found[1], found[0]))
+    arguments = rng.random((side // 4, side // 4, 6)), 0.3 * (1 - np.eye(6))
+    functions = maxflow.aexpansion_grid, ours.aexpansion_grid
+    yield compared("PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²", *functions, arguments, repeats)
 
 
 def networkx_rows(repeats, quick):
@@ -255,7 +211,7 @@ def networkx_rows(repeats, quick):
     if "cutmatch" not in nx.config.backends:
         raise ImportError("networkx finds no backend 'cutmatch': install this distribution")
     nx.config.warnings_to_ignore.add("cache")
-    rows, rng = [], np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     for n, edges in ((300, 1000),) if quick else ((500, 1000), (5000, 50_000)):
         graph = nx.Graph()
         graph.add_nodes_from(range(2 * n))
@@ -275,22 +231,15 @@ def networkx_rows(repeats, quick):
         if n <= 500:  # networkx makes a dense matrix
             calls["minimum_weight_full_matching"] = (nx.bipartite.minimum_weight_full_matching, weighted, range(n))
         for name, (function, given, *rest) in calls.items():
-            for is_cached in (False, True):
 
-                def ours(function=function, given=given, rest=rest, is_cached=is_cached):
-                    if not is_cached:
-                        given.__networkx_cache__.clear()
-                    return function(given, *rest, backend="cutmatch")
+            def converting(*arguments, function=function, given=given):
+                given.__networkx_cache__.clear()
+                return function(*arguments, backend="cutmatch")
 
-                rows.append(
-                    compared(
-                        f"networkx {name}",
-                        f"{2 * n} nodes, {given.number_of_edges()} edges, conversion {'before' if is_cached else 'in'}",
-                        lambda function=function, given=given, rest=rest: function(given, *rest, backend="networkx"),
-                        ours, min(repeats, 3),
-                    )
-                )  # fmt: skip
-    return rows
+            for when, ours in (("in", converting), ("before", partial(function, backend="cutmatch"))):
+                problem = f"{2 * n} nodes, {given.number_of_edges()} edges, conversion {when}"
+                theirs = partial(function, backend="networkx")
+                yield compared(f"networkx {name}", problem, theirs, ours, (given, *rest), min(repeats, FEW))
 
 
 def opencv_rows(repeats, quick):
@@ -298,7 +247,6 @@ def opencv_rows(repeats, quick):
 
     from apps.compat.cv2 import GC_INIT_WITH_RECT, grabCut
 
-    rows = []
     for side in (100,) if quick else (400, 1000):
         y, x = np.mgrid[:side, :side] / side
         truth = (np.hypot(y - 0.5, x - 0.45) < 0.25) | (np.hypot(y - 0.55, x - 0.75) < 0.1)
@@ -306,18 +254,12 @@ def opencv_rows(repeats, quick):
         colours = np.where(truth[..., None], (70, 110, 170), (150, 130, 90)) + 60 * np.sin(9 * x + 5 * y)[..., None]
         image = np.clip(colours + rng.normal(0, 25, (side, side, 3)), 0, 255).astype(np.uint8)
         rectangle = int(0.12 * side), int(0.15 * side), int(0.78 * side), int(0.7 * side)
-
-        def run(function, image=image, rectangle=rectangle):
-            return function(image, None, rectangle, None, None, 5, GC_INIT_WITH_RECT)[0] & 1
-
-        wrong = tuple(f"{100 * (run(function) != truth).mean():.2f}" for function in (cv2.grabCut, grabCut))
-        rows.append(
-            compared(
-                "OpenCV grabCut", f"{side}², a rectangle, 5 rounds",
-                lambda run=run: run(cv2.grabCut), lambda run=run: run(grabCut), min(repeats, 3), wrong,
-            )
-        )  # fmt: skip
-    return rows
+        arguments = image, None, rectangle, None, None, 5, GC_INIT_WITH_RECT
+        functions = cv2.grabCut, grabCut
+        masks = (function(*arguments)[0] & 1 for function in functions)
+        wrong = tuple(f"{100 * (mask != truth).mean():.2f}" for mask in masks)
+        problem = f"{side}², a rectangle, 5 rounds"
+        yield compared("OpenCV grabCut", problem, *functions, arguments, min(repeats, FEW), wrong=wrong)
 
 
 def skimage_rows(repeats, quick):
@@ -326,29 +268,20 @@ def skimage_rows(repeats, quick):
 
     from apps.compat.skimage import graph_cut
 
-    rows = []
-    for shape in ((48, 48),) if quick else ((128, 128), (512, 512), (40, 40, 40)):
-        truth = binary_blobs(length=shape[0], n_dim=len(shape), rng=1) + 1
-        data = truth + np.random.default_rng(6).normal(0, 0.35, shape)
-        labels = np.where(data < 0.68, 1, np.where(data > 2.32, 2, 0))
-        wrong = tuple(f"{100 * (one(data, labels) != truth).mean():.2f}" for one in (_walk(random_walker), graph_cut))
-        rows.append(
-            compared(
-                "scikit-image random_walker", f"{' x '.join(map(str, shape))}, seeds in the tails",
-                lambda data=data, labels=labels: _walk(random_walker)(data, labels),
-                lambda data=data, labels=labels: graph_cut(data, labels), min(repeats, 3), wrong,
-            )
-        )  # fmt: skip
-    return rows
-
-
-def _walk(random_walker):
-    def run(data, labels):
+    def walk(data, labels):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return random_walker(data, labels)
 
-    return run
+    for shape in ((48, 48),) if quick else ((128, 128), (512, 512), (40, 40, 40)):
+        truth = binary_blobs(length=shape[0], n_dim=len(shape), rng=1) + 1
+        data = truth + np.random.default_rng(6).normal(0, 0.35, shape)
+        labels = np.where(data < 0.68, 1, np.where(data > 2.32, 2, 0))
+        wrong = tuple(f"{100 * (one(data, labels) != truth).mean():.2f}" for one in (walk, graph_cut))
+        problem, arguments = f"{' x '.join(map(str, shape))}, seeds in the tails", (data, labels)
+        yield compared(
+            "scikit-image random_walker", problem, walk, graph_cut, arguments, min(repeats, FEW), wrong=wrong
+        )
 
 
 FACES = {

@@ -13,6 +13,7 @@ from benchmarks import command, harness
 from benchmarks.graph_baselines import BASELINES
 from benchmarks.graph_instances import INSTANCES, LARGE, path
 from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import timed
 
 ONCE_ABOVE, LIMIT = 3.0, 30.0  # seconds
 OURS = "gridcut"
@@ -55,7 +56,7 @@ class GraphBench:
 
     def run(self, program, calls):
         if program.name not in BASELINES:
-            cut, seconds = harness.timed(lambda: gridcut.graph_max_flow(*self.problem, **program.given))
+            cut, seconds = timed(lambda: gridcut.graph_max_flow(*self.problem, **program.given))
             self.cut = cut
             wrong = None if cut.value == self.value else f"value {cut.value}, not {self.value}"
             parts = (cut.stats["seconds"].get(part, 0.0) for part in ("load", "solve"))
@@ -64,7 +65,7 @@ class GraphBench:
         if program.name not in self.prepared:
             self.prepared[program.name] = baseline.prepare(*self.problem)
         arrays = self.prepared[program.name]
-        (value, labels), seconds = harness.timed(lambda: baseline.run(arrays))
+        (value, labels), seconds = timed(lambda: baseline.run(arrays))
         wrong = None if value == self.value else f"value {value}, not {self.value}"
         if wrong is None and labels is not None and (found := capacity(self.problem, labels)) != self.value:
             wrong = f"its labels are a cut of {found}, not {self.value}"

@@ -6,7 +6,7 @@ A *bench* is a class that holds an instance and runs programs on it, here or in 
     compile(program)     run a program on an instance where it cannot take long
     run(program, calls)  one run, as a NamedTuple with `seconds`, by which programs are compared, `wrong`, None or the
                          reason, and CLOCKS, the names of its other seconds; `calls`: time whole calls, too
-    certify(program)     None, or why the result of the last run is wrong
+    certify(program)     raises an error if the result of the last run is wrong
     cpu()                seconds and size of the reference on the CPU; only where `measure` is told to time it
 
 Programs have a `name`.  Times are medians of rounds in which every program runs once, after each has been compiled and
@@ -14,7 +14,6 @@ has run once.  A running kernel cannot be interrupted, so that a program over th
 """
 
 import multiprocessing
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
@@ -98,7 +97,7 @@ def measure(
             run = worker.ask("run", program, len(taken[who]) < calls, patience=patience(program))
             wrong = run.wrong
             if wrong is None and first and not warm_up:
-                wrong = worker.ask("certify", program, patience=PATIENCE)
+                worker.ask("certify", program, patience=PATIENCE)
             state = CERTIFIED if wrong is None else f"WRONG: {wrong}"
         except TimeoutError:
             state = "stopped"
@@ -205,10 +204,3 @@ def _serve(pipe, kind) -> None:
             pipe.send((True, getattr(bench, what)(*arguments)))
         except Exception as error:
             pipe.send((False, repr(error)))
-
-
-def timed(run: Callable) -> tuple:
-    """What a callable returns, and its seconds."""
-    begin = time.perf_counter()
-    found = run()
-    return found, time.perf_counter() - begin

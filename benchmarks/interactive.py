@@ -31,7 +31,7 @@ from apps.segment.mask_scores import read_truth
 from apps.session import Session
 from benchmarks import command, interactive_latency
 from benchmarks.segment import grabcut
-from benchmarks.table import header, markdown
+from benchmarks.table import markdown
 
 RADIUS = 5
 MOST = 20
@@ -56,27 +56,17 @@ def main(argv):
     cv2.setNumThreads(1)
     mark = "strokes" if options.strokes else "clicks"
     pair = ", the first two given" if options.pair else ""
-    report = header(f"{mark.capitalize()} of a robot user{pair}", ["opencv-python-headless", "numba", "numpy"])
-    print(report)
-    paths = sorted((data / "grabcut" / "images").glob("*"))[: options.limit]
+    report = command.begin(f"{mark.capitalize()} of a robot user{pair}", ["opencv-python-headless", "numba", "numpy"])
+    paths = sorted((data / "grabcut" / "images").glob("*"))
     if not paths:
         print(f"no images in {data / 'grabcut' / 'images'}")
         return 0
-    rows = []
-    for name in options.methods:
-        users = METHODS[name]
-        histories = [clicks(users, *_case(data, path), options.pair, options.strokes) for path in paths]
-        rows.append(row(name, histories))
-        print(" ".join(rows[-1]), flush=True)
-    columns = [
-        "method",
-        "images",
-        f"{mark} to 85 %",
-        f"{mark} to 90 %",
-        "not reached",
-        "median s",
-        "median s complete",
-    ]
+    rows = command.shown(
+        row(name, [clicks(user_of, *_case(data, path), options.pair, options.strokes) for path in paths])
+        for name, user_of in METHODS.items()
+    )
+    columns = ["method", "images", f"{mark} to 85 %", f"{mark} to 90 %", "not reached"]
+    columns += ["median s", "median s complete"]
     return command.finish(report, "\n" + markdown(columns, rows), options.save)
 
 
@@ -227,13 +217,11 @@ def intersection_over_union(mask, truth):
 def _parser():
     parser = command.parser("interactive", __doc__, TABLE)
     command.add_data_option(parser, "CUTMATCH_DATA")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--pair", action="store_true", help="start with one mark on the object, one on the background")
     parser.add_argument("--strokes", action="store_true", help="straight strokes instead of discs")
     parser.add_argument("--latency", action="store_true", help="seconds and memory of strokes by size instead")
     parser.add_argument("--marks", type=_marks, default=12, metavar="N", help="strokes of --latency (default: 12)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of --latency (default: cpu)")
-    parser.add_argument("--limit", type=int, metavar="N", help="images")
     return parser
 
 

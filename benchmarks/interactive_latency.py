@@ -16,8 +16,6 @@ Later strokes: medians.
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from statistics import median
 
@@ -25,7 +23,8 @@ import numpy as np
 
 from benchmarks import command
 from benchmarks.probe import resident
-from benchmarks.table import ROOT, header, markdown
+from benchmarks.table import ROOT, markdown
+from benchmarks.timing import in_process
 from benchmarks.volume import balls
 
 CASES = {
@@ -35,16 +34,7 @@ CASES = {
     "volume, 128³": (128,) * 3,
     "volume, 256³": (256,) * 3,
 }
-COLUMNS = (
-    "session",
-    "certified",
-    "open s",
-    "first s",
-    "answer s",
-    "complete s",
-    "processor s",
-    "memory GiB",
-)
+COLUMNS = "session", "certified", "open s", "first s", "answer s", "complete s", "processor s", "memory GiB"
 NOISE = 6.0  # grey levels
 # Ends of strokes in shares of the width and height, alternately on the astronaut and beside her.
 STROKES = (
@@ -145,26 +135,16 @@ def report(marks: int, device="cpu") -> tuple[str, str] | None:
             "interactive --latency --device cuda", f"{title}, on a GPU", ["numba-cuda", *programs]
         )
     else:
-        head = header(title, programs)
-        print(head)
+        head = command.begin(title, programs)
     if head is None:
         return None
-    rows = []
-    for name in CASES:
-        words = [
-            sys.executable,
-            "-m",
-            "benchmarks.interactive_latency",
-            name,
-            "--marks",
-            str(marks),
-            "--device",
-            device,
-        ]
-        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-        rows.append(row(name, json.loads(done.stdout.splitlines()[-1])))
-        print(" ".join(rows[-1]), flush=True)
+    rows = command.shown(row_of_process(name, marks, device) for name in CASES)
     return head, "\n" + markdown(COLUMNS, rows)
+
+
+def row_of_process(name: str, marks: int, device: str) -> list[str]:
+    printed, _ = in_process("benchmarks.interactive_latency", name, "--marks", marks, "--device", device)
+    return row(name, json.loads(printed.splitlines()[-1]))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ before a clock starts.
 """
 
 import inspect
-import time
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,12 +24,13 @@ import numba
 import numpy as np
 
 import gridcut
-from benchmarks import command
-from benchmarks.gpu import device_array, timed, to_host
+from benchmarks import command, gpu
+from benchmarks.gpu import device_array, to_host
 from benchmarks.label_baselines import BASELINES
 from benchmarks.label_instances import INSTANCES, LabelInstance, camera
 from benchmarks.labels import SOLVE, instance_options, lacks_data, not_measured
 from benchmarks.table import markdown
+from benchmarks.timing import timed
 
 BASELINE = "gco-wrapper"
 LARGEST = 2**25  # pixels times labels: larger instances are not given to the baseline
@@ -76,9 +76,9 @@ def measure(name, problem, move, options):
         on_card = partial(solve, *held, start=device_array(start), device="cuda")
         host = partial(solve, *problem, start=start)
         result = on_card()
-        card = median(timed(on_card)[0] for _ in range(options.repeats))
+        card = median(gpu.timed(on_card)[0] for _ in range(options.repeats))
         host(device="cuda")
-        transfers = median(timed(partial(host, device="cuda"))[0] for _ in range(options.repeats))
+        transfers = median(gpu.timed(partial(host, device="cuda"))[0] for _ in range(options.repeats))
         certified, cpu = "proved", None
         if options.quick:
             result.check()
@@ -96,9 +96,7 @@ def measure(name, problem, move, options):
 def compared(name, result, host) -> float:
     """Seconds of the CPU, whose labels and energies must be the same."""
     host(device="cpu", max_cycles=1)
-    begun = time.perf_counter()
-    expected = host(device="cpu")
-    seconds = time.perf_counter() - begun
+    expected, seconds = timed(partial(host, device="cpu"))
     same = (to_host(result.labels) == expected.labels).all()
     if not same or result.stats["energies"] != expected.stats["energies"]:
         raise AssertionError(f"{name}: energy {result.energy} on the GPU, {expected.energy} on the CPU")
@@ -109,9 +107,8 @@ def baseline_of(problem, move, start):
     """Seconds and energy of the baseline, once; (None, "") where it is missing or would take too long."""
     if not BASELINES[BASELINE].installed or problem.unary.size > LARGEST:
         return None, ""
-    begun = time.perf_counter()
-    labels = BASELINES[BASELINE].run(problem, move, start.copy())
-    return time.perf_counter() - begun, str(gridcut.energy_of(labels, *problem))
+    labels, seconds = timed(lambda: BASELINES[BASELINE].run(problem, move, start.copy()))
+    return seconds, str(gridcut.energy_of(labels, *problem))
 
 
 def _parser():

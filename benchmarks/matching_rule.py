@@ -9,6 +9,7 @@ auto / best       its time over that of the faster of cpu and cuda
 The second table is the rule with other limits: the time of the device that each chooses over that of the faster one.
 """
 
+from benchmarks import command
 from benchmarks import matching_graphs as graphs
 from benchmarks.harness import Worker, measure
 from benchmarks.matching_instances import SKEWED
@@ -47,17 +48,18 @@ def instances():
 def run(rounds: int) -> str:
     """The tables."""
     programs = [Program(who, "auto", "auto", how) for who, how in HOW.items()]
-    rows, times = [], []
-    for name, make in instances():
+    times = []
+
+    def row(name, make):
         found = measure(name, Worker(make(), None, CpuBench), programs, rounds, ONCE_ABOVE)
         found.raise_failures()
         taken = found.seconds
         times.append((found.entries, taken))
         best = min(taken["cpu"], taken["cuda"])
         cells = [f"{1e3 * taken[who]:.2f}" for who in HOW]
-        ran_on = found.ran["auto"].stats["device"]
-        rows.append([name, str(found.entries), ran_on, *cells, f"{taken['auto'] / best:.2f}"])
-        print(*rows[-1], flush=True)
+        return [name, str(found.entries), found.ran["auto"].stats["device"], *cells, f"{taken['auto'] / best:.2f}"]
+
+    rows = command.shown(row(name, make) for name, make in instances())
     columns = ["graph", "entries", "auto took", *(f"{who} ms" for who in HOW), "auto / best"]
     return f"{markdown(columns, rows)}\n\n{rules(times)}"
 

@@ -11,7 +11,7 @@ gpu_detail, gpu_means    each graph and program against the CPU's default and EC
 as_in_paper              Table I of the ICPP paper
 """
 
-import timeit
+from functools import partial
 from typing import NamedTuple
 
 import matching
@@ -20,6 +20,7 @@ from benchmarks import matching_instances as instances
 from benchmarks.harness import CPU, STOPPED
 from benchmarks.matching_programs import BASELINES, CpuBench, Program, scipy_run
 from benchmarks.table import geometric_mean, markdown, number
+from benchmarks.timing import microseconds
 
 WITH_PAPER = ("auto", "g_pr_shr-adaptive-0.7", "apfb-gpubfs_wr-ct")
 
@@ -143,49 +144,29 @@ def steps(taken):
     return markdown(columns, rows)
 
 
-def calls(graphs, repeats: int):
-    """Microseconds of whole calls on small matrices: the minimum of rounds, each of which makes many calls in a row.
-
-    Not medians: at this scale they depend more on other work on the machine than on the calls.  A round covers all
-    matrices, so that a slow phase of the machine affects few calls of each.
-    """
+def calls(graphs, most_rounds: int):
+    """Microseconds of whole calls on small matrices, from a SciPy matrix and from a graph made once."""
     columns = ["matrix", "rows", "columns", "entries", "size", "maximum µs", "graph made once µs", "drop-in µs"]
     columns += ["SciPy µs", "SciPy / maximum"]
-    first, taken = {}, {}
+    rows, ratios = [], []
     for name, make in graphs.items():
         graph = make()
         found = matching.maximum(graph)
         found.check()
-        size = scipy_run(graph)()
-        if size != found.cardinality:
+        runs = {
+            "maximum": partial(matching.maximum, graph, threads=1),
+            "made once": partial(matching.maximum, matching.bipartite_graph(graph), threads=1),
+            "drop-in": partial(matching.maximum_bipartite_matching, graph),
+            "SciPy": scipy_run(graph),
+        }
+        if (size := runs["SciPy"]()) != found.cardinality:
             raise AssertionError(f"SciPy found {size} pairs on {name}, we {found.cardinality}")
-        first[name] = [name, *(str(n) for n in (*graph.shape, graph.nnz, found.cardinality))]
-        taken[name] = [(timer, max(1, round(5e-3 / timer.timeit(1))), []) for timer in timers_of(graph)]
-    for _ in range(repeats):
-        for timers in taken.values():
-            for timer, count, seconds in timers:
-                seconds.append(timer.timeit(count) / count)
-    rows, ratios = [], []
-    for name, timers in taken.items():
-        least = [min(seconds) for _, _, seconds in timers]
-        ratios.append(least[-1] / least[0])
-        rows.append([*first[name], *(f"{1e6 * s:.1f}" for s in least), number(ratios[-1])])
+        least = microseconds(runs, most_rounds)
+        ratios.append(least["SciPy"] / least["maximum"])
+        row = [name, *(str(n) for n in (*graph.shape, graph.nnz, size))]
+        rows.append([*row, *(f"{taken:.1f}" for taken in least.values()), number(ratios[-1])])
     rows.append(["geometric mean", *["-"] * 8, number(geometric_mean(ratios))])
     return markdown(columns, rows)
-
-
-def timers_of(graph):
-    """Timers of matching.maximum from a SciPy matrix and from a graph built once, of the drop-in, and of SciPy."""
-    checked = matching.bipartite_graph(graph)
-    runs = (
-        lambda: matching.maximum(graph, threads=1),
-        lambda: matching.maximum(checked, threads=1),
-        lambda: matching.maximum_bipartite_matching(graph),
-        scipy_run(graph),
-    )
-    for run in runs:
-        run()
-        yield timeit.Timer(run)
 
 
 def hundredths(seconds) -> str:

@@ -19,6 +19,7 @@ grabCut runs in each box's crop, with the same margin.  IoU is of single objects
 import contextlib
 import json
 import time
+from functools import partial
 
 import cv2
 import numba
@@ -34,6 +35,7 @@ from apps.segment.strokes import marks_of_box, read_scribbles
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
 from benchmarks.table import markdown
+from benchmarks.timing import rounds, timed
 
 GRABCUT_ITERATIONS = 5
 KINDS = {
@@ -153,13 +155,8 @@ def large_timing(data, repeats=3):
         size = (round(marks.shape[1] * scale), round(marks.shape[0] * scale))
         rgb = np.clip(cv2.resize(rgb, size, interpolation=cv2.INTER_CUBIC), 0, 1)
         marks = cv2.resize(marks.view(np.uint8), size, interpolation=cv2.INTER_NEAREST).view(np.int8)
-        taken = {name: [] for name in METHODS}
-        for _ in range(repeats):
-            for name, method in METHODS.items():
-                start = time.perf_counter()
-                method(rgb, marks)
-                taken[name].append(time.perf_counter() - start)
-        mine, theirs = (float(np.median(taken[name])) for name in METHODS)
+        seconds, _ = rounds({name: partial(method, rgb, marks) for name, method in METHODS.items()}, repeats)
+        mine, theirs = (seconds[name] for name in METHODS)
         rows.append([kind, f"{size[0]}x{size[1]}", f"{mine:.2f}", f"{theirs:.2f}", f"{theirs / mine:.1f}"])
     return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
 
@@ -175,13 +172,9 @@ def boxes_table(data, images=BOX_IMAGES):
             rgb, truth, boxes = scene(cases, seed)
             if not seed:
                 label_boxes(rgb, boxes)  # compiles
-            start = time.perf_counter()
-            found = {"cutmatch": label_boxes(rgb, boxes, "cpu").labels}
-            middle = time.perf_counter()
-            found["cv2.grabCut"] = grabcut_of_boxes(rgb, boxes)
-            seconds["cutmatch"] += middle - start
-            seconds["cv2.grabCut"] += time.perf_counter() - middle
-            for name, labels in found.items():
+            for name, method in zip(METHODS, (ours_of_boxes, grabcut_of_boxes), strict=True):
+                labels, taken = timed(partial(method, rgb, boxes))
+                seconds[name] += taken
                 ious[name] += [_iou(labels == value, truth == value) for value in range(1, len(boxes) + 1)]
         for name, values in ious.items():
             failed = sum(iou < FAILED_IOU for iou in values)
@@ -189,6 +182,10 @@ def boxes_table(data, images=BOX_IMAGES):
             rows.append([*row, f"{np.median(values):.2f}", f"{seconds[name] / images:.2f}", str(failed)])
             print(" ".join(rows[-1]), flush=True)
     return markdown(["several boxes", "method", "images", "boxes", "IoU %", "median %", "s per image", "failed"], rows)
+
+
+def ours_of_boxes(rgb, boxes):
+    return label_boxes(rgb, boxes, "cpu").labels
 
 
 def grabcut_of_boxes(rgb, boxes):

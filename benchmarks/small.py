@@ -16,7 +16,6 @@ The least of up to --rounds rounds, since a busy machine interrupts some calls f
 runs each program once.  A row appears only if our results are certified and all programs agree.
 """
 
-import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -28,7 +27,8 @@ from benchmarks import command
 from benchmarks.assign_instances import DENSE
 from benchmarks.baselines import BASELINES
 from benchmarks.instances import Problem
-from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import microseconds
 
 ROWS = (10, 30, 60, 100, 200, 300, 400, 600)
 SIDES = (8, 16, 32, 64, 128)
@@ -39,14 +39,12 @@ FAMILIES = {
     "Machol-Wien": DENSE["Machol-Wien"],
     "floats": lambda n, rng: rng.random((n, n)),
 }
-MAX_SECONDS = 1.0  # per row of a table, once there are three rounds
 CHANGED_SHARE = 0.01
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Small problems", ["scipy", "lapx", "lapcpp", "laprust", "PyMaxflow", "numba", "numpy"])
-    print(report, flush=True)
+    report = command.begin("Small problems", ["scipy", "lapx", "lapcpp", "laprust", "PyMaxflow", "numba", "numpy"])
     tables = []
     if options.rows:
         tables.append(assignments(options.rows, options.rounds))
@@ -55,20 +53,6 @@ def main(argv):
         tables.append(grids(options.sides, options.rounds))
         print(tables[-1], flush=True)
     return command.finish(report, "\n\n".join(tables), options.save, shown=False)
-
-
-def microseconds(runs, rounds):
-    """Least microseconds of each of several callables, {name: callable}, one call of each per round."""
-    seconds = {name: [] for name in runs}
-    end = time.perf_counter() + MAX_SECONDS
-    turn = 0
-    while turn < 3 or (turn < rounds and time.perf_counter() < end):
-        turn += 1
-        for name, run in runs.items():
-            begin = time.perf_counter()
-            run()
-            seconds[name].append(time.perf_counter() - begin)
-    return {name: 1e6 * min(taken) for name, taken in seconds.items()}
 
 
 def jonker_volgenant_programs(cost):

@@ -19,8 +19,8 @@ move of our labellings is certified, which takes longer than finding it; seconds
 
 import itertools
 import re
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -36,6 +36,7 @@ from apps.stereo.stereo_occlusion import filled
 from benchmarks import command
 from benchmarks.label_instances import PUBLISHED
 from benchmarks.table import markdown
+from benchmarks.timing import rounds
 
 BLOCK = 11  # pixels across, of the plain block matcher
 LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
@@ -152,15 +153,10 @@ def measure(case: Case, repeats: int):
         assert np.array_equal(one.labels, again.labels), (
             "the labels of the sub-pixel row differ from the certified ones"
         )
-    seconds = {name: [] for name in METHODS}
     found = {name: method(case) for name, method in METHODS.items()}
-    for _ in range(repeats):
-        for name, method in METHODS.items():
-            start = time.perf_counter()
-            method(case)
-            seconds[name].append(time.perf_counter() - start)
+    seconds = rounds({name: partial(method, case) for name, method in METHODS.items()}, repeats)[0] if repeats else {}
     for name in METHODS:
-        yield row_of(case, name, found[name], f"{np.median(seconds[name]):.2f}" if repeats else "-")
+        yield row_of(case, name, found[name], f"{seconds[name]:.2f}" if repeats else "-")
 
 
 def references(case: Case, published: Path | None):

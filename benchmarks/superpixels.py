@@ -16,8 +16,6 @@ same end.
 Seconds are those of the last run alone.  All on one thread, alternately on each image, after one untimed call.
 """
 
-import time
-
 import cv2
 import numba
 import numpy as np
@@ -29,7 +27,7 @@ from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
 from benchmarks import command
 from benchmarks.table import markdown
-from benchmarks.timing import rounds
+from benchmarks.timing import rounds, timed
 
 TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
 COMPACTNESS = (10, 20, 30)
@@ -69,14 +67,11 @@ def load(data, base):
 
 
 def ours(rgb, count):
-    start = time.perf_counter()
-    return superpixels(rgb, count).labels, time.perf_counter() - start
+    return timed(lambda: superpixels(rgb, count).labels)
 
 
 def slic_as_asked(rgb, count, compactness):
-    start = time.perf_counter()
-    labels = slic(rgb, count, compactness=compactness, start_label=0)
-    return labels, time.perf_counter() - start
+    return timed(lambda: slic(rgb, count, compactness=compactness, start_label=0))
 
 
 def slic_filled_up(rgb, count, compactness):
@@ -95,9 +90,7 @@ def felzenszwalb_bisected(rgb, count):
     low, high = 0.1, 10_000.0
     for _ in range(TRIALS):
         scale = (low * high) ** 0.5
-        start = time.perf_counter()
-        labels = felzenszwalb(rgb, scale=scale)
-        seconds = time.perf_counter() - start
+        labels, seconds = timed(lambda scale=scale: felzenszwalb(rgb, scale=scale))
         made = len(np.unique(labels))
         if abs(made - count) <= NEAR_ENOUGH * count:
             break

@@ -15,6 +15,15 @@ from statistics import median
 
 from benchmarks.table import ROOT
 
+MAX_SECONDS = 1.0  # of `microseconds`
+
+
+def timed(run) -> tuple:
+    """What a callable returns, and its seconds."""
+    begin = time.perf_counter()
+    found = run()
+    return found, time.perf_counter() - begin
+
 
 def rounds(runs: dict, repeats: int, once_above: float = float("inf")) -> tuple[dict, dict]:
     """Median seconds and the last results of several callables, {name: callable}.
@@ -28,10 +37,25 @@ def rounds(runs: dict, repeats: int, once_above: float = float("inf")) -> tuple[
         for name, run in runs.items():
             if turn and seconds[name][0] > once_above:
                 continue
-            begin = time.perf_counter()
-            results[name] = run()
-            seconds[name].append(time.perf_counter() - begin)
+            results[name], taken = timed(run)
+            seconds[name].append(taken)
     return {name: median(times) for name, times in seconds.items()}, results
+
+
+def microseconds(runs: dict, most_rounds: int) -> dict:
+    """Least microseconds of each of several callables, {name: callable}, one call of each per round.
+
+    Not medians: at this scale they depend more on other work on the machine than on the calls.  Rounds end after
+    MAX_SECONDS, but there are at least three.
+    """
+    seconds = dict.fromkeys(runs, float("inf"))
+    end = time.perf_counter() + MAX_SECONDS
+    turn = 0
+    while turn < 3 or (turn < most_rounds and time.perf_counter() < end):
+        turn += 1
+        for name, run in runs.items():
+            seconds[name] = min(seconds[name], timed(run)[1])
+    return {name: 1e6 * least for name, least in seconds.items()}
 
 
 def in_process(*words, folder=ROOT, environment=()) -> tuple[str, float]:

@@ -20,8 +20,8 @@ from apps import unwrap
 from apps.unwrap import NORMS
 from apps.unwrap.phase_problem import CYCLE, jumps_of, problem_of
 from benchmarks import command
-from benchmarks.harness import timed
 from benchmarks.table import markdown
+from benchmarks.timing import timed
 
 LARGEST_FOR_ORTOOLS, LARGEST_FOR_L2 = 256**2, 512**2  # pixels
 

@@ -14,11 +14,11 @@ import numpy as np
 import matching
 from benchmarks import harness
 from benchmarks import matching_instances as instances
-from benchmarks.harness import timed
 from benchmarks.matching_graphs import uniform
 from benchmarks.matching_programs import VARIANTS, GpuBench, Program, program_of
 from benchmarks.papers.sections import Section, number
 from benchmarks.table import geometric_mean
+from benchmarks.timing import timed
 from matching.methods import METHODS, initialiser
 
 SEQUENTIAL = ("push_relabel", "hkdw", "hopcroft_karp", "pothen_fan")
