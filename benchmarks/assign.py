@@ -71,14 +71,14 @@ def measure(name, cost, options, ratios):
     found = runs["ours"]()  # compiles
     found.check()
     variant = ""
-    for baseline in baselines.BASELINES:
-        if not baselines.installed(baseline):
+    for baseline, program in baselines.BASELINES.items():
+        if not program.installed:
             continue
         if baseline == "lapx":
             variant, _ = baselines.timed_lapx(cost, found.cost)
-            run = baselines.lapx_variants(cost).get(variant)
+            run = program.run(cost).get(variant)
         else:
-            run = baselines.scipy_solver(cost) if baseline == "SciPy" else baselines.ortools_solver(cost)
+            run = program.run(cost)
         if run is not None:
             runs[baseline] = run
     seconds, results = rounds(runs, options.repeats, ONCE_ABOVE)

@@ -5,10 +5,11 @@ support.
 """
 
 import time
-from importlib.util import find_spec
 
 import numpy as np
 import scipy.sparse
+
+from benchmarks.baselines import Baseline
 
 EXACT_FLOAT32 = 2**24
 LARGEST_FOR_ORTOOLS = 2000  # rows of a dense matrix: it holds every pair as an arc of a graph
@@ -118,8 +119,9 @@ def timed_lapx(cost, expected, names=None, repeats=2):
     return best, seconds.get(best)
 
 
-BASELINES = {"SciPy": ("scipy", "scipy"), "lapx": ("lap", "lapx"), "OR-tools": ("ortools", "ortools")}
-
-
-def installed(name: str) -> bool:
-    return find_spec(BASELINES[name][0]) is not None
+# `run` returns a callable for an instance, of lapx one for each variant.
+BASELINES = {
+    "SciPy": Baseline("scipy", "scipy", scipy_solver),
+    "lapx": Baseline("lap", "lapx", lapx_variants),
+    "OR-tools": Baseline("ortools", "ortools", ortools_solver),
+}

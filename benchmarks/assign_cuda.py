@@ -66,7 +66,7 @@ def single_row(name, n, repeats):
     card, found = timed(lambda: assign.solve(held), repeats)
     whole, _ = timed(lambda: assign.solve(cost, device="cuda"), 1 if n > 4000 else repeats)
     variant = lapx = None
-    if baselines.installed("lapx") and (n <= 4000 or name in TIMED_WHEN_LARGE):
+    if baselines.BASELINES["lapx"].installed and (n <= 4000 or name in TIMED_WHEN_LARGE):
         names = LAPX if n < 4000 else ("lapjvs f32",)  # seconds each: one that is among the fastest at this size
         variant, lapx = baselines.timed_lapx(cost, found.cost, names, repeats=1)
     auction = found.stats["auction_seconds"]

@@ -11,9 +11,12 @@ import numpy as np
 
 
 class Baseline(NamedTuple):
+    """A program; `prepare` makes what `run` gets, outside of the clock, where a benchmark says so."""
+
     module: str
     distribution: str
     run: Callable
+    prepare: Callable | None = None
 
     @property
     def installed(self) -> bool:

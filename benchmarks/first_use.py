@@ -171,7 +171,6 @@ def write_list(folder: Path, jobs) -> int:
 def main(argv) -> int:
     options = command.parser("first_use", __doc__, "first-use")
     options.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter of the environment")
-    options.add_argument("--job", default="", metavar="TEXT", help="only jobs whose names contain this text")
     options.add_argument("--repeats", type=int, default=3, metavar="N", help="processes per job (default: 3)")
     options.add_argument("--kernels", action="store_true", help="list the kernels that are compiled")
     options.add_argument("--none-compiled", action="store_true", help="fail if a kernel is compiled")
@@ -186,8 +185,6 @@ def main(argv) -> int:
         if chosen.list:
             return write_list(folder, JOBS)
         for job in JOBS:
-            if chosen.job not in job:
-                continue
             first, second = [], []
             for repeat in range(chosen.repeats):
                 cache = Path(name) / f"{len(rows)}-{repeat}" / "cache"
@@ -197,29 +194,14 @@ def main(argv) -> int:
             compiled = len(first[0]["kernels"])
             if compiled:
                 wrong.append(job)
-            rows.append(
-                [
-                    job,
-                    f"{median(one['seconds'] for one in first):.2f}",
-                    f"{median(one['seconds'] for one in second):.2f}",
-                    f"{median(one['busy'] for one in first):.2f}",
-                    str(compiled),
-                    f"{median(sum(kernel[2] for kernel in one['kernels']) for one in first):.2f}",
-                    str(first[0]["carried"]),
-                ]
-            )
-            print(*rows[-1], sep="\t", flush=True)
+            row = [job, *(f"{median(one['seconds'] for one in runs):.2f}" for runs in (first, second))]
+            row += [f"{median(one['busy'] for one in first):.2f}", str(compiled)]
+            row += [f"{median(sum(kernel[2] for kernel in one['kernels']) for one in first):.2f}"]
+            rows += command.shown([[*row, str(first[0]["carried"])]])
             if chosen.kernels:
                 print(*first_use_kernels.lines(first[0]["kernels"]), sep="\n", flush=True)
-    columns = (
-        "job",
-        "first, s",
-        "second, s",
-        "processors, s",
-        "kernels compiled",
-        "compiling, s",
-        "loaded from the package",
-    )
+    columns = ["job", "first, s", "second, s", "processors, s", "kernels compiled", "compiling, s"]
+    columns += ["loaded from the package"]
     command.finish(report, markdown(columns, rows), chosen.save)
     if chosen.none_compiled and wrong:
         print(f"benchmarks first_use: kernels were compiled for {', '.join(wrong)}", file=sys.stderr)

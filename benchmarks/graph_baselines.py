@@ -4,23 +4,10 @@
 solves, and reads the labels: (value, labels), labels True = source side.
 """
 
-from collections.abc import Callable
-from importlib.util import find_spec
-from typing import NamedTuple
-
 import numpy as np
 import scipy.sparse
 
-
-class GraphBaseline(NamedTuple):
-    module: str
-    distribution: str
-    prepare: Callable
-    run: Callable
-
-    @property
-    def installed(self) -> bool:
-        return find_spec(self.module) is not None
+from benchmarks.baselines import Baseline
 
 
 def edges_of(graph, source, sink):
@@ -118,9 +105,9 @@ def run_ortools(arrays):
 
 
 BASELINES = {
-    "PyMaxflow": GraphBaseline("maxflow", "PyMaxflow", edges_of, pymaxflow),
-    "thinhpf": GraphBaseline("thinhpf", "thinhpf", for_thinhpf, run_thinhpf),
-    "SciPy": GraphBaseline("scipy", "scipy", for_scipy, run_scipy),
-    "igraph": GraphBaseline("igraph", "igraph", for_igraph, run_igraph),
-    "OR-tools": GraphBaseline("ortools", "ortools", network_of, run_ortools),
+    "PyMaxflow": Baseline("maxflow", "PyMaxflow", pymaxflow, edges_of),
+    "thinhpf": Baseline("thinhpf", "thinhpf", run_thinhpf, for_thinhpf),
+    "SciPy": Baseline("scipy", "scipy", run_scipy, for_scipy),
+    "igraph": Baseline("igraph", "igraph", run_igraph, for_igraph),
+    "OR-tools": Baseline("ortools", "ortools", run_ortools, network_of),
 }

@@ -25,7 +25,7 @@ from benchmarks import (
     papers,
 )
 from benchmarks.__main__ import NAMES, main
-from benchmarks.graph_baselines import GraphBaseline
+from benchmarks.baselines import Baseline
 from benchmarks.papers import azad, deveci_gpu, lupinska_gpu
 from benchmarks.papers.fagginger_auer import share_of_first_round
 from benchmarks.papers.sections import text_of
@@ -224,7 +224,7 @@ def measured_path(monkeypatch, module: str, surplus: int = 0):
         cut = graph_max_flow(*arrays)
         return cut.value + surplus, cut.labels
 
-    stand_in = GraphBaseline(module, module, lambda *arrays: arrays, run)
+    stand_in = Baseline(module, module, run, lambda *arrays: arrays)
     monkeypatch.setitem(graphs.BASELINES, "PyMaxflow", stand_in)
     monkeypatch.setitem(graph_instances.LARGE, "path", lambda: graph_instances.path(40))
     programs = [graphs.GraphProgram(name, {"method": name}) for name in ("ibfs", "auto")]
