@@ -266,7 +266,7 @@ def test_the_benchmark_compares_with_the_cpu(monkeypatch):
 
     unary, weights, cost = instance((3, 5), 2, 9, 4)
     problem = LabelInstance(unary, {o: weights[o] for o in ((0, 1), (1, 0))}, cost)
-    options = benchmark._parser().parse_args(["--repeats", "1", "--restarts", "0", "1", "0", "--cycles", "1"])
+    options = benchmark._parser().parse_args(["--repeats", "1", "--restarts", "0", "1", "0"])
     monkeypatch.setitem(
         benchmark.BASELINES, benchmark.BASELINE, benchmark.BASELINES[benchmark.BASELINE]._replace(module="none")
     )
