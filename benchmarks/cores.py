@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import assign
 import gridcut
@@ -45,18 +47,6 @@ def cut(problem):
     return gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu")
 
 
-def cardinality_by_scipy(graph):
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    return maximum_bipartite_matching(graph, perm_type="column")
-
-
-def assignment_by_scipy(cost):
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment(cost)
-
-
 def of_grid(make) -> Work:
     installed = BASELINES["PyMaxflow"].installed
     return Work(make, cut, lambda cut: cut.value, pymaxflow if installed else None)
@@ -72,7 +62,9 @@ def of_graph(make, method, peer=None) -> Work:
 WORKS = {
     **{name: of_grid(make) for name, make in {**SUITE, "vessels 128, 6": VOLUMES["vessels 128, 6"]}.items()},
     **{
-        f"{name}, {method}": of_graph(make, method, cardinality_by_scipy if method == "auto" else None)
+        f"{name}, {method}": of_graph(
+            make, method, partial(maximum_bipartite_matching, perm_type="column") if method == "auto" else None
+        )
         for name, make in {"uniform 5": partial(uniform, 1 << 20, 5), "road": partial(road, 1 << 10, 0.3)}.items()
         for method in ("auto", "ms_bfs_graft")
     },
@@ -80,7 +72,7 @@ WORKS = {
         lambda: geometric(10_000)(4000, np.random.default_rng(0)),
         partial(assign.solve, device="cpu"),
         lambda found: found.cost,
-        assignment_by_scipy,
+        linear_sum_assignment,
     ),
 }
 

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 import assign
 from benchmarks import command
+from benchmarks.graph_instances import grid_edges
 from benchmarks.table import markdown
 from benchmarks.timing import rounds
 
@@ -86,9 +87,7 @@ def with_supplies(tail, head, capacity, cost, sources, sinks, amount, nodes):
 
 def grid(arcs, rng):
     side = max(2, round((arcs / 4) ** 0.5))
-    node = np.arange(side * side).reshape(side, side)
-    one = np.concatenate([node[:, :-1].ravel(), node[:-1].ravel()])
-    two = np.concatenate([node[:, 1:].ravel(), node[1:].ravel()])
+    one, two = grid_edges(side, side)
     tail, head = np.concatenate([one, two]), np.concatenate([two, one])
     ends = rng.permutation(side * side)[: side // 2 * 2].reshape(2, -1)
     capacity, cost = rng.integers(1, 1001, len(tail)), rng.integers(1, 10_001, len(tail))
@@ -116,9 +115,7 @@ def netgen(arcs, rng, degree=8):
 def road(arcs, rng):
     side = round((arcs / 2.6) ** 0.5)
     place = np.stack(np.divmod(np.arange(side * side), side), axis=1) + 0.6 * rng.random((side * side, 2))
-    node = np.arange(side * side).reshape(side, side)
-    one = np.concatenate([node[:, :-1].ravel(), node[:-1].ravel()])
-    two = np.concatenate([node[:, 1:].ravel(), node[1:].ravel()])
+    one, two = grid_edges(side, side)
     kept = rng.random(len(one)) < 0.65
     one, two = one[kept], two[kept]
     part = connected_components(coo_array((np.ones(len(one)), (one, two)), shape=(side * side,) * 2), directed=False)[1]

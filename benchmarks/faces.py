@@ -21,6 +21,7 @@ import assign.small  # else SciPy solves the first matrices, see assign/compat/s
 import matching
 from assign.compat import lap as our_lap
 from benchmarks import command
+from benchmarks.graph_instances import grid_edges
 from benchmarks.table import markdown
 from gridcut.compat.scipy import maximum_flow
 
@@ -119,12 +120,10 @@ def _sparse(n, degree, rng):
 
 
 def _terminal_grid(side, rng):
-    pixels = np.arange(side * side).reshape(side, side)
-    tails = [pixels[:, :-1], pixels[:, 1:], pixels[:-1], pixels[1:]]
-    heads = [pixels[:, 1:], pixels[:, :-1], pixels[1:], pixels[:-1]]
-    source, sink = side * side, side * side + 1
-    tail = np.concatenate([one.ravel() for one in tails] + [np.full(side * side, source), pixels.ravel()])
-    head = np.concatenate([one.ravel() for one in heads] + [pixels.ravel(), np.full(side * side, sink)])
+    one, two = grid_edges(side, side)
+    pixels, source, sink = np.arange(side * side), side * side, side * side + 1
+    tail = np.concatenate([one, two, np.full(side * side, source), pixels])
+    head = np.concatenate([two, one, pixels, np.full(side * side, sink)])
     capacity = rng.integers(1, 60, len(tail)).astype(np.int32)
     return scipy.sparse.csr_array((capacity, (tail, head)), shape=(sink + 1, sink + 1))
 

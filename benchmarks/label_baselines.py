@@ -6,6 +6,7 @@ Each is run(problem, move, start) -> labels, until convergence, with move "expan
 import numpy as np
 
 from benchmarks.baselines import Baseline
+from benchmarks.graph_instances import grid_edges
 
 
 def gco(problem, move, start):
@@ -19,11 +20,9 @@ def gco(problem, move, start):
     graph = pygco.GCO()
     graph.create_general_graph(height * width, count, False)
     graph.set_data_cost(np.ascontiguousarray(problem.unary.reshape(count, -1).T))
-    number = np.arange(height * width).reshape(height, width)
     right = np.broadcast_to(problem.weights[0, 1], (height, width))[:, :-1]
     down = np.broadcast_to(problem.weights[1, 0], (height, width))[:-1]
-    near = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    far = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    near, far = grid_edges(height, width)
     graph.set_all_neighbors(near, far, np.concatenate([right.ravel(), down.ravel()]).astype(np.intc))
     graph.set_smooth_cost(np.ascontiguousarray(problem.cost))
     if start.any():
