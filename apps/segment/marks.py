@@ -9,8 +9,6 @@ Marks are int8 or int16 arrays of the shape of an image or a volume.  Labels tha
 Files and the interfaces of other programs have other encodings; their readers and writers convert.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from apps.common.errors import InputError
@@ -65,31 +63,6 @@ def has_both(mask: np.ndarray) -> bool:
     return bool(mask.any()) and not mask.all()
 
 
-def core_marks(
-    labels: np.ndarray,
-    marks: np.ndarray,
-    reach: float,
-    spacing: Sequence[float] | np.ndarray | None = None,
-    erased: np.ndarray | None = None,
-) -> np.ndarray:
-    """Marks that correct labels, completed by marks on the labels themselves, except near the corrections.
-
-    labels    of an image or a volume, of any integers
-    reach     distance from a mark that contradicts its label, up to which nothing else is marked; in units of `spacing`
-    spacing   size of a pixel or voxel along each axis; None for 1
-    erased    further pixels around which nothing is marked; or None
-    """
-    from scipy import ndimage
-
-    wrong = (marks != OPEN) & (marks != labels)
-    if erased is not None:
-        wrong |= erased
-    completed = np.where(marks == OPEN, labels, marks).astype(marks.dtype)
-    if wrong.any():
-        step = np.ones(marks.ndim) if spacing is None else np.asarray(spacing, float)
-        by = np.ceil(reach / step).astype(int)
-        inside = ndimage.find_objects(wrong.view(np.uint8))[0]
-        part = tuple(slice(max(0, one.start - far), one.stop + far) for one, far in zip(inside, by, strict=True))
-        is_near = ndimage.distance_transform_edt(~wrong[part], sampling=step) <= reach
-        completed[part] = np.where(is_near, marks[part], completed[part])
-    return completed
+def core_marks(labels: np.ndarray, marks: np.ndarray, is_open: np.ndarray) -> np.ndarray:
+    """Marks that correct labels, completed by marks on the labels themselves, except where these are open, bool."""
+    return np.where((marks == OPEN) & ~is_open, labels, marks).astype(marks.dtype)

@@ -220,7 +220,12 @@ def _corrected(frame, carried, marks, device, name):
 
     All else keeps its label, and the colours are those of the whole frame.
     """
-    completed = core_marks(carried.view(np.int8), marks, CORRECTION_REACH * max(marks.shape))
+    from scipy import ndimage
+
+    carried_labels = carried.view(np.int8)
+    wrong = (marks != OPEN) & (marks != carried_labels)
+    is_near = ndimage.distance_transform_edt(~wrong) <= CORRECTION_REACH * max(marks.shape) if wrong.any() else wrong
+    completed = core_marks(carried_labels, marks, is_near)
     _check_kinds(completed, name, "nothing of it is carried to this frame")
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None

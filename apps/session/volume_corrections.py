@@ -1,9 +1,10 @@
-"""Labels of a volume for a list of records, in which a stroke changes nothing far from where it contradicts them.
+"""Labels of a volume for a list of records, in which a stroke changes the part in which it contradicts them.
 
 The records up to the last one that is no stroke, or to the second label, are answered by one cut of the volume.  Each
-later stroke corrects the labels before it: voxels further than REACH from where it contradicts them, or erases, keep
-their labels.  If it does neither, all do.  So what is right in other slices stays right.  Parts that lose their last
-mark are dropped everywhere.
+later stroke corrects the labels before it.  Voxels may take the label of the stroke that contradicts them, or any where
+it erases, in one part with it: a part of two voxels in thickness, and the voxels beside it.  All others keep their
+labels, by a second cut if the first one changes some.  So what is right in other slices stays right.  Parts that lose
+their last mark are dropped everywhere.
 
 First labels can be grossly wrong.  So the volume is cut again, from all strokes, until this changes at most MAX_CHANGED
 of the objects: from then on, the labels are kept.  A new label is found by a cut of the volume, too.
@@ -22,7 +23,6 @@ from apps.session.object_records import Describe
 from apps.session.packed_mask import PackedMask
 from apps.session.stroke_records import Record, Stroke, common_length, is_part, locator_of
 
-REACH = 0.25  # of the longest side
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
 
 # Marks; the same, completed where labels are kept; and the values of the labels -> labels, int16 (D, H, W)
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """The labels after a number of records; None while there are less than two values.
 
     solved      number of records of the step whose cut they are from
-    is_settled  whether later strokes correct them near the strokes only
+    is_settled  whether later strokes change only parts with them
     """
 
     count: int  # type: ignore[assignment]  # hides tuple.count
@@ -47,8 +47,7 @@ class VolumeCorrections:
     """The labels after each stroke, compressed, so that only new ones are answered."""
 
     def __init__(self, shape: tuple[int, ...], spacing: np.ndarray):
-        self._canvas, self._spacing = Canvas(shape, shape, spacing), spacing
-        self._reach = REACH * float(np.max(shape * spacing))
+        self._canvas = Canvas(shape, shape, spacing)
         self._records: Sequence[Record] = ()
         self._steps: list[Step] = []
         self._solved: Sequence[Record] | None = None  # of the last cut
@@ -83,22 +82,43 @@ class VolumeCorrections:
         values = tuple(sorted({*labels_in(marks), *located}))
         if len(values) < 2:
             return Step(len(records), values, None, 0)
-        before, held, is_settled = None, marks, False
+        before, held, wrong, is_settled = None, marks, None, False
         if last is not None and last.labels is not None and last.values == values:
             before, is_settled = last.labels.values(), last.is_settled
             erased = np.zeros(marks.shape, bool)
             erased[change.region] = (change.before != OPEN) & (change.after == OPEN)
-            held = core_marks(before, marks, self._reach, self._spacing, erased)
-            if np.array_equal(held, before):
+            wrong = erased | (marks != OPEN) & (marks != before)
+            if not wrong.any():
                 return last._replace(count=len(records))
+            is_open = np.full(marks.shape, erased.any())
+            for label in labels_in(marks[wrong]):
+                is_open |= before != label
+            held = core_marks(before, marks, is_open)
         self._solved = None  # if a cut is abandoned
         if not is_settled:
             labels = solve(marks, marks, values)
             is_settled = before is not None and _changed_share(before, labels) <= MAX_CHANGED
         if is_settled:
             labels = solve(marks, held, values)
+            if before is not None and wrong is not None:
+                keeps = (held == OPEN) & (labels != before) & ~_part_with(wrong, labels != before)
+                if keeps.any():
+                    labels = solve(marks, np.where(keeps, before, held).astype(held.dtype), values)
         self._solved = records
         return Step(len(records), values, PackedMask.of(labels.astype(np.uint8)), len(records), is_settled)
+
+
+def _part_with(wrong: np.ndarray, changed: np.ndarray) -> np.ndarray:
+    """Changed voxels, bool (D, H, W), in a thick part with one that was wrong, and the voxels beside them."""
+    from scipy import ndimage
+
+    box = ndimage.find_objects((wrong | changed).view(np.uint8))[0]
+    parts, count = ndimage.label(ndimage.binary_opening(changed[box]) | wrong[box])
+    is_wrong = np.zeros(count + 1, bool)
+    is_wrong[parts[wrong[box]]] = True
+    found = np.zeros_like(changed)
+    found[box] = ndimage.binary_dilation(is_wrong[parts])
+    return found
 
 
 def _changed_share(labels: np.ndarray, others: np.ndarray) -> float:

@@ -10,7 +10,6 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError
-from apps.segment import marks as encoding
 from apps.segment import segment_video, video_jobs
 from apps.segment.hint_kinds import kinds_for
 from apps.segment.location import either
@@ -118,20 +117,6 @@ def test_a_box_or_a_start_mask_of_the_first_frame(kind):
     found = list(segment_video(frames, **given, device="cpu"))
     assert all(iou(one.mask, mask) > 0.9 for one, mask in zip(found, masks, strict=True))
     assert [one.key for one in found] == [0, 0, 0]
-
-
-def test_core_marks_leave_pixels_around_a_contradicting_stroke_open():
-    mask = np.zeros((90, 90), bool)
-    mask[:, 45:] = True
-    marks = np.full(mask.shape, encoding.OPEN, np.int8)
-    marks[40, 80] = encoding.BACKGROUND
-    marks[70, 80] = encoding.OBJECT  # agrees with the mask
-    completed = encoding.core_marks(mask, marks, 9)
-    assert completed[40, 80] == encoding.BACKGROUND
-    assert completed[40, 75] == encoding.OPEN
-    assert completed[70, 75] == encoding.OBJECT
-    assert completed[40, 60] == encoding.OBJECT
-    assert completed[40, 44] == encoding.BACKGROUND
 
 
 def test_an_object_that_leaves_the_frame_does_not_end_the_clip():
