@@ -9,8 +9,6 @@ its row and its column, whatever its value; both halves of symmetric files count
 rows and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm,
 col_perm, row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that
 order.
-
-Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect in cutmatch.
 """
 
 import io
@@ -190,21 +188,24 @@ def block_figure(graph, form):
     ink = np.log1p(count) / np.log1p(max(1, count.max()))
     ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
     figure = np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)).astype(np.uint8)
+    enlarged = max(1, MIN_FIGURE_SIDE // max(shape))
+    figure = figure.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
+    half = enlarged // 8  # so that rules cover no dot
     blocks = np.cumsum(form.parts)[:2]
     for axis, start in enumerate((form.row_start, form.col_start)):
         for end in start[blocks]:
             if 0 < end < graph.shape[axis]:
                 lines = np.moveaxis(figure, axis, 0)
-                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE_COLOUR
-    enlarged = max(1, MIN_FIGURE_SIDE // max(shape))
-    return figure.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
+                at = enlarged * min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])
+                lines[at - half : at + half + 1] = RULE_COLOUR
+    return figure
 
 
 def _line(report) -> str:
     text = (
         f"{report['file']}: {report['rows']} x {report['columns']}, {report['entries']} entries, structural rank "
-        f"{report['structural_rank']}{' (full)' if report['full_rank'] else ''}, certified; {report['method']} after "
-        f"{report['init']}, {report['seconds']['match']:.3f} s -> {report['files']['pairs']}"
+        f"{report['structural_rank']}{' (full)' if report['full_rank'] else ''}, certified, "
+        f"{report['seconds']['match']:.3f} s -> {report['files']['pairs']}"
     )
     if "blocks" in report:
         blocks = report["blocks"]

@@ -63,10 +63,10 @@ def strokes_figure(rgb: np.ndarray, marks: np.ndarray, width: int | None = None)
     import cv2
 
     shown = cv2.merge([to_bytes(DIMMED * grey_of(rgb))] * 3)
-    size = 2 * (stroke_width(marks.shape) if width is None else width) + 1
+    width = stroke_width(marks.shape) if width is None else width
     for mark, colour in STROKE.items():
         inside = (marks == mark).view(np.uint8)
-        wide = cv2.erode(inside, np.ones((size, size), np.uint8)) > 0
+        wide = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) > width
         tinted = to_bytes(TINT * colour + (1 - TINT) / np.float32(255) * shown[wide])
         shown[inside > 0] = to_bytes(colour)
         shown[wide] = tinted

@@ -15,6 +15,7 @@ from apps.common.images import to_bytes
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
 MIN_KEYED = 200  # pixels of the shorter side of a figure with a key
 MAX_ARROWS = 32  # along the longer side of the frame
+MAX_FACTOR = 20  # of the length of arrows
 
 
 def colour_wheel() -> np.ndarray:
@@ -99,14 +100,19 @@ def with_key(figure: np.ndarray, max_motion: float) -> np.ndarray:
 def arrows(
     rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, spacing: int | None = None
 ) -> np.ndarray:
-    """Draw the flow as arrows over the frame, RGB in [0, 1], one every `spacing` pixels, in true length; uint8 RGB.
+    """Draw the flow as arrows over the frame, RGB in [0, 1], one every `spacing` pixels; uint8 RGB.
 
-    Arrows of pixels outside `valid` are grey; the others have the colours of the wheel.
+    Arrows of pixels outside `valid` are grey; the others have the colours of the wheel.  If nearly all are short, they
+    are drawn several times as long, as a note says.
     """
     import cv2
 
     height, width = flow.shape[:2]
     spacing = spacing or max(8, round(max(height, width) / MAX_ARROWS))
+    drawn = flow[spacing // 2 :: spacing, spacing // 2 :: spacing]
+    long = float(np.percentile(np.linalg.norm(drawn, axis=2), 95)) if drawn.size else 0.0
+    has_room = min(height, width) >= MIN_KEYED
+    factor = int(min(MAX_FACTOR, spacing // long)) if has_room and 0 < long <= spacing / 2 else 1
     figure = to_bytes(0.5 * rgb + 0.5 * rgb.mean(axis=2, keepdims=True) * 0.9)
     colours = flow_figure(flow)
     for y in range(spacing // 2, height, spacing):
@@ -114,10 +120,13 @@ def arrows(
             # A dark outline keeps arrows visible on any background.
             known = valid is None or valid[y, x]
             colour = tuple(int(c) for c in colours[y, x]) if known else (150, 150, 150)
-            reached = x + float(flow[y, x, 0]), y + float(flow[y, x, 1])
+            reached = x + factor * float(flow[y, x, 0]), y + factor * float(flow[y, x, 1])
             start, end = (tuple(round(16 * c) for c in point) for point in ((x, y), reached))
             for paint, thickness in (((0, 0, 0), 3), (colour, 1)):
                 cv2.arrowedLine(figure, start, end, paint, thickness, cv2.LINE_AA, 4, 0.3)
+    if factor > 1:
+        cv2.rectangle(figure, (0, height - 18), (44 if factor > 9 else 34, height), (255, 255, 255), -1)
+        cv2.putText(figure, f"x {factor}", (4, height - 4), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (0, 0, 0), 1, cv2.LINE_AA)
     return figure
 
 

@@ -84,6 +84,14 @@ def test_arrows_point_along_the_flow():
     assert np.ptp(moved[30, 40]) > 50
 
 
+def test_short_arrows_are_drawn_longer_and_a_note_says_so():
+    flow = np.zeros((240, 240, 2), np.float32)
+    flow[..., 0] = 2
+    figure = drawing.arrows(np.zeros((240, 240, 3), np.float32), flow, spacing=40)
+    assert figure[20, 30:55].any(axis=1).all(), "the first arrow is 20 times as long"
+    assert (figure[-18:, :30] == 255).any(), "the note is on white"
+
+
 def test_warping_brings_the_second_frame_back():
     rng = np.random.default_rng(1)
     second = rng.random((20, 30, 3)).astype(np.float32)
