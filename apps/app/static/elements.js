@@ -20,13 +20,9 @@ export const inputOf = (id) => elementOf(id, HTMLInputElement);
 /** @param {string} id */
 export const canvasOf = (id) => elementOf(id, HTMLCanvasElement);
 
-/**
- * The context of a canvas for drawing.
- * @param {HTMLCanvasElement} canvas
- * @param {CanvasRenderingContext2DSettings} [settings]
- */
-export function context2d(canvas, settings) {
-  const context = canvas.getContext("2d", settings);
+/** The context of a canvas for drawing.  @param {HTMLCanvasElement} canvas */
+export function context2d(canvas) {
+  const context = canvas.getContext("2d");
   if (!context) throw new Error("the browser cannot draw on a canvas");
   return context;
 }

@@ -15,7 +15,7 @@ export class Renderer {
   #frame = 0; #topFrame = 0;
   strokesStale = true;
 
-  scene = context2d(canvasOf("scene"), { alpha: false });
+  scene = context2d(canvasOf("scene"));
   top = context2d(canvasOf("top"));
   layer = context2d(document.createElement("canvas"));     // strokes, at the size of the screen
   outlined = context2d(document.createElement("canvas"));
@@ -44,8 +44,7 @@ export class Renderer {
     const { scene, ratio } = this, { view, image, mask, display } = this.app, { canvas } = scene;
     scene.setTransform(1, 0, 0, 1, 0, 0);
     scene.globalAlpha = 1;
-    scene.fillStyle = getComputedStyle($("stage")).backgroundColor;
-    scene.fillRect(0, 0, canvas.width, canvas.height);
+    scene.clearRect(0, 0, canvas.width, canvas.height);   // the stage, whose colour may change, is visible around the image
     if (!this.app.ready || !image.source) return;
     if (display === "cutout" && !this.app.alone) this.#drawCutout();
     else this.#drawImage(scene);
