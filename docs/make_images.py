@@ -138,14 +138,15 @@ def denoise_figure():
     from apps.common.images import to_bytes
     from apps.denoise import denoise
 
-    noisy, scratched, flipped = photo("coffee-noisy.png"), photo("chelsea-scratched.png"), photo("silhouette.png")
+    scratched, noisy, flipped = photo("chelsea-scratched.png"), photo("coffee-noisy.png"), photo("silhouette.png")
+    seen = slice(20, 144)  # rows, so that the first picture is as wide as a tile of the front page
     found = (
+        denoise(scratched[seen], mask=photo("chelsea-scratches.png")[seen] > 0),
         denoise(noisy),
-        denoise(scratched, mask=photo("chelsea-scratches.png") > 0),
         denoise(flipped, binary=True),
     )
     before, after = [], []
-    for image, result in zip((noisy, scratched, flipped), found, strict=True):
+    for image, result in zip((scratched[seen], noisy, flipped), found, strict=True):
         for row, pixels in ((before, image), (after, to_bytes(np.asarray(result.image)))):
             rgb = pixels if pixels.ndim == 3 else grey(pixels)
             row.append(np.asarray(Image.fromarray(rgb).resize((rgb.shape[1] * 200 // rgb.shape[0], 200))))
