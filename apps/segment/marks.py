@@ -66,3 +66,16 @@ def has_both(mask: np.ndarray) -> bool:
 def core_marks(labels: np.ndarray, marks: np.ndarray, is_open: np.ndarray) -> np.ndarray:
     """Marks that correct labels, completed by marks on the labels themselves, except where these are open, bool."""
     return np.where((marks == OPEN) & ~is_open, labels, marks).astype(marks.dtype)
+
+
+def part_with(wrong: np.ndarray, changed: np.ndarray, thin: int = 1) -> np.ndarray:
+    """Changed pixels or voxels, bool, in a part thicker than 2 `thin` with one that was wrong, and those beside it."""
+    from scipy import ndimage
+
+    box = ndimage.find_objects((wrong | changed).view(np.uint8))[0]
+    parts, count = ndimage.label(ndimage.binary_opening(changed[box], iterations=thin) | wrong[box])
+    is_wrong = np.zeros(count + 1, bool)
+    is_wrong[parts[wrong[box]]] = True
+    found = np.zeros_like(changed)
+    found[box] = ndimage.binary_dilation(is_wrong[parts], iterations=thin)
+    return found

@@ -35,11 +35,11 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
 from apps.segment.hints import Hints, combine, given_mask
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, part_with
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
-from apps.segment.video_carry import Carrier
+from apps.segment.video_carry import THIN, Carrier
 from gridcut.device import DeviceName
 
 CORRECTION_REACH = 0.1  # of the longer side: pixels around a correcting stroke that are decided again
@@ -216,9 +216,9 @@ def _segmented(frames, hints, uses_flow, device, named):
 
 
 def _corrected(frame, carried, marks, device, name):
-    """The mask carried to a key frame, corrected near the strokes that contradict it; its energy, or None if none does.
+    """The mask carried to a key frame, corrected in a part with the strokes that contradict it, and near them.
 
-    All else keeps its label, and the colours are those of the whole frame.
+    All else keeps its label, and the colours are those of the whole frame.  Also the energy; None if no stroke does.
     """
     from scipy import ndimage
 
@@ -230,7 +230,8 @@ def _corrected(frame, carried, marks, device, name):
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None
     found = segment_marked(as_floats(frame), completed, device=device)
-    return found.mask, found.energies[-1]
+    is_changed = part_with(wrong, found.mask ^ carried, THIN)
+    return np.where(is_changed, found.mask, carried), found.energies[-1]
 
 
 def _carried(carrier, number, frame, key, start, own=None) -> VideoFrame:

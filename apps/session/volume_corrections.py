@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, labels_in
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, labels_in, part_with
 from apps.session.canvas import Canvas
 from apps.session.object_records import Describe
 from apps.session.packed_mask import PackedMask
@@ -101,24 +101,11 @@ class VolumeCorrections:
         if is_settled:
             labels = solve(marks, held, values)
             if before is not None and wrong is not None:
-                keeps = (held == OPEN) & (labels != before) & ~_part_with(wrong, labels != before)
+                keeps = (held == OPEN) & (labels != before) & ~part_with(wrong, labels != before)
                 if keeps.any():
                     labels = solve(marks, np.where(keeps, before, held).astype(held.dtype), values)
         self._solved = records
         return Step(len(records), values, PackedMask.of(labels.astype(np.uint8)), len(records), is_settled)
-
-
-def _part_with(wrong: np.ndarray, changed: np.ndarray) -> np.ndarray:
-    """Changed voxels, bool (D, H, W), in a thick part with one that was wrong, and the voxels beside them."""
-    from scipy import ndimage
-
-    box = ndimage.find_objects((wrong | changed).view(np.uint8))[0]
-    parts, count = ndimage.label(ndimage.binary_opening(changed[box]) | wrong[box])
-    is_wrong = np.zeros(count + 1, bool)
-    is_wrong[parts[wrong[box]]] = True
-    found = np.zeros_like(changed)
-    found[box] = ndimage.binary_dilation(is_wrong[parts])
-    return found
 
 
 def _changed_share(labels: np.ndarray, others: np.ndarray) -> float:

@@ -13,6 +13,7 @@ from apps.common.images import InputError
 from apps.segment import segment_video, video_jobs
 from apps.segment.hint_kinds import kinds_for
 from apps.segment.location import either
+from apps.segment.marks import part_with
 from apps.segment.video_carry import signed_distance
 from benchmarks import video, video_clips
 
@@ -117,6 +118,20 @@ def test_a_box_or_a_start_mask_of_the_first_frame(kind):
     found = list(segment_video(frames, **given, device="cpu"))
     assert all(iou(one.mask, mask) > 0.9 for one, mask in zip(found, masks, strict=True))
     assert [one.key for one in found] == [0, 0, 0]
+
+
+def test_a_correction_reaches_the_thick_part_with_its_stroke():
+    changed, wrong = np.zeros((60, 60), bool), np.zeros((60, 60), bool)
+    changed[10:30, 10:30] = True  # with the stroke
+    changed[20:22, 30:50] = True  # a bridge
+    changed[10:30, 50:58] = True
+    changed[40:55, 10:20] = True
+    wrong[15, 15] = wrong[5, 5] = True  # the latter alone
+    found = part_with(wrong, changed, 2)
+    assert found[10:30, 10:30].all()
+    assert found[5, 5]
+    assert not found[10:30, 50:].any()
+    assert not found[40:].any()
 
 
 def test_an_object_that_leaves_the_frame_does_not_end_the_clip():
