@@ -36,6 +36,8 @@ def test_touch_on_a_telephone(cells, browse):
     touch(page, [(x - 8, y), (x + 8, y)])
     assert "tap Background" in page.driver.find_element("id", "hint").text
     page.click("tool-background")
+    tools = page.driver.find_elements("css selector", "#tools > button")
+    assert all(one.get_property("scrollWidth") <= one.get_property("clientWidth") for one in tools)
     touch(page, [beside, (beside[0] + 5, beside[1] + 5)])
     page.settled()
     assert page.labels()[y, x] == 1
