@@ -252,7 +252,7 @@ class OpenImage(Uncopied):
             try:
                 if stroke is None:
                     message = call()
-                    answers += [] if message is None else [(None, message | {"item": self.item})]
+                    answers += [] if message is None else [(tab, message | {"item": self.item})]
                 else:
                     self._draw(stroke)
                     answers += [(tab, {"type": "confirmed", "item": self.item} | number)] if stroke.final else []

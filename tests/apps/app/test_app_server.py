@@ -377,6 +377,9 @@ def test_images_of_a_folder(served, connect, files):
     assert "not open" in page.until(lambda m: m["type"] == "error")["text"]
     page.open(0)
     assert len(page.said["state"]["order"]) == 3
+    page.say("save", item=0, kinds=["cutout"])
+    page.say("open", item=1)  # at once, as "Save & next" does
+    assert page.until(lambda m: m["type"] == "saved")["files"] == ["photo-cutout.png"]
 
 
 def test_an_image_that_cannot_be_read_is_reported(served, connect, files):
