@@ -109,10 +109,9 @@ def arrows(
 
     height, width = flow.shape[:2]
     spacing = spacing or max(8, round(max(height, width) / MAX_ARROWS))
-    drawn = flow[spacing // 2 :: spacing, spacing // 2 :: spacing]
-    long = float(np.percentile(np.linalg.norm(drawn, axis=2), 95)) if drawn.size else 0.0
-    has_room = min(height, width) >= MIN_KEYED
-    factor = int(min(MAX_FACTOR, spacing // long)) if has_room and 0 < long <= spacing / 2 else 1
+    long = float(np.percentile(np.linalg.norm(flow[::spacing, ::spacing], axis=2), 95))
+    is_short = min(height, width) >= MIN_KEYED and 0 < long <= spacing / 2
+    factor = int(min(MAX_FACTOR, spacing // long)) if is_short else 1
     figure = to_bytes(0.5 * rgb + 0.5 * rgb.mean(axis=2, keepdims=True) * 0.9)
     colours = flow_figure(flow)
     for y in range(spacing // 2, height, spacing):

@@ -63,11 +63,6 @@ def has_both(mask: np.ndarray) -> bool:
     return bool(mask.any()) and not mask.all()
 
 
-def core_marks(labels: np.ndarray, marks: np.ndarray, is_open: np.ndarray) -> np.ndarray:
-    """Marks that correct labels, completed by marks on the labels themselves, except where these are open, bool."""
-    return np.where((marks == OPEN) & ~is_open, labels, marks).astype(marks.dtype)
-
-
 def part_with(wrong: np.ndarray, changed: np.ndarray, thin: int = 1) -> np.ndarray:
     """Changed pixels or voxels, bool, in a part thicker than 2 `thin` with one that was wrong, and those beside it."""
     from scipy import ndimage

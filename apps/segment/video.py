@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
 from apps.segment.hints import Hints, combine, given_mask
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, part_with
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, part_with
 from apps.segment.segmentation import segment_marked
 from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
@@ -225,7 +225,7 @@ def _corrected(frame, carried, marks, device, name):
     carried_labels = carried.view(np.int8)
     wrong = (marks != OPEN) & (marks != carried_labels)
     is_near = ndimage.distance_transform_edt(~wrong) <= CORRECTION_REACH * max(marks.shape) if wrong.any() else wrong
-    completed = core_marks(carried_labels, marks, is_near)
+    completed = np.where((marks == OPEN) & ~is_near, carried_labels, marks)
     _check_kinds(completed, name, "nothing of it is carried to this frame")
     if not (completed == OPEN).any():
         return np.where(marks == OPEN, carried, marks == OBJECT), None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, core_marks, labels_in, part_with
+from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
 from apps.session.canvas import Canvas
 from apps.session.object_records import Describe
 from apps.session.packed_mask import PackedMask
@@ -93,7 +93,7 @@ class VolumeCorrections:
             is_open = np.full(marks.shape, erased.any())
             for label in labels_in(marks[wrong]):
                 is_open |= before != label
-            held = core_marks(before, marks, is_open)
+            held = np.where((marks == OPEN) & ~is_open, before, marks).astype(marks.dtype)
         self._solved = None  # if a cut is abandoned
         if not is_settled:
             labels = solve(marks, marks, values)
