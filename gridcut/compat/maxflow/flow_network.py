@@ -4,18 +4,17 @@ A grid is a graph whose nodes come from one call of add_grid_nodes with up to th
 of add_grid_edges with all of these nodes, without `periodic`.  Its arcs are kept as one array per offset.  All others
 are kept as lists of arcs.
 
-Edges added one at a time are packed (gridcut/compat/maxflow/packed_edges.py).
+Edges added one at a time are packed (gridcut/compat/maxflow/packed_edges.py), by machine code
+(gridcut/compat/maxflow/quick_methods.py).
 """
 
-import struct
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.packed_edges import pack_cut_edge, pack_cut_terminals, packed, too_large, unpacked
-from gridcut.compat.maxflow.solution import Arcs, Solution, drawn, solve_graph, solve_grid
+from gridcut.compat.maxflow.packed_edges import append, has_edges, no_edges, set_node_count, unpacked
+from gridcut.compat.maxflow.solution import Arcs, drawn, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 
 __all__ = ["GraphFloat", "GraphInt"]
@@ -33,11 +32,14 @@ class _Network:
 
     _dtype: type = np.int64
     _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
-    _edge_form = "QQQQ"  # two nodes and two capacities, none of which is negative
-    _terminals_form = "Qqq"  # a node and two capacities
+    _edge_form = "qqqq"  # two nodes and two capacities
+    _terminals_form = "qqq"  # a node and two capacities
 
     def __init__(self, est_node_num: int = 0, est_edge_num: int = 0):
         """Make an empty graph; the estimates are accepted, without effect."""
+        from gridcut.compat.maxflow.quick_methods import make_quick  # llvmlite, which the import does not need
+
+        make_quick(type(self), self._dtype is np.float64)
         self.reset()
 
     def reset(self) -> None:
@@ -46,24 +48,12 @@ class _Network:
         self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
         self._grid_arcs: list[tuple[Any, Any, bool]] = []  # (offset, capacities, symmetric)
         self._arcs: list[Arcs] = []
-        self._packed_edges = bytearray()
+        self._packed_edges = no_edges(0)
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
-        self._packed_terminals = bytearray()  # the same for one node each
-        self._make_packers()
+        self._packed_terminals = no_edges(0)  # the same for one node each
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
         self._segments = b""  # the same
-        self._solution: Solution | None = None
-
-    def _make_packers(self) -> None:
-        self._pack_edge: Callable[..., bytes] = struct.Struct(self._edge_form).pack  # found sooner than in the class
-        self._pack_terminals: Callable[..., bytes] = struct.Struct(self._terminals_form).pack
-
-    def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_pack_edge", "_pack_terminals")}
-
-    def __setstate__(self, state: dict) -> None:
-        self.__dict__.update(state)
-        self._make_packers()
+        self._solution: Any = None  # or a Solution
 
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
@@ -98,6 +88,8 @@ class _Network:
     def _added(self, count: int) -> np.ndarray:
         self._changed()
         self._node_count += count
+        set_node_count(self._packed_edges, self._node_count)
+        set_node_count(self._packed_terminals, self._node_count)
         return np.arange(self._node_count - count, self._node_count)
 
     def _changed(self) -> None:
@@ -113,20 +105,7 @@ class _Network:
         self._grid, self._grid_arcs, self._arcs = None, [], [*self._arcs, *arcs]
 
     def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
-        """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse.
-
-        In GraphFloat, capacities that are negative or NaN are found by `maxflow`, which raises the ValueError.
-        """
-        try:
-            if i < self._node_count > j:
-                self._packed_edges.extend(self._pack_edge(i, j, capacity, rcapacity))
-                return
-        except (struct.error, TypeError, ValueError):
-            pass
-        self._add_unusual_edge(i, j, capacity, rcapacity)
-
-    def _add_unusual_edge(self, i, j, capacity, rcapacity) -> None:
-        """Add an edge that cannot be packed as it is, or raise."""
+        """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
         number = self._cast
         try:
             tail, head, forward, back = int(i), int(j), number(capacity), number(rcapacity)
@@ -137,9 +116,7 @@ class _Network:
             raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
         if not (forward >= 0 and back >= 0):
             raise ValueError(BAD_CAPACITY)
-        self._packed_edges += packed(self._edge_form, tail, head, forward, back)
-        if number is int:  # the next capacities are probably floats too
-            self._pack_edge = pack_cut_edge
+        append(self._packed_edges, self._edge_form, tail, head, forward, back)
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add many edges, given by four arrays of one axis."""
@@ -153,24 +130,12 @@ class _Network:
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
         try:
-            if i < self._node_count:
-                self._packed_terminals.extend(self._pack_terminals(i, cap_source, cap_sink))
-                return
-        except (struct.error, TypeError, ValueError):
-            pass
-        self._add_unusual_terminals(i, cap_source, cap_sink)
-
-    def _add_unusual_terminals(self, i, cap_source, cap_sink) -> None:
-        """Add terminal edges that cannot be packed as they are, or raise."""
-        try:
             node, source, sink = int(i), self._cast(cap_source), self._cast(cap_sink)
         except (TypeError, ValueError):
             raise TypeError("add_tedge requires a node index and two capacities") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
-        self._packed_terminals += packed(self._terminals_form, node, source, sink)
-        if self._cast is int:
-            self._pack_terminals = pack_cut_terminals
+        append(self._packed_terminals, self._terminals_form, node, source, sink)
 
     def add_grid_tedges(self, nodeids: np.ndarray, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
         """The same for many nodes; the capacities are broadcast to the shape of `nodeids`."""
@@ -245,7 +210,7 @@ class _Network:
             self._arcs.extend([_arcs_along(nodes, *each, wraps) for each in added])
 
     def _is_whole_grid(self, nodes) -> bool:
-        if self._grid is None or nodes.shape != self._grid or self._arcs or self._packed_edges:
+        if self._grid is None or nodes.shape != self._grid or self._arcs or has_edges(self._packed_edges):
             return False
         return np.array_equal(nodes.ravel(), np.arange(self._node_count))
 
@@ -264,9 +229,9 @@ class _Network:
 
         A second call after changes solves the changed problem, as PyMaxflow does.
         """
-        if self._packed_edges and self._grid is not None:
+        if has_edges(self._packed_edges):
             self._leave_grid()
-        if self._solution is None or self._packed_edges or self._packed_terminals:
+        if not self._is_solved():
             source, sink, shared = self._net_terminals()
             if self._grid is not None:
                 solution = solve_grid(self._grid, self._grid_arcs, source, sink)
@@ -276,6 +241,9 @@ class _Network:
             self._solution, self._labels = solution, solution.sink_side
             self._segments = solution.sink_side.tobytes()
         return self._dtype(self._solution.value).item()
+
+    def _is_solved(self) -> bool:
+        return self._solution is not None and not (has_edges(self._packed_edges) or has_edges(self._packed_terminals))
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
@@ -291,7 +259,7 @@ class _Network:
         nodes, *added = unpacked(self._terminals_form, self._packed_terminals)
         np.add.at(source, nodes, added[0])
         np.add.at(sink, nodes, added[1])
-        self._terminals, self._packed_terminals = [(None, source, sink)], bytearray()
+        self._terminals, self._packed_terminals = [(None, source, sink)], no_edges(self._node_count)
         shared = np.minimum(source, sink)
         if not np.isfinite(shared).all():
             node = int(np.flatnonzero(~np.isfinite(shared))[0])
@@ -301,27 +269,18 @@ class _Network:
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
         tail, head, forward, back = unpacked(self._edge_form, self._packed_edges)
-        is_good = (forward >= 0) & (back >= 0)
-        if not is_good.all():
-            if self._dtype is np.int64:
-                raise too_large()  # packed without a sign
-            edge = int(np.argmin(is_good))
-            ends = f"from node {tail[edge]} to node {head[edge]}"
-            raise ValueError(f"{BAD_CAPACITY}; the edge {ends} has {forward[edge]} and {back[edge]}")
         kept = tail != head
         parts = [*self._arcs, Arcs(tail[kept], head[kept], forward[kept], back[kept])]
         arcs = Arcs(*map(np.concatenate, zip(*parts, strict=True)))
-        self._arcs, self._packed_edges = [arcs], bytearray()
+        self._arcs, self._packed_edges = [arcs], no_edges(self._node_count)
         return arcs
 
     def get_segment(self, i: int) -> int:
         """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
         try:
-            if i >= 0:
-                return self._segments[i]
-        except (IndexError, TypeError):
-            pass
-        node = _node(i)
+            node = int(i)
+        except (TypeError, ValueError):
+            raise TypeError("an integer is required") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
         return self._segments[node] if node < len(self._segments) else 0
@@ -351,6 +310,7 @@ class _Network:
             edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)
         return 2 * edges
 
+    _add_edge, _add_tedge, _get_segment = add_edge, add_tedge, get_segment  # what quick_methods.py replaces
     get_node_num = get_node_count
     get_edge_num = get_edge_count
 
@@ -365,7 +325,7 @@ class _Network:
 
         Before `maxflow`, these are the capacities.  It is slow, and only for debugging.
         """
-        is_solved = self._solution is not None and not (self._packed_edges or self._packed_terminals)
+        is_solved = self._is_solved()
         source, sink, _ = self._net_terminals()
         state = self.copy()
         state._leave_grid()
@@ -402,14 +362,7 @@ class GraphFloat(_Network):
 
     _dtype = np.float64
     _cast = float
-    _edge_form, _terminals_form = "QQdd", "Qdd"
-
-
-def _node(number) -> int:
-    try:
-        return int(number)
-    except (TypeError, ValueError):
-        raise TypeError("an integer is required") from None
+    _edge_form, _terminals_form = "qqdd", "qdd"
 
 
 def _id_array(nodeids) -> np.ndarray:
