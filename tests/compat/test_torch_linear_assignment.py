@@ -67,15 +67,17 @@ def test_stand_in_for_tensors(monkeypatch, dtype):
         batch_linear_assignment(Tensor(cost.astype(np.complex64)))
 
 
-@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int64", "uint8"])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16", "int64", "uint8"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_tensors(shape, kind):
+def test_tensors(shape, kind, device):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    cost = (100 * torch.rand(shape)).to(getattr(torch, kind))
+    cost = (100 * torch.rand(shape, generator=torch.Generator().manual_seed(0))).to(device, getattr(torch, kind))
     partners = batch_linear_assignment(cost)
-    assert partners.dtype == torch.int64
-    check(cost.double().numpy(), partners.numpy())
+    assert (partners.dtype, partners.device) == (torch.int64, cost.device)
+    check(cost.cpu().double().numpy(), partners.cpu().numpy())
     workers, tasks = assignment_to_indices(partners)
+    assert (workers.device, tasks.device) == (cost.device, cost.device)
     assert workers.shape == tasks.shape == (shape[0], min(shape[1:]) if shape[0] else 0)
 
 

@@ -21,21 +21,22 @@ WORD, REAL, OBJECT, NOTHING = ir.IntType(64), ir.DoubleType(), ir.IntType(8).as_
 METHOD = ir.FunctionType(OBJECT, (OBJECT, OBJECT.as_pointer(), WORD, OBJECT))
 FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
 _kept: list[Any] = []  # what Python holds addresses of
+_done: set[type] = set()
 
 
 class _Definition(ctypes.Structure):  # PyMethodDef
     _fields_ = (("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("kind", ctypes.c_int), ("doc", ctypes.c_char_p))
 
 
-@cache
-def make_quick(graphs: Any, has_floats: bool) -> None:
+def make_quick(graphs: type, has_floats: bool) -> None:
     """Replace these methods of a class, under all names that it has for them, unless it defines them itself.
 
     graphs      a class with the attributes of `_Network`; _add_edge, _add_tedge and _get_segment are Python functions
     has_floats  whether capacities are floats; else int64
     """
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return  # two threads might add to one graph at the same time
+    if graphs in _done or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return  # without the lock, two threads might add to one graph at the same time
+    _done.add(graphs)
     new = pythonapi.PyDescr_NewMethod
     new.restype, new.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
     functions = {getattr(graphs, f"_{name}"): code for name, code in _addresses(has_floats).items()}
