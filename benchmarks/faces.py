@@ -2,7 +2,8 @@
 
 The same call on the same arguments, interleaved, the median of --repeats rounds.  Calls that take less than a
 millisecond are repeated in a loop.  A row appears only if both results are equally good: equal totals, values and
-segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown.
+segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown, and
+of gco, how far the energy is above the lower one.
 
 "conversion" says whether a graph of networkx is converted in each call, or was before.
 """
@@ -28,7 +29,8 @@ from gridcut.compat.scipy import maximum_flow
 COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio", "theirs wrong %", "ours wrong %")
 MIN_SECONDS = 0.001  # of one measurement
 FEW = 3  # rounds of calls that take long
-PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "opencv-python-headless", "scikit-image", "numba", "numpy"]
+PACKAGES = ["scipy", "lapx", "PyMaxflow", "gco-wrapper", "networkx", "opencv-python-headless", "scikit-image"]
+PACKAGES += ["numba", "numpy"]
 
 
 def main(argv):
@@ -190,11 +192,23 @@ def maxflow_rows(repeats, quick):
             graph.add_tedge(i, i % 7, i % 5)
         return graph.maxflow(), graph.get_grid_segments(np.arange(3000))
 
+    length = 20_000 if quick else 200_000
+
+    def chain(module):
+        graph = module.Graph[float](length, length)
+        graph.add_nodes(length)
+        for i in range(length - 1):
+            graph.add_edge(i, i + 1, 3.0, 2.0)
+        graph.add_tedge(0, 9.0, 0.0)
+        graph.add_tedge(length - 1, 0.0, 9.0)
+        return graph.maxflow(), np.array([graph.get_segment(i) for i in range(length)])
+
     names = {
         restored: f"restoration, {side}², one weight",
         weighted: f"8 neighbours, {side}², weights as floats",
         any_graph: f"any graph, {n} nodes, {4 * n} edges",
         one_by_one: "3000 nodes, one call per edge",
+        chain: f"chain of {length} nodes, one call per edge and segment",
     }
     for run, problem in names.items():
         functions = partial(run, maxflow), partial(run, ours)
@@ -202,6 +216,35 @@ def maxflow_rows(repeats, quick):
     arguments = rng.random((side // 4, side // 4, 6)), 0.3 * (1 - np.eye(6))
     functions = maxflow.aexpansion_grid, ours.aexpansion_grid
     yield compared("PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²", *functions, arguments, repeats)
+
+
+def gco_rows(repeats, quick):
+    import gco
+
+    from gridcut.compat import gco as ours
+
+    rng, side, functions = (
+        np.random.default_rng(7),
+        32 if quick else 128,
+        (gco.cut_general_graph, ours.cut_general_graph),
+    )
+    n, pixels = side * side, np.arange(side * side).reshape(side, side)
+    unary, potts = 100 * rng.random((n, 8)), 20 * (1 - np.eye(8))  # floats: gco divides integers, and loses them
+    image = (
+        np.concatenate((pixels[:-1], pixels[:, :-1].T)).ravel(),
+        np.concatenate((pixels[1:], pixels[:, 1:].T)).ravel(),
+    )
+    for name, ends in (("image", np.stack(image, axis=1)), ("random graph", rng.integers(0, n, (2 * n, 2)))):
+        edges = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+        arguments = edges, 1 + rng.random(len(edges)), unary, potts
+        energies = []
+        for run in functions:
+            labels = run(*arguments)
+            pairs = (arguments[1] * potts[tuple(labels[edges.T])]).sum()
+            energies.append(unary[np.arange(n), labels].sum() + pairs)
+        above = tuple(f"{100 * (energy / min(energies) - 1):.2f}" for energy in energies)
+        problem = f"{name} of {n} nodes, {len(edges)} edges, 8 labels"
+        yield compared("gco cut_general_graph", problem, *functions, arguments, repeats, wrong=above)
 
 
 def networkx_rows(repeats, quick):
@@ -287,6 +330,7 @@ FACES = {
     "scipy": scipy_rows,
     "lap": lap_rows,
     "maxflow": maxflow_rows,
+    "gco": gco_rows,
     "networkx": networkx_rows,
     "opencv": opencv_rows,
     "skimage": skimage_rows,

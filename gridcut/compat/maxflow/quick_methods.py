@@ -107,7 +107,7 @@ class _Code:
 
     def attribute(self, name: str):
         """An attribute of the graph, which keeps it."""
-        found = self.call("PyObject_GetAttr", OBJECT, self.this, self.object_at(sys.intern(name)))
+        found = self.call("PyObject_GenericGetAttr", OBJECT, self.this, self.object_at(sys.intern(name)))
         self.need(self.builder.not_(self.is_null(found)))
         self.call("Py_DecRef", NOTHING, found)
         return found
@@ -170,7 +170,8 @@ class _Code:
             builder.store(number, builder.bitcast(place, number.type.as_pointer()))
             place = builder.gep(place, [WORD(8)])
         none = self.object_at(None)
-        self.call("Py_IncRef", NOTHING, none)
+        if sys.version_info < (3, 12):  # later, references to None are not counted
+            self.call("Py_IncRef", NOTHING, none)
         builder.ret(none)
 
     def look_up(self) -> None:
