@@ -1,6 +1,6 @@
 """The pairs of a small dense matrix without prices, for the functions of other libraries.
 
-SciPy itself solves matrices of a dozen or two of rows, for which it is the fastest.  It also solves larger ones until
+SciPy itself solves matrices of up to some thirty rows, for which it is the fastest.  It also solves larger ones until
 it has taken about as long as it takes to import numba and to load a kernel, so that a program with few matrices never
 does.  Its compiled function is loaded without the rest of scipy.optimize, which takes as long as numba.
 """
@@ -14,7 +14,7 @@ from importlib.util import find_spec, module_from_spec
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_SCANS = 16_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
+MAX_SCANS = 36_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
 LOADING_SCANS = 400_000_000  # the same in the time of loading assign.small: 0.1 s of easy matrices, 0.4 s of hard ones
 MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to LOADING_SCANS
 
