@@ -16,7 +16,8 @@ thread, which goes on with it if that push has emptied its own pixel, and append
 After STEPS_PER_BARRIER steps a thread appends its pixel to the next list, and takes one of that list after a barrier.
 
 Shared memory
-  h[0]         the heights with the halo
+  h[0]         the heights with the halo, as entries: twice the height, plus 1 in the halo.  So the entry at the end of
+               an arc tells whether the arc leaves the tile
   w[e_at]      the excess, then the residuals, one arc after the other, and two words for pushes that leave the tile
   h[list_at]   the lengths of three lists, used in rotation, then the pixels of two lists: list i of the three and list
                i + 1 are in use between two barriers, and the length of list i + 2 is cleared
@@ -58,6 +59,7 @@ from gridcut.tiles.tile_state import LIST_LENGTHS
 PIXELS = 1024
 WIDTH = 34  # entries per row of h
 STEPS_PER_BARRIER = 8  # steps of each active pixel between two barriers of the block
+BLOCKED = 1 << 30  # the entry of UNREACHABLE; heights from 2**29 on count as UNREACHABLE here, and no path is so long
 LENGTHS = 4  # words from h[list_at] on, before both lists of active pixels: three lengths, and one that is not used
 LIST_WORDS = LENGTHS + 2 * PIXELS
 
@@ -125,20 +127,15 @@ def height_index(p, tile, halo):
 
 
 @device_function
-def leaving(p, tile, arcs, offsets):
-    """Bit k is set if arc k of pixel p leaves the tile."""
-    z, y, x = place_of(p, tile)
-    bits = NONE
-    for k in range(arcs):
-        dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
-        inside = (dx <= 0) | (x != 31)
-        inside &= (dx >= 0) | (x != 0)
-        inside &= (dy <= 0) | (y != tile[1] - 1)
-        inside &= (dy >= 0) | (y != 0)
-        inside &= (dz <= 0) | (z != tile[0] - 1)
-        inside &= (dz >= 0) | (z != 0)
-        bits = np.uint32(bits | (NONE if inside else np.uint32(FIRST << np.uint32(k))))
-    return bits
+def entry_of(level):
+    """The entry of h for a height, of a pixel in the tile."""
+    return np.int32(2 * min(level, np.int32(BLOCKED // 2)))
+
+
+@device_function
+def height_of(entry):
+    """The height of an entry of h."""
+    return np.int32(UNREACHABLE if entry >= BLOCKED else entry >> 1)
 
 
 # args: a step of the discharge, split off for reading: it takes what that has in its variables
@@ -156,16 +153,16 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, h
         sz, sy = side(z, tile[0]), side(y, tile[1])
         row = np.int32((z - sz * tile[0]) * tile[1] + y - sy * tile[1])
         q = tile_at(iz, iy, ix, sz, sy, 0, tiles, first)
-        value = np.int32(UNREACHABLE)
+        value = np.int32(BLOCKED)
         if q >= 0:
-            value = height[np.uint64((q * 32 + row) * 32 + lane)]
-        h[np.uint32(i * WIDTH + lane + 1)] = value
+            value = entry_of(height[np.uint64((q * 32 + row) * 32 + lane)])
+        h[np.uint32(i * WIDTH + lane + 1)] = value | (np.int32(sz) & 1) | (np.int32(sy) & 1)
         if lane == 0 or lane == 31:
             q = tile_at(iz, iy, ix, sz, sy, -1 if lane == 0 else 1, tiles, first)
-            value = np.int32(UNREACHABLE)
+            value = np.int32(BLOCKED)
             if q >= 0:
-                value = height[np.uint64((q * 32 + row) * 32 + 31 - lane)]
-            h[np.uint32(i * WIDTH + (0 if lane == 0 else 33))] = value
+                value = entry_of(height[np.uint64((q * 32 + row) * 32 + 31 - lane)])
+            h[np.uint32(i * WIDTH + (0 if lane == 0 else 33))] = value | 1
         i = np.int32(i + (threads >> 5))
     i = opaque(cuda.threadIdx.x)
     while i < PIXELS:
@@ -194,7 +191,7 @@ def append_pixels(p, lane, which, length, h, list_at):
 
 # args: a step of the discharge, split off for reading: it takes what that has in its variables
 @device_function
-def walk(p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at, list_at, which, length):
+def walk(p, tile, halo, arcs, steps_to, deltas, may_relabel, h, w, e_at, list_at, which, length):
     """Take steps of the active pixel p and of those that all its excess moves to; the pixel held then, or -1.
 
     `over` is the start of the residuals of the chosen arc.  `back` is the start of those of the opposite arc, plus the
@@ -202,14 +199,13 @@ def walk(p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at
     store_tile adds pushes to other tiles there; here they go to scratch words, to save a branch.
     """
     at = height_index(p, tile, halo)
-    out = leaving(p, tile, arcs, offsets)
     scratch = np.int32(e_at + (arcs + 1) * PIXELS)
     i = np.int32(0)
     while i < STEPS_PER_BARRIER:
         i = np.int32(i + 1)
         left = w[np.uint32(e_at + p)]
         here = h[np.uint32(at)]
-        lowest = np.int32(UNREACHABLE)
+        lowest = np.int32(BLOCKED)
         most = left
         over = np.int32(0)
         back = np.int32(0)
@@ -217,21 +213,20 @@ def walk(p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at
         for k in range(arcs):
             there = h[np.uint32(at + deltas[k])]
             space = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
-            better = (space > 0) & (there < lowest)
+            better = (space > 0) & (there < np.int32(lowest & -2))  # lower in height, not only in the halo's bit
             lowest = there if better else lowest
             most = space if better else most
             over = np.int32((k + 1) * PIXELS) if better else over
             change = np.int32(deltas[k]) if better else change
             back = np.int32(((k ^ 1) + 1) * PIXELS + steps_to[k]) if better else back
-        lifted = np.int32(lowest + 1) if here <= lowest else here
-        lifted = min(lifted, np.int32(UNREACHABLE))
+        inside = lowest & 1 == 0
+        lifted = np.int32((lowest | 1) + 1) if here <= lowest else here
         if may_relabel == 0:
-            lifted = np.int32(UNREACHABLE) if here <= lowest else here
+            lifted = np.int32(BLOCKED) if here <= lowest else here
         else:
             h[np.uint32(at)] = lifted
-        if lifted >= UNREACHABLE:
+        if lifted >= BLOCKED:
             return np.int32(-1)  # its excess stays positive, so no push makes it active again
-        inside = (out >> np.uint32((over >> 10) - 1)) & FIRST == NONE
         q = np.int32((back + p) & (PIXELS - 1))
         amount = min(left, most)
         cuda.atomic.sub(w, np.uint32(e_at + over + p), amount)
@@ -249,12 +244,11 @@ def walk(p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at
                 return np.int32(-1)
             p = q
             at = np.int32(at + change)
-            out = leaving(p, tile, arcs, offsets)
     return p
 
 
 @device_function
-def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at):
+def discharge(tile, halo, arcs, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at):
     """Take steps of the active pixels until there are none, at most max_barriers times STEPS_PER_BARRIER.
 
     may_relabel: 0 if pixels may only push.  Returns the number of active pixels left.
@@ -267,7 +261,7 @@ def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_rel
     cuda.syncthreads()
     p = opaque(cuda.threadIdx.x)
     while p < PIXELS:
-        active = (w[np.uint32(e_at + p)] > 0) & (h[np.uint32(height_index(p, tile, halo))] < UNREACHABLE)
+        active = (w[np.uint32(e_at + p)] > 0) & (h[np.uint32(height_index(p, tile, halo))] < BLOCKED)
         append_pixels(p if active else np.int32(-1), lane, 0, 0, h, list_at)
         p = np.int32(p + threads)
     cuda.syncthreads()
@@ -284,7 +278,7 @@ def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_rel
             if i < waiting:
                 p = h[np.uint32(list_at + LENGTHS + which * PIXELS + i)]
                 p = walk(
-                    p, tile, halo, arcs, offsets, steps_to, deltas, may_relabel, h, w, e_at, list_at, which ^ 1,
+                    p, tile, halo, arcs, steps_to, deltas, may_relabel, h, w, e_at, list_at, which ^ 1,
                     following,
                 )  # fmt: skip
             append_pixels(p, lane, which ^ 1, following, h, list_at)
@@ -333,7 +327,7 @@ def store_tile(
         left = w[np.uint32(e_at + p)]
         words = t * (arcs + 2) * 32 + row
         excess[np.uint64(t * PIXELS + p)] = left
-        height[np.uint64(t * PIXELS + p)] = h[np.uint32(height_index(p, tile, halo))]
+        height[np.uint64(t * PIXELS + p)] = height_of(h[np.uint32(height_index(p, tile, halo))])
         for k in range(arcs):
             now = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
             cell = np.uint64((t * arcs + k) * PIXELS + p)

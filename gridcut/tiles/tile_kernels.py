@@ -337,9 +337,7 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
                     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
                     load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at)
                     cuda.syncthreads()
-                    active = discharge(
-                        tile, halo, arcs, offset, step_to, delta, max_barriers, may_relabel, h, w, e_at, list_at
-                    )
+                    active = discharge(tile, halo, arcs, step_to, delta, max_barriers, may_relabel, h, w, e_at, list_at)
                     store_tile(
                         t, first, iz, iy, ix, tiles, tile, halo, arcs, offset, excess, residual, height, bits,
                         h, w, e_at, diagonal, colour, sweep, flags, lists, counts, n,

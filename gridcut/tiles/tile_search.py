@@ -11,14 +11,15 @@ Level 1 is the set of pixels with capacity to the sink.  A pixel whose arc leave
 height at the arc's other end.
 
 The levels of the reached pixels are not stored as they are found, which would take a loop over the bits of each row.
-Each level that reaches pixels is a *turn*, numbered from 1.  Bit j of the turns of all pixels is kept as one word per
-row, b0 to b10.  All reached pixels are toggled in it whenever bit j of the turn changes, and at the end if it is set: a
-pixel is toggled an odd number of times if its own turn has that bit.  At last turns are translated to levels.
+Two levels that reach pixels are a *turn*, numbered from 1; one of them may be empty.  One word per row tells which
+pixels belong to the second level of their turn, and words b0 to b10 are the bits of the turns: all reached pixels are
+toggled in word j whenever bit j of the turn changes, and at the end if it is set, so a pixel is toggled an odd number
+of times if its own turn has that bit.  At last turns are translated to levels.
 
 Shared memory of a search, int32 words from `base`
   level[row * PITCH + x]   before: the level offered to the pixel from outside, or UNREACHABLE;  after: its height
   bits[k * 32 + row]       after the levels: r > 0 of arc k
-  level[table + turn]      after the bits: the level of a turn;  of turn 0: UNREACHABLE
+  level[table + turn]      after the bits: the first level of a turn;  of turn 0: UNREACHABLE
 """
 
 import numpy as np
@@ -82,13 +83,44 @@ def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
 
 
 @device_function
+def with_offers(new, now, left, right, top, bottom, faces, lane, level, base):
+    """The lane's row of a frontier, and the pixels that are offered level `now` from outside."""
+    above, below = ballot(top == now), ballot(bottom == now)
+    new = np.uint32(new | (FIRST if left == now else NONE))
+    new = np.uint32(new | (LAST if right == now else NONE))
+    new = np.uint32(new | (above if lane == faces[0] else NONE))
+    new = np.uint32(new | (below if lane == faces[-1] else NONE))
+    for i in range(1, faces.shape[0] - 1):
+        found = ballot(level[np.uint32(base + faces[i] * PITCH + lane)] == now)
+        new = np.uint32(new | (found if lane == faces[i] else NONE))
+    return new
+
+
+@device_function
+def step(new, lane, tile, arcs, offsets, bits, masks):
+    """The lane's row of the pixels from which an arc leads to the frontier `new`."""
+    reached = NONE
+    for k in range(arcs):
+        dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
+        frontier = new
+        if dz != 0 or dy != 0:
+            frontier = shuffle_bits(new, (lane + dz * tile[1] + dy) & 31)
+        if dx > 0:
+            frontier = np.uint32(frontier >> FIRST)
+        elif dx < 0:
+            frontier = np.uint32(frontier << FIRST)
+        reached = np.uint32(reached | (frontier & bits[np.uint32(masks + k * 32)]))
+    return reached
+
+
+@device_function
 def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
     """Fill in the levels of a tile; returns this lane's row of reached pixels as bits.
 
     sinks   this lane's row of pixels with capacity to the sink
     faces   the rows that arcs leave in depth or height
 
-    Each level depends on the previous one, so a search takes the number of levels times the latency of one loop
+    Each level depends on the previous one, so a search takes the number of levels times the latency of half a loop
     iteration: every instruction in the loop counts.
     """
     z0, y0 = lane // tile[1], lane % tile[1]
@@ -106,19 +138,17 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
     now = np.int32(1)
     turn = np.int32(0)
     b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = b8 = b9 = b10 = NONE
+    second = NONE
     while now < UNREACHABLE:
-        above, below = ballot(top == now), ballot(bottom == now)
-        new = np.uint32(new | (FIRST if left == now else NONE))
-        new = np.uint32(new | (LAST if right == now else NONE))
-        new = np.uint32(new | (above if lane == faces[0] else NONE))
-        new = np.uint32(new | (below if lane == faces[-1] else NONE))
-        for i in range(1, faces.shape[0] - 1):
-            found = ballot(level[np.uint32(base + faces[i] * PITCH + lane)] == now)
-            new = np.uint32(new | (found if lane == faces[i] else NONE))
-        new = np.uint32(new & ~seen)
-        if ballot(new != NONE) == NONE:
-            now = next_offer(now, seen, left, right, top, bottom, faces, lane, level, base)
+        new = np.uint32(with_offers(new, now, left, right, top, bottom, faces, lane, level, base) & ~seen)
+        both = np.uint32(seen | new)
+        later = step(new, lane, tile, arcs, offsets, bits, masks)
+        offered = np.int32(now + 1)
+        later = np.uint32(with_offers(later, offered, left, right, top, bottom, faces, lane, level, base) & ~both)
+        if ballot(new | later != NONE) == NONE:
+            now = next_offer(offered, seen, left, right, top, bottom, faces, lane, level, base)
             continue
+        second = np.uint32(second | later)
         turn = np.int32(turn + 1)
         level[np.uint32(table + turn)] = now
         b0 = np.uint32(b0 ^ seen)
@@ -135,20 +165,9 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
                     b8 = np.uint32(b8 ^ (seen if turn & 255 == 0 else NONE))
                     b9 = np.uint32(b9 ^ (seen if turn & 511 == 0 else NONE))
                     b10 = np.uint32(b10 ^ (seen if turn & 1023 == 0 else NONE))
-        seen = np.uint32(seen | new)
-        reached = NONE
-        for k in range(arcs):
-            dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
-            frontier = new
-            if dz != 0 or dy != 0:
-                frontier = shuffle_bits(new, (lane + dz * tile[1] + dy) & 31)
-            if dx > 0:
-                frontier = np.uint32(frontier >> FIRST)
-            elif dx < 0:
-                frontier = np.uint32(frontier << FIRST)
-            reached = np.uint32(reached | (frontier & bits[np.uint32(masks + k * 32)]))
-        new = reached
-        now = np.int32(now + 1)
+        seen = np.uint32(both | later)
+        new = step(later, lane, tile, arcs, offsets, bits, masks)
+        now = np.int32(now + 2)
     b0 = np.uint32(b0 ^ (seen if turn & 1 != 0 else NONE))
     b1 = np.uint32(b1 ^ (seen if turn & 2 != 0 else NONE))
     b2 = np.uint32(b2 ^ (seen if turn & 4 != 0 else NONE))
@@ -181,7 +200,8 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
         for j in range(4):
             low = (turns >> np.uint32(8 * j)) & np.uint32(255)
             index = np.uint32(low | (((high >> np.uint32(8 * j)) & np.uint32(255)) << np.uint32(8)))
-            level[np.uint32(mine + x + 8 * j)] = level[np.uint32(table + index)]
+            odd = np.int32((second >> np.uint32(x + 8 * j)) & FIRST)
+            level[np.uint32(mine + x + 8 * j)] = np.int32(level[np.uint32(table + index)] + odd)
         x = np.int32(x + 1)
     warp_sync()
     return seen

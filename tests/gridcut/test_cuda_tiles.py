@@ -138,14 +138,14 @@ def test_queue():
 def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     """Flow is conserved, no capacity is exceeded, and if all arcs are open all excess reaches the sink."""
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_discharge import PIXELS, discharge, height_index
+    from gridcut.tiles.tile_discharge import BLOCKED, PIXELS, discharge, height_index
     from gridcut.tiles.tile_search import UNREACHABLE
     from gridcut.tiles.tile_shape import Shape
 
     tiled, _ = layout_of(connectivity)
     shape = Shape(tiled.offsets, tiled.tile, wide)
     tile, arcs, halo = tiled.tile, tiled.arcs, shape.halo
-    offsets, steps_to, deltas = shape.offset_array, shape.pixel_steps, shape.height_steps
+    steps_to, deltas = shape.pixel_steps, shape.height_steps
     e_at, list_at, n_heights = shape.excess_start, shape.list_start, shape.height_words
     rng = np.random.default_rng([connectivity, wide, may_relabel, int(10 * share)])
     unit = 2**35 if wide else 1
@@ -165,18 +165,19 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
         border = np.any([outside(tile, offset) for offset in tiled.offsets], axis=0)
         h[places] = distances(np.where(border, 2, UNREACHABLE), residual > 0, tiled.offsets, UNREACHABLE).ravel()
     heights = h[:n_heights].copy()
+    around = np.ones(heights.size, bool)
+    around[places] = False
+    h[:n_heights] = 2 * np.minimum(heights, BLOCKED // 2) + around
     left = np.ones(32, np.int32)
     max_barriers = 60 if share == 1 else 4
 
     @cuda_kernel
-    def one_tile(offsets, steps_to, deltas, h, left):
+    def one_tile(steps_to, deltas, h, left):
         me = cuda.threadIdx.x
         w = h.view(np.int64) if wide else h
-        left[me] = discharge(
-            tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at
-        )
+        left[me] = discharge(tile, halo, arcs, steps_to, deltas, max_barriers, may_relabel, h, w, e_at, list_at)
 
-    one_tile[1, 32](offsets, steps_to, deltas, h, left)
+    one_tile[1, 32](steps_to, deltas, h, left)
     excess_now = w[e_at : e_at + PIXELS].reshape(tile).astype(np.int64)
     residual_now = w[e_at + PIXELS :].reshape(arcs, *tile).astype(np.int64)
     assert (residual_now >= 0).all()
@@ -191,10 +192,9 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
         if not may_relabel:
             down = heights[places] > heights[np.clip(places + deltas[k], 0, None)]
             assert down.reshape(tile)[(residual_now[k] < residual[k]) & (residual_now[k ^ 1] == residual[k ^ 1])].all()
-    now = h[:n_heights]
+    assert ((h[:n_heights] & 1) == around).all()
+    now = np.where(h[:n_heights] < BLOCKED, h[:n_heights] >> 1, UNREACHABLE)
     assert (now >= heights).all()
-    around = np.ones(heights.size, bool)
-    around[places] = False
     assert (now == heights)[around].all()
     if share < 1:
         assert (now != heights).any() == may_relabel
