@@ -213,7 +213,7 @@ def walk(p, tile, halo, arcs, steps_to, deltas, may_relabel, h, w, e_at, list_at
         for k in range(arcs):
             there = h[np.uint32(at + deltas[k])]
             space = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
-            better = (space > 0) & (there < np.int32(lowest & -2))  # lower in height, not only in the halo's bit
+            better = (space > 0) & (there < lowest)  # of equal heights, those in the tile: their flow goes on at once
             lowest = there if better else lowest
             most = space if better else most
             over = np.int32((k + 1) * PIXELS) if better else over
