@@ -19,10 +19,11 @@ from matching.core.parameters import check_threads
 
 
 class InitialMatching(NamedTuple):
-    """Functions of an initial matching, None for a device on which it does not run."""
+    """Functions of an initial matching, None for a device on which it does not run; whether `cpu` accepts threads."""
 
     cpu: Callable[..., dict] | None = None
     cuda: Callable[..., dict] | None = None
+    parallel: bool = False
 
 
 def portfolio_cpu(graph, row_match, col_match, **parameters) -> dict:
@@ -151,10 +152,10 @@ def cheap_cuda(graph, row_match, col_match) -> dict:
     return initialise(graph, row_match, col_match)
 
 
-def karp_sipser_cpu(graph, row_match, col_match) -> dict:
+def karp_sipser_cpu(graph, row_match, col_match, **parameters) -> dict:
     from matching.initial.karp_sipser import initialise
 
-    return initialise(graph, row_match, col_match)
+    return initialise(graph, row_match, col_match, **parameters)
 
 
 def karp_sipser_cuda(graph, row_match, col_match) -> dict:
@@ -199,7 +200,7 @@ METHODS = {
 INITS = {
     "none": InitialMatching(),
     "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda),
-    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda),
+    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, parallel=True),
     "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
 }
 
@@ -261,10 +262,15 @@ def solver(method: str, device: str) -> Callable[..., dict]:
     return for_host(entry.cuda) if device == "cuda" else entry.cpu
 
 
-def initialiser(init: str, device: str) -> Callable[..., dict] | None:
-    """The function of an initial matching for a graph on the host, by default that of the CPU; None for "none"."""
+def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[..., dict] | None:
+    """The function of an initial matching for a graph on the host, by default that of the CPU; None for "none".
+
+    threads   number of threads, if it is parallel; None: numba's
+    """
     entry = INITS[init]
-    return for_host(entry.cuda) if device == "cuda" and entry.cuda else entry.cpu
+    if device == "cuda" and entry.cuda:
+        return for_host(entry.cuda)
+    return partial(entry.cpu, threads=threads) if entry.parallel and threads != 1 else entry.cpu
 
 
 def initialiser_on_gpu(init: str) -> Callable[..., dict] | None:

@@ -109,7 +109,7 @@ def maximum(
     row_match, col_match = start_on_host(start, checked)
     ready = time.perf_counter()
     seconds = {"check": ready - begin}
-    initialise = methods.initialiser(init, device)
+    initialise = methods.initialiser(init, device, keywords.get("threads", 1))
     init_stats = initialise(checked, row_match, col_match) if initialise else {}
     initialised = time.perf_counter()
     seconds["init"] = initialised - ready

@@ -41,7 +41,7 @@ import time
 
 import numpy as np
 
-from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads
+from gridcut.device import atomic_add, atomic_cas, atomic_load, inner_kernel, kernel, run_threads, thread_count
 from gridcut.device.prefetch import prefetch
 from matching.core.graph import BipartiteGraph
 
@@ -55,6 +55,7 @@ MAX_PICKS = 64  # ... up to this number
 OUTSIDE = -2  # in row_match and col_match: free, and not in the core
 MAX_VERTICES = 2**31 - 1  # vertices of both sides, whose indices are int32
 CHUNK_ROWS = 256  # rows that a thread claims at a time
+PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 
 
 @kernel
@@ -231,11 +232,15 @@ def mark_outside_core(match, left, first, begin, end):
     return free
 
 
-def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching in place; returns stats; "forced": pairs of a vertex with a single free neighbour."""
+def initialise(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = 1) -> dict:
+    """Add pairs to a matching in place; returns stats; "forced": pairs of a vertex with a single free neighbour.
+
+    threads   number of workers for graphs of PARALLEL_MIN_EDGES edges or more; None: numba's number of threads
+    """
     begin = time.perf_counter()
     has_pairs = bool((row_match >= 0).any())
-    edges, forced = match(graph, row_match, col_match, has_pairs, 1)
+    workers = 1 if graph.edges < PARALLEL_MIN_EDGES else threads or thread_count()
+    edges, forced = match(graph, row_match, col_match, has_pairs, workers)
     for side in (row_match, col_match):
         np.maximum(side, -1, out=side)
     return {"edges": int(edges), "forced": int(forced), "seconds": {"init": time.perf_counter() - begin}}

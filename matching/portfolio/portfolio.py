@@ -32,6 +32,7 @@ from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, se
 from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
+from matching.initial.karp_sipser import PARALLEL_MIN_EDGES
 from matching.portfolio.frontier_growth import frontier_growth
 
 ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
@@ -41,7 +42,6 @@ MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
 MIN_GROWTH = 1.5
 # Sampled rows, and the distance of row and column, per side, in a local numbering.
 SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32
-PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
 
 

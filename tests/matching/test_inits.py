@@ -6,19 +6,20 @@ import pytest
 import matching
 from matching.core.certificate import certify_pairs
 from matching.core.graph_input import bipartite_graph
+from matching.initial import karp_sipser
 from matching.methods import INITS, initialiser
 
 NAMES = [name for name, entry in INITS.items() if entry.cpu]
 
 
-def run(graph, init, start=None):
+def run(graph, init, start=None, threads=1):
     graph = bipartite_graph(graph)
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     if start is not None:
         row_match[:] = start
         rows = np.flatnonzero(row_match >= 0)
         col_match[row_match[rows]] = rows
-    stats = initialiser(init, "cpu")(graph, row_match, col_match)
+    stats = initialiser(init, "cpu", threads)(graph, row_match, col_match)
     certify_pairs(graph, row_match, col_match)
     rows = np.repeat(np.arange(graph.rows), np.diff(graph.row_ptr))
     assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all(), "an edge is left between free vertices"
@@ -40,6 +41,22 @@ def test_given_pairs_are_kept(tools, init):
         start = np.where(rng.random(graph.shape[0]) < 0.4, matching.maximum(graph).row_match, -1)
         row_match, _ = run(graph, init, start)
         np.testing.assert_array_equal(row_match[start >= 0], start[start >= 0])
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads(tools, monkeypatch, threads):
+    """Maximal matchings, which keep the given pairs; the searches from them end with as many pairs as from others."""
+    monkeypatch.setattr(karp_sipser, "PARALLEL_MIN_EDGES", 1)
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        graph = tools.random_graph(rng, 40)
+        start, _ = run(graph, "karp_sipser", threads=threads)
+        start[rng.random(len(start)) < 0.5] = -1
+        row_match, _ = run(graph, "karp_sipser", start, threads)
+        np.testing.assert_array_equal(row_match[start >= 0], start[start >= 0])
+        found = matching.maximum(graph, method="ms_bfs_graft", threads=threads)
+        found.check()
+        assert found.cardinality == tools.best_cardinality(graph)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 400])
