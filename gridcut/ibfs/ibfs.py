@@ -1,6 +1,6 @@
 """Method "ibfs", the default max-flow solver on the CPU: breadth-first search forests on strips of the grid.
 
-The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
+The forests of the strips are merged pairwise, or rebuilt from scratch where merging becomes too expensive.  Returns the
 pixels that can still reach the sink once no excess can.
 
 plain_ibfs.py is the search of one strip in plain Python; read it first.
@@ -9,14 +9,15 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    strip separately, excess is pushed to deficits one and two hops away and aggregated in the middle of 8-pixel blocks
    (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
    tasks for the threads.
-2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
-   restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges are complete.
-3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
-   per cell of the forests, they are discarded and the flow is kept.  Each thread then searches its share of the grid
-   from scratch, and the shares are merged.  Most flow has reached its end within a share, so these merges are small; if
-   they are not, or with one thread, a final search covers the whole grid.
-4. If a search gives up (search.py), push-relabel and a search of the whole grid take turns, each with four times the
-   steps of the last turn.  So the time is at most a constant factor above that of the quicker of both.
+2. The strips of each half of the grid are merged, then both halves, and so in each half (merge.py): the arcs of the
+   seam are restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges are
+   complete.
+3. Merging is too expensive if flow has to travel far.  If a merge repairs more than MAX_MERGE_REPAIR cells per cell of
+   the forests, those of its range are discarded and the flow is kept.  The range is then searched from scratch, or
+   left to the next merge if it has less than SEARCHED_STRIPS strips or the search gives up (4).
+4. If the search of a strip or of the whole grid gives up (search.py), push-relabel and a search of the whole grid take
+   turns, each with four times the steps of the last turn.  So the time is at most a constant factor above that of the
+   quicker of both.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
@@ -37,7 +38,7 @@ from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.device import run_threads, thread_count
 from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
-from gridcut.ibfs.merge import LEVEL, PARENT, merge_ranges, merge_tasks
+from gridcut.ibfs.merge import GAVE_UP, PARENT, merge_ranges, merge_tasks
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
@@ -48,7 +49,8 @@ MIN_STRIP_LINES = 8  # of slices, most arcs of a thinner strip would cross its s
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
 MORE = 4  # factor of the steps of push-relabel, and of the search, from one turn to the next
-MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests in one level of merges above which merging stops
+MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests above which a merge is too expensive
+SEARCHED_STRIPS = 4  # strips of the smallest range that is searched instead
 
 
 def solve(grid: Grid, *, callback=None):
@@ -89,11 +91,6 @@ class Task(NamedTuple):
     until: int
 
 
-def tasks_of(bounds, until) -> list[Task]:
-    """Searches of all ranges between `bounds`."""
-    return [Task(begin, end, until) for begin, end in pairwise(bounds)]
-
-
 @lru_cache(maxsize=64)
 def unsigned_steps(step):
     """Steps modulo 2^64, as an array and a tuple: sums of unsigned indices wrap, so none is tested for its sign."""
@@ -128,8 +125,8 @@ class Run:
         self.threads = thread_count()
         self.deepest = deepest
         self.work = work
-        self.reached: dict[int, int] = {}  # cells in the forests of each range that was searched, by its first line
-        self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
+        self.reached: dict[int, int] = {}  # cells in the forests of each strip, by its first line
+        self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "searched": 0, "threads": self.threads}
         size = layout.size
         self.seams = Seams(residual, layout, [])
         self.forest = forest or Forest(
@@ -149,16 +146,20 @@ class Run:
         for line in self.seams.lines:
             self.seams.cut(line)
         is_split = len(bounds) > 2
+        strips = [Task(*lines, UNTIL_BOTH if is_split else until) for lines in pairwise(bounds)]
         try:
-            self._run_tasks("strips", tasks_of(bounds, UNTIL_BOTH if is_split else until), self._solve_strip)
-            if is_split and not self.gave_up and not self._merge_all(bounds):
-                self._search_all(until)
+            self._run_tasks("strips", strips, self._solve_strip)
+            if is_split and not self.gave_up:
+                self._merge_all(bounds, until)
             if self.gave_up:
                 self.take_turns(until)
         finally:
             # The callback may have raised: the flow found so far is valid once all arcs are restored.
-            for line in self.seams.cut_lines():
-                self.seams.restore(line)
+            self._restore_seams()
+
+    def _restore_seams(self):
+        for line in self.seams.cut_lines():
+            self.seams.restore(line)
 
     def resolve(self, touched):
         """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
@@ -178,15 +179,14 @@ class Run:
 
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
-        for line in self.seams.cut_lines():
-            self.seams.restore(line)
+        self._restore_seams()
         self.gave_up, size = True, self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
             push_relabel_fifo.solve(*state, discharge=discharge_highest, most=2 * self.patience * size)
             self.patience *= MORE
             self.gave_up = False
-            self._run_tasks("finish", tasks_of((0, self.lines), until), self._search)
+            self._search_all(until)
 
     def _run_tasks(self, phase, tasks, run):
         """Call run(task, work) for all tasks, in order, each on the first thread that is free.
@@ -205,7 +205,7 @@ class Run:
         def worker(which):
             nonlocal done
             work = make_work(cells, self.index_type)
-            while not abort[0] and not self.gave_up:
+            while not (abort[0] or self.gave_up):
                 with lock:
                     i = next(pending, None)
                 if i is None:
@@ -236,34 +236,32 @@ class Run:
         if self.aggregates:
             aggregate_excess(self.excess, self.residual, self.layout, task.begin, task.end - task.begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return self._search(task, work)
+        found = self._search(task, work)
+        # In a grid with a mask, most cells may be in neither forest.
+        self.reached[task.begin] = np.count_nonzero(self.forest.label[cells[0] : cells[1]])
+        return found
 
     def _search(self, task, work):
         """Search a range of lines from scratch."""
-        first, last = self.seams.cell(task.begin), self.seams.cell(task.end)
-        found = search(
-            first, last, task.until, self.patience,
+        return search(
+            self.seams.cell(task.begin), self.seams.cell(task.end), task.until, self.patience,
             self.excess, self.residual, self.steps, self.jump, self.forest, work,
         )  # fmt: skip
-        # In a grid with a mask, most cells may be in neither forest.
-        self.reached[task.begin] = np.count_nonzero(self.forest.label[first:last])
-        return found
 
-    def _merge_all(self, bounds):
-        """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
-        tasks = merge_tasks(bounds, self.seams)
-        waits = np.bincount(tasks[:, PARENT] + 1, minlength=len(tasks) + 1)[1:]
+    def _merge_all(self, bounds, until):
+        """Merge the strips between the lines `bounds` to one range, with a search where a merge is too expensive."""
+        tasks, reached = merge_tasks(bounds, self.seams, self.reached)
+        waits = np.bincount(tasks[1:, PARENT], minlength=len(tasks))
         leaves = np.flatnonzero(waits == 0)
-        reached = sum(self.reached[begin] for begin in bounds[:-1])
-        budgets = np.full(tasks[-1, LEVEL] + 1, int(MAX_MERGE_REPAIR * reached))
         deepest = np.full((len(tasks), 2), self.deepest)
-        found = np.zeros((len(tasks), 2), np.int64)
+        found = np.zeros((len(tasks), 3), np.int64)
         abort, taken = new_cells(), np.zeros(1, np.int64)
         least = min(4 * STRIP_CELLS, self.layout.size)  # of lists: enough for the first levels
 
         def worker(which):
             merge_ranges(
-                tasks, waits, leaves, abort, taken, budgets, deepest, found, least,
+                tasks, waits, leaves, abort, taken, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until, self.patience,
+                deepest, reached, found, least,
                 self.seams.rises, self.layout.stride[0], self.seams.saved, self.seams.is_cut,
                 self.excess, self.residual, self.steps, self.forest,
             )  # fmt: skip
@@ -272,22 +270,10 @@ class Run:
         self.deepest = int(deepest.max())
         self.stats["augmentations"] += int(found[:, 0].sum())
         self.stats["repaired"] += int(found[:, 1].sum())
+        self.stats["searched"] += int(np.count_nonzero(found[:, 2]))
+        self.gave_up = bool(found[0, 2] == GAVE_UP)
         self._report("merge", len(tasks), len(tasks))
-        return budgets.min() >= 0
 
     def _search_all(self, until):
-        """Search one share of the grid per thread from scratch and merge the shares, or else search the whole grid."""
-        cut = self.seams.cut_lines()
-        ideal = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
-        kept = sorted({min(cut, key=lambda line: abs(line - wanted)) for wanted in ideal} if cut else ())
-        for line in cut:
-            if line not in kept:
-                self.seams.restore(line)
-        if kept:
-            bounds = [0, *kept, self.lines]
-            self._run_tasks("search", tasks_of(bounds, UNTIL_BOTH), self._search)
-            if self.gave_up or self._merge_all(bounds):
-                return
-            for line in self.seams.cut_lines():
-                self.seams.restore(line)
-        self._run_tasks("finish", tasks_of((0, self.lines), until), self._search)
+        """Search the whole grid from scratch."""
+        self._run_tasks("finish", [Task(0, self.lines, until)], self._search)
