@@ -9,6 +9,8 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    strip separately, excess is pushed to deficits one and two hops away and aggregated in the middle of 8-pixel blocks
    (prepass.py); two breadth-first forests then find the maximum flow of the strip (search.py).  Strips are independent
    tasks for the threads.
+   If the searches of a sample of the strips repair more than FAR cells per augmentation, flow travels far.  Then the
+   flow of a coarse grid is added (coarse_start.py), and all strips are solved again.
 2. The strips of each half of the grid are merged, then both halves, and so in each half (merge.py): the arcs of the
    seam are restored, and only the cells that they affect are scanned.  A merge starts as soon as both its ranges are
    complete.
@@ -19,7 +21,8 @@ plain_ibfs.py is the search of one strip in plain Python; read it first.
    turns, each with four times the steps of the last turn.  So the time is at most a constant factor above that of the
    quicker of both.
 
-Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
+Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid,
+and half as much again as both for a coarse start.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
@@ -37,6 +40,7 @@ from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.device import run_threads, thread_count
 from gridcut.device.team import new_cells, run_team
+from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.merge import GAVE_UP, PARENT, merge_ranges, merge_tasks
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
@@ -50,6 +54,9 @@ MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve se
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
 MORE = 4  # factor of the steps of push-relabel, and of the search, from one turn to the next
 MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests above which a merge is too expensive
+MIN_FAR_STRIPS = 16  # from which a coarse start is considered
+SAMPLED_STRIPS = 8  # or the number of threads, if it is larger
+FAR = 45  # repaired cells per augmentation in the sampled strips from which flow goes far
 SEARCHED_STRIPS = 4  # strips of the smallest range that is searched instead
 
 
@@ -118,11 +125,15 @@ class Run:
         self.callback = callback
         self.aggregates = aggregates
         self.patience = 1.0 if aggregates else FOREVER  # of searches; push-relabel moves excesses
-        self.gave_up = False
+        self.gave_up = self.goes_far = False
+        self.sample: set[Task] = set()
+        self.sampled: list[tuple] = []
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
         self.threads = thread_count()
+        # Sums of 64-bit capacities could overflow.
+        self.sample_size = max(SAMPLED_STRIPS, self.threads) if aggregates and excess.dtype == np.int32 else 0
         self.deepest = deepest
         self.work = work
         self.reached: dict[int, int] = {}  # cells in the forests of each strip, by its first line
@@ -143,12 +154,17 @@ class Run:
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
-        for line in self.seams.lines:
-            self.seams.cut(line)
         is_split = len(bounds) > 2
         strips = [Task(*lines, UNTIL_BOTH if is_split else until) for lines in pairwise(bounds)]
         try:
-            self._run_tasks("strips", strips, self._solve_strip)
+            if self.sample_size and len(strips) >= MIN_FAR_STRIPS:
+                self.sample = {strips[i] for i in np.linspace(0, len(strips) - 1, self.sample_size).astype(int)}
+            self._solve_strips(strips)
+            if self.goes_far:
+                self.sample, self.goes_far = set(), False
+                self._restore_seams()
+                start_from_blocks(self.excess, self.residual, self.layout, self._solve_blocks, self.threads)
+                self._solve_strips(strips)
             if is_split and not self.gave_up:
                 self._merge_all(bounds, until)
             if self.gave_up:
@@ -160,6 +176,20 @@ class Run:
     def _restore_seams(self):
         for line in self.seams.cut_lines():
             self.seams.restore(line)
+
+    def _solve_strips(self, strips):
+        """Solve all strips, those of the sample first; stop if it shows that flow goes far."""
+        for line in self.seams.lines:
+            self.seams.cut(line)
+        self._run_tasks("strips", sorted(strips, key=lambda strip: strip not in self.sample), self._solve_strip)
+
+    def _solve_blocks(self, excess, residual, layout):
+        """Solve a coarse grid."""
+        run = Run(excess, residual, layout, None)
+        run.sample_size = 0
+        run.solve(UNTIL_SINK)
+        for count in ("augmentations", "repaired"):
+            self.stats[count] += run.stats[count]
 
     def resolve(self, touched):
         """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
@@ -205,7 +235,7 @@ class Run:
         def worker(which):
             nonlocal done
             work = make_work(cells, self.index_type)
-            while not (abort[0] or self.gave_up):
+            while not (abort[0] or self.gave_up or self.goes_far):
                 with lock:
                     i = next(pending, None)
                 if i is None:
@@ -239,6 +269,11 @@ class Run:
         found = self._search(task, work)
         # In a grid with a mask, most cells may be in neither forest.
         self.reached[task.begin] = np.count_nonzero(self.forest.label[cells[0] : cells[1]])
+        if task in self.sample:
+            self.sampled.append(found)
+            if len(self.sampled) == len(self.sample):
+                _, augmentations, repaired, _ = np.sum(self.sampled, 0)
+                self.goes_far = repaired > FAR * augmentations
         return found
 
     def _search(self, task, work):

@@ -16,6 +16,7 @@ LIMITS = {
     "merged": {**THIN, "MAX_MERGE_REPAIR": 1e9},
     "merged at first": {**THIN, "MAX_MERGE_REPAIR": 0.05},
     "never merged": {**THIN, "STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "from blocks": {**THIN, "MIN_FAR_STRIPS": 3, "SAMPLED_STRIPS": 1, "FAR": -1},
     "warm to the end": {**THIN, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
     "warm from scratch": {**THIN, "MAX_CHANGED_SHARE": 0},
     "warm abandoned": {**THIN, "STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
@@ -91,6 +92,7 @@ REACHED = {
     "merged": {"strips", "merge"},
     "merged at first": {"strips", "merge", "search"},
     "never merged": {"strips", "merge", "search"},
+    "from blocks": {"strips", "merge", "coarse grid"},
     "warm to the end": {"warm"},
     "warm from scratch": {"strips"},
     "warm abandoned": {"warm", "warm abandoned"},
@@ -118,6 +120,10 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
             super()._merge_all(bounds, until)
             seen["search"] += self.stats["searched"]
 
+        def _solve_blocks(self, excess, residual, layout):
+            seen["coarse grid"] += 1
+            super()._solve_blocks(excess, residual, layout)
+
         def _search_all(self, until):
             seen["warm abandoned"] += self.resolving
             super()._search_all(until)
@@ -134,6 +140,23 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
     assert REACHED[name] <= {path for path, count in seen.items() if count}, seen
     if name == "one strip":
         assert not seen["strips"]
+
+
+@pytest.mark.parametrize(("capacity", "coarse"), [(1 << 26, True), (1 << 27, False)])
+def test_sums_of_blocks_must_fit(capacity, coarse, monkeypatch, tools):
+    """Capacities that 32 bits hold, and whose sums they hold or not."""
+    for name, value in LIMITS["from blocks"].items():
+        monkeypatch.setattr(ibfs, name, value)
+    solved = []
+    monkeypatch.setattr(ibfs.Run, "_solve_blocks", lambda run, *arrays: solved.append(arrays))
+    source, sink = np.random.default_rng(7).integers(0, 1 << 20, (2, 13, 21)) * (np.arange(21) % 20 == 0)
+    source[:, 20] = sink[:, 0] = 0
+    arrays = source, sink, {(0, 1): capacity, (1, 0): capacity}
+    cut = gridcut.max_flow(*arrays, method="ibfs", callback=lambda counts: None)
+    cut.check()
+    assert cut.stats["dtype"] == "int32"
+    assert bool(solved) == coarse
+    tools.assert_equal_cuts(cut, reference(*arrays))
 
 
 def test_interruption_between_strips_restores_all_seams(monkeypatch):
