@@ -101,18 +101,17 @@ class DeviceDescent:
         rounds, launches, pairs, seen = self._launches(len(moves), keep_flow=moves[0][0] < 0)
         overwrite(pairs, np.array(moves, np.int32).reshape(-1))
         overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
-        push = rounds.prepare_discharge()
+        cut = rounds.prepare_rounds(ROUNDS_PER_MOVE)
         finished = False
         while not finished:
             for launch_next_move in launches:
                 launch_next_move()
-                for _ in range(ROUNDS_PER_MOVE):
-                    rounds.relabel()
-                    push()
+                cut()
             report = download(self._report)
             self._read_records(moves, report, callback)
             finished = report[next_move.FINISHED] != 0
-            push = rounds.prepare_discharge(may_relabel=report[next_move.CURRENT_ROUND] < FALLBACK_ROUND)
+            may_relabel = report[next_move.CURRENT_ROUND] < FALLBACK_ROUND
+            cut = rounds.prepare_rounds(ROUNDS_PER_MOVE, may_relabel=may_relabel)
         self.cycles, self._changes = int(report[next_move.CYCLE]), int(report[next_move.CHANGES])
         self.rounds += int(report[next_move.CUT_ROUNDS])
         self.kernel_seconds += report[next_move.NANOSECONDS :][:3] / 1e9

@@ -69,7 +69,6 @@ from gridcut.device.cuda import (
 )
 from gridcut.device.cuda_types import float64, int32, int64, types, uint16, uint32
 from gridcut.tiles.tile_discharge import (
-    PIXELS,
     colour_of,
     discharge,
     enqueue,
@@ -140,37 +139,36 @@ def bits_kernel(excess, residual, arcs, tiles, bits):
 
 
 @cache
-def kernels_for(shape: Shape, per: int, rules: Rules = WHOLE_GRID_RULES):
-    """Return (relabel_kernel, discharge_kernel) for one neighbourhood; per: pixels per thread."""
-    return make_relabel_kernel(shape, rules), make_discharge_kernel(shape, per, rules)
+def kernels_for(shape: Shape, rules: Rules = WHOLE_GRID_RULES):
+    """Return (relabel_kernel, discharge_kernel) for one neighbourhood."""
+    return make_relabel_kernel(shape, rules), make_discharge_kernel(shape, rules)
 
 
-def make_relabel_kernel(shape: Shape, rules: Rules):
-    is_solved, resumes, is_ghost, _ = rules
+def make_relabel(shape: Shape, rules: Rules):
+    _, resumes, is_ghost, _ = rules
     offsets, leaving, sides, face_rows = shape.offset_array, shape.leaving, shape.sides, shape.face_rows
     tile, arcs, colours = shape.tile, shape.arcs, shape.colours
-    words = search_words(arcs)
     # Offsets of the tiles within LOCAL_RADIUS, at most one per lane.
     radius = LOCAL_RADIUS[tile[0] > 1]
     around = np.array(list(np.ndindex(*(2 * r + 1 for r in radius))), np.int32) - np.array(radius, np.int32)
 
-    @cuda_kernel(max_registers=SEARCH_REGISTERS)
-    def relabel_kernel(height, bits, reach_bits, flags, visited, lists, counts, times, tiles, workers):
-        """Set heights to distances to the sink: search all tiles or some, then those around which heights changed."""
+    # args: those of the kernel, and where its warps work
+    @device_function
+    def relabel(
+        height, bits, reach_bits, flags, visited, lists, counts, times, tiles, workers, level, warp, warps, base
+    ):
+        """Set heights to distances to the sink: search all tiles or some, then those around which heights changed.
+
+        warp, warps: number of this warp among those that search; base: its part of `level`, in shared memory.
+        """
         nearby = cuda.const.array_like(around)
         offset = cuda.const.array_like(offsets)
         leave = cuda.const.array_like(leaving)
         watch = cuda.const.array_like(sides)
         faces = cuda.const.array_like(face_rows)
-        level = cuda.shared.array(0, int32)
         masks = level.view(np.uint32)
-        if is_solved(counts):
-            return
         n = flags.size
-        thread, threads = cuda.grid(1), cuda.gridsize(1)
         lane = np.int32(cuda.threadIdx.x & 31)
-        warp, warps = thread // 32, threads // 32
-        base = (cuda.threadIdx.x // 32) * words
         start = nanoseconds()
         local = counts[RELABEL_MODE] != WHOLE_GRID
         resumed = resumes(counts)
@@ -181,7 +179,7 @@ def make_relabel_kernel(shape: Shape, rules: Rules):
             ghost = is_ghost(i, n, counts)
             start_search(i, lane, keep or ghost, keep and not ghost, local, height, flags, visited, lists, counts)
             i += warps
-        if thread == 0 and not resumed:
+        if warp == 0 and lane == 0 and not resumed:
             counts[HEAD] = 0
             counts[TAIL] = 0
             for j in range(LIST_LENGTHS, LIST_LENGTHS + 3 * colours):
@@ -226,8 +224,26 @@ def make_relabel_kernel(shape: Shape, rules: Rules):
                 search_again = shuffle(state, 0) != RUNNING
             if lane == 0:
                 cuda.atomic.sub(counts, PENDING, np.int32(1))
-        if thread == 0:
+        if warp == 0 and lane == 0:
             record_relabeling(start, resumed, local, counts, times)
+
+    return relabel
+
+
+def make_relabel_kernel(shape: Shape, rules: Rules):
+    relabel, is_solved, words = make_relabel(shape, rules), rules.is_solved, search_words(shape.arcs)
+
+    @cuda_kernel(max_registers=SEARCH_REGISTERS)
+    def relabel_kernel(height, bits, reach_bits, flags, visited, lists, counts, times, tiles, workers):
+        """A relabeling by all warps."""
+        level = cuda.shared.array(0, int32)
+        if is_solved(counts):
+            return
+        warp, warps = cuda.grid(1) // 32, cuda.gridsize(1) // 32
+        base = (cuda.threadIdx.x // 32) * words
+        relabel(
+            height, bits, reach_bits, flags, visited, lists, counts, times, tiles, workers, level, warp, warps, base
+        )
 
     return relabel_kernel
 
@@ -276,15 +292,16 @@ def record_relabeling(start, resumed, local, counts, times):
         counts[WHOLE_RELABELS] += 1
 
 
-def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
-    is_solved, _, is_ghost, end_round = rules
+def make_discharging(shape: Shape, rules: Rules):
+    _, _, is_ghost, end_round = rules
     offsets, deltas, steps_to = shape.offset_array, shape.height_steps, shape.pixel_steps
     tile, arcs, halo, diagonal, colours = shape.tile, shape.arcs, shape.halo, shape.is_diagonal, shape.colours
     wide, e_at, list_at = shape.wide, shape.excess_start, shape.list_start
 
-    @cuda_kernel(max_registers=REGISTERS)
-    def discharge_kernel(
-        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options
+    # args: those of the kernel, and its shared memory
+    @device_function
+    def discharge_tiles(
+        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options, h
     ):
         """Discharge tiles with excess, one colour at a time, for discharge_ratio times as long as relabeling took.
 
@@ -293,11 +310,8 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
         offset = cuda.const.array_like(offsets)
         delta = cuda.const.array_like(deltas)
         step_to = cuda.const.array_like(steps_to)
-        h = cuda.shared.array(0, int32)
         # Excess and residuals are stored after the heights.
         w = h.view(np.int64) if wide else h
-        if is_solved(counts):
-            return
         max_barriers, discharge_ratio, may_relabel = options
         n = flags.size
         tid, block, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
@@ -369,6 +383,24 @@ def make_discharge_kernel(shape: Shape, per: int, rules: Rules):
             end_round(counts, times, n, no_tile_was_listed, may_relabel, end)
             counts[DISCHARGED_TILES] = 0
 
+    return discharge_tiles
+
+
+def make_discharge_kernel(shape: Shape, rules: Rules):
+    discharge_tiles, is_solved = make_discharging(shape, rules), rules.is_solved
+
+    @cuda_kernel(max_registers=REGISTERS)
+    def discharge_kernel(
+        excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options
+    ):
+        """Discharge tiles, one per block at a time."""
+        h = cuda.shared.array(0, int32)
+        if is_solved(counts):
+            return
+        discharge_tiles(
+            excess, residual, height, bits, reach_bits, flags, visited, lists, counts, times, tiles, options, h
+        )
+
     return discharge_kernel
 
 
@@ -394,16 +426,20 @@ def kernels():
 
 def list_kernels(cases, rules: Rules) -> list:
     """`kernels` for (connectivity, type of the excess, type of the residuals)."""
-    numbers, words = int32[::1], uint32[::1]
-    common = (numbers, words, words, numbers, numbers, numbers, numbers, int64[::1], types.UniTuple(int32, 3))
-    options = types.Tuple((int32, float64, int32))
     listed = []
     for connectivity, excess, residual in cases:
-        relabel, discharges = kernels_for(shape_for(connectivity, excess == int64), PIXELS // THREADS, rules)
-        arrays = (excess[::1], residual[::1])
+        relabel, discharges = kernels_for(shape_for(connectivity, excess == int64), rules)
+        arguments = discharge_types(excess, residual)
         listed += [
-            (f"relabel {connectivity} {excess}", relabel, (*common, int32)),
-            (f"discharge {connectivity} {excess}", discharges, (*arrays, *common, options)),
-            (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, words)),
+            (f"relabel {connectivity} {excess}", relabel, (*arguments[2:-1], int32)),
+            (f"discharge {connectivity} {excess}", discharges, arguments),
+            (f"bits {excess} {residual}", bits_kernel, (*arguments[:2], int64, int64, uint32[::1])),
         ]
     return listed
+
+
+def discharge_types(excess, residual) -> tuple:
+    """Types of the arguments of discharge_kernel, for types of the excess and of the residuals."""
+    numbers, words = int32[::1], uint32[::1]
+    arrays = excess[::1], residual[::1], numbers, words, words, *[numbers] * 4, int64[::1]
+    return *arrays, types.UniTuple(int32, 3), types.Tuple((int32, float64, int32))

@@ -8,10 +8,12 @@ plain_tiles.py has the same steps in plain Python; read it first.
                  (tile_discharge.py), for about as long as the relabeling took
     ...          repeat until, after a relabeling, no pixel with excess can reach the sink
 
-Each of the two is one cooperative launch (tile_kernels.py).  Rounds are enqueued before the host knows whether they are
-needed, so the GPU never waits for the host.  Global relabeling is that of Łupińska [1], section 4.2; the step of a
-pixel is her algorithm 4.5 (Hong's lock-free push-relabel).  Discharging a region independently while the heights around
-it are fixed is due to Delong and Boykov [2].
+Each of the two is one cooperative launch (tile_kernels.py); on small grids, one launch runs all rounds
+(tile_rounds.py).
+Rounds are enqueued before the host knows whether they are needed, so the GPU never waits for the host.  Global
+relabeling is that of Łupińska [1], section 4.2; the step of a pixel is her algorithm 4.5 (Hong's lock-free
+push-relabel).  Discharging a region independently while the heights around it are fixed is due to Delong and
+Boykov [2].
 
 Why a fallback is needed: every lock-free step keeps all capacities, but it may read a neighbour's height that is out of
 date.  A residual arc p -> q with height[p] > height[q] + 1 (a steep arc) may then arise, so heights are no lower bounds
@@ -38,14 +40,17 @@ No bound on the number of operations is proved.  Memory in addition to excess an
 1/8 byte per arc.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.tiles.tile_discharge import PIXELS, STEPS_PER_BARRIER
+from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
+from gridcut.tiles.tile_rounds import SEARCHERS, rounds_kernel_for
 from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
 from gridcut.tiles.tile_search import search_words
 from gridcut.tiles.tile_shape import Shape
@@ -64,39 +69,63 @@ from gridcut.tiles.tile_state import (
 )
 
 # After this many rounds pixels are not relabeled between two relabelings, so that the solve terminates.  The host
-# checks this when it reads the counts: after every 1 or 8 rounds here, both of which divide 1000.
+# checks this when it reads the counts: after every 1, 8 or 40 rounds here, all of which divide 1000.
 FALLBACK_ROUND = 1000
+ROUNDS_PER_LAUNCH = 40  # of a small grid
 LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
 MAX_STEPS_PER_PIXEL = 2**16  # a launch checks its time only after a pass over a tile
 MAX_DISCHARGE_RATIO = 1000
-SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their barriers take less time
+SMALL_GRID_TILES = 1024  # up to this many tiles, one launch runs all rounds; fewer blocks, for faster barriers
 MAX_WORKERS = 1056  # warps that pop tiles from the queue; more of them slow each other down
 
 
 class Rounds:
-    """The launches of a round, on given arrays; `relabel` and those from `prepare_discharge` may be repeated."""
+    """The launches of rounds on given arrays."""
 
     def __init__(self, excess, residual, layout, state: TileState, steps_per_pixel=32, rules: Rules = WHOLE_GRID_RULES):
-        shape, n = shape_of(layout, excess.dtype), layout.count
-        relabel, self._kernel = kernels_for(shape, PIXELS // THREADS, rules)
-        common = (*state[:-1], tuple(np.int32(i) for i in layout.tiles))
-        threads = search_threads(n)
-        warps = threads // WARP
-        shared = 4 * warps * search_words(layout.arcs)
-        blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
-        workers = np.int32(min(blocks * warps, MAX_WORKERS))
-        self.relabel = prepare(relabel, blocks, threads, *common, workers, shared=shared)
-        self._arrays = excess, residual, *common
+        self._shape, self._rules, self._n = shape_of(layout, excess.dtype), rules, layout.count
+        self.is_small = self._n <= SMALL_GRID_TILES
+        self._common = (*state[:-1], tuple(np.int32(i) for i in layout.tiles))
+        self._arrays = excess, residual, *self._common
         self._barriers = np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER))
-        self._shared = shape.shared_bytes
-        options = self._options(1, True)
-        blocks = min(n, most_blocks(self._kernel, (*self._arrays, options), THREADS, self._shared))
-        self._blocks = min(blocks, multiprocessors()) if n <= SMALL_GRID_TILES else blocks
+        self._words = 4 * search_words(layout.arcs)
+
+    @cached_property
+    def relabel(self):
+        """A launch of relabel_kernel; may be repeated."""
+        kernel, _ = kernels_for(self._shape, self._rules)
+        threads = search_threads(self._n)
+        warps = threads // WARP
+        shared = warps * self._words
+        blocks = min(most_blocks(kernel, (*self._common, np.int32(0)), threads, shared), -(-self._n // warps))
+        workers = np.int32(min(blocks * warps, MAX_WORKERS))
+        return prepare(kernel, blocks, threads, *self._common, workers, shared=shared)
 
     def prepare_discharge(self, discharge_ratio=1.0, may_relabel=True):
         """Prepare a launch of discharge_kernel; discharge_ratio as in `solve`, may_relabel: pixels may be relabeled."""
-        options = self._options(discharge_ratio, may_relabel)
-        return prepare(self._kernel, self._blocks, THREADS, *self._arrays, options, shared=self._shared)
+        _, kernel = kernels_for(self._shape, self._rules)
+        return self._prepare(kernel, self._shape.shared_bytes, self._options(discharge_ratio, may_relabel))
+
+    def prepare_rounds(self, count: int, discharge_ratio=1.0, may_relabel=True):
+        """Return a callable that enqueues `count` rounds."""
+        if self.is_small:
+            kernel = rounds_kernel_for(self._shape)
+            options = self._options(discharge_ratio, may_relabel), np.int32(count)
+            return self._prepare(kernel, max(self._shape.shared_bytes, SEARCHERS * self._words), *options)
+        relabel, discharge = self.relabel, self.prepare_discharge(discharge_ratio, may_relabel)
+
+        def enqueue():
+            for _ in range(count):
+                relabel()
+                discharge()
+
+        return enqueue
+
+    def _prepare(self, kernel, shared: int, *options):
+        blocks = min(self._n, most_blocks(kernel, (*self._arrays, *options), THREADS, shared))
+        if self.is_small:
+            blocks = min(blocks, multiprocessors())
+        return prepare(kernel, blocks, THREADS, *self._arrays, *options, shared=shared)
 
     def _options(self, discharge_ratio, may_relabel) -> tuple:
         return self._barriers, np.float64(discharge_ratio), np.int32(may_relabel)
@@ -142,12 +171,10 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     clear(state.tally)
     fill_bits(excess, residual, layout, state)
     rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
-    discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
-    launches = LAUNCHES_AHEAD if callback is None else 1
+    count = 1 if callback is not None else ROUNDS_PER_LAUNCH if rounds.is_small else LAUNCHES_AHEAD
+    run = rounds.prepare_rounds(count, discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
     while True:
-        for _ in range(launches):
-            rounds.relabel()
-            discharge()
+        run()
         done, times = counts_and_times(download(state.tally))
         stats = {
             "rounds": int(done[ROUNDS]),
@@ -161,7 +188,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
         if done[DONE]:
             break
         if done[ROUNDS] >= FALLBACK_ROUND:
-            discharge = rounds.prepare_discharge(discharge_ratio, may_relabel=False)
+            run = rounds.prepare_rounds(count, discharge_ratio, may_relabel=False)
     relabeling, discharging = (int(times[i]) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL))
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 

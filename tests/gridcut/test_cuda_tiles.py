@@ -226,7 +226,7 @@ def relabel(tiled, state):
     from gridcut.tiles.tile_search import search_words
     from gridcut.tiles.tile_shape import Shape
 
-    kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False), 32)
+    kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False))
     kernel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
 
 
@@ -300,7 +300,7 @@ def test_discharge_updates_the_bits(connectivity, shape):
     (e, r), state = on_device(tiled, layout, excess, capacity)
     relabel(tiled, state)
     kind = Shape(tiled.offsets, tiled.tile, False)
-    _, kernel = kernels_for(kind, 32)
+    _, kernel = kernels_for(kind)
     for _ in range(2):
         kernel[1, THREADS, 0, kind.shared_bytes](e, r, *state[:-1], tiled.tiles, (1, 1e9, 0))
         kept = state.bits.copy_to_host()
@@ -351,6 +351,14 @@ def test_solve_across_tile_boundaries(shape, connectivity, tools):
     cut = check(*problem, tools)
     if connectivity == 4:
         assert (cut.labels == gridcut.max_flow(*problem, device="cpu").labels).all()
+
+
+def test_solve_with_two_kernels_per_round(tools, monkeypatch):
+    """As on grids of many tiles."""
+    from gridcut.tiles import tiles as solve
+
+    monkeypatch.setattr(solve, "SMALL_GRID_TILES", 0)
+    check(*problem_of(np.random.default_rng(92), (8, 40), 4), tools)
 
 
 def test_solve_wide(tools):

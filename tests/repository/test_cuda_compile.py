@@ -37,6 +37,7 @@ MAY_SPILL = {
     "relabel_kernel": 160,
     "rounds_kernel": 112,
     "team_kernel": 16,
+    "tile_rounds_kernel": 144,
     "wave_kernel": 16,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 MAY_USE = {
