@@ -37,7 +37,7 @@ _lock = threading.Lock()  # numba cannot load one kernel from two threads concur
 class _Compiled:
     """A kernel compiled for some dtypes and loaded on one GPU, to be launched by the driver."""
 
-    def __init__(self, kernel, args):
+    def __init__(self, kernel, args, kinds):
         signature = argument_types(kernel, args)
         compiled = kernel.overloads.get(signature) or kernel.compile(signature)
         cooperative = is_cooperative(compiled)
@@ -45,17 +45,15 @@ class _Compiled:
         self.code = driver.CUfunction(handle_of(compiled))
         self.start = driver.cuLaunchCooperativeKernel if cooperative else driver.cuLaunchKernel
         self.tail = () if cooperative else (0,)
-        formats = "".join(_formats(args))
+        formats = _formats(kinds)
         self.count = struct.calcsize(f"={formats}") // 8
         self.pack = struct.Struct(f"={self.count}q{formats}").pack_into
         self.buffer = ctypes.c_int64 * (2 * self.count)
 
-    def words(self, args):
+    def words(self, values):
         """Pack the arguments, eight bytes each, after the pointers to each of them."""
         buffer = self.buffer()
         first = ctypes.addressof(buffer) + 8 * self.count
-        values = []
-        _append(values, args)
         self.pack(buffer, 0, *range(first, first + 8 * self.count, 8), *values)
         return buffer
 
@@ -67,16 +65,16 @@ def launch(kernel, blocks, threads: int, *args) -> None:
 
 def prepare(kernel, blocks, threads: int, *args, shared: int = 0):
     """Return a callable that launches; the arrays must not move before its last call.  shared: bytes per block."""
-    compiled = _compiled(kernel, args)
+    compiled, values = _compiled(kernel, args)
     if compiled is None:
         return partial(kernel[blocks, threads, 0, shared], *args)
     x, y, z = blocks if isinstance(blocks, tuple) else (blocks, 1, 1)
-    return _Launch(compiled, (compiled.code, x, y, z, threads, 1, 1, shared, 0), args)
+    return _Launch(compiled, (compiled.code, x, y, z, threads, 1, 1, shared, 0), args, values)
 
 
 def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
     """See gridcut.device.cuda.cooperative_blocks."""
-    compiled = _compiled(kernel, args)
+    compiled, _ = _compiled(kernel, args)
     if compiled is None:
         return cooperative_blocks(kernel, args, threads, shared)
     key = (compiled, threads, shared)
@@ -94,10 +92,10 @@ def blocks_of(items: int, threads: int) -> int:
 class _Launch:
     """A launch with its arguments."""
 
-    def __init__(self, compiled: _Compiled, shape: tuple, args):
+    def __init__(self, compiled: _Compiled, shape: tuple, args, values):
         self._compiled = compiled
         self._args = args  # keeps the arrays alive
-        self._words = compiled.words(args)
+        self._words = compiled.words(values)
         self._call = (*shape, ctypes.addressof(self._words), *compiled.tail)
 
     def __call__(self) -> None:
@@ -106,57 +104,41 @@ class _Launch:
             raise RuntimeError(f"the launch of {self._compiled.name} failed: {error.name}")
 
 
-def _compiled(kernel, args) -> _Compiled | None:
-    """The compiled kernel; None if numba has to launch it."""
-    kinds = None if SIMULATED else _kinds(args)
-    if kinds is None:
-        return None
-    key = (kernel, current_gpu(), kinds)
+def _compiled(kernel, args) -> tuple[_Compiled | None, list]:
+    """The compiled kernel, or None if numba has to launch it; and the values of its arguments."""
+    kinds, values = [], []
+    if SIMULATED or not _flatten(args, kinds, values):
+        return None, values
+    key = (kernel, current_gpu(), *kinds)
     known = _compiled_kernels.get(key)
     if known is None:
         with _lock:
             known = _compiled_kernels.get(key)
             if known is None:
-                known = _compiled_kernels[key] = _Compiled(kernel, args)
-    return known
+                known = _compiled_kernels[key] = _Compiled(kernel, args, kinds)
+    return known, values
 
 
-def _kinds(args) -> tuple | None:
-    """The types that a kernel is compiled for; None if one of them is not supported here."""
-    kinds = []
-    for arg in args:
-        kind = type(arg)
-        if kind is tuple:
-            kind = _kinds(arg)
-            if kind is None:
-                return None
-        elif kind not in SCALARS:
-            if getattr(arg, "__cuda_ndarray__", False) and arg.strides == (arg.dtype.itemsize,):
-                kind = arg.dtype
-            else:
-                fields = _kinds(arg) if isinstance(arg, tuple) else None
-                if fields is None:
-                    return None
-                kind = kind, fields
-        kinds.append(kind)
-    return tuple(kinds)
+def _formats(kinds) -> str:
+    """The format of the packed values; a tuple's class and length, which precede its kinds, have none."""
+    return "".join("q" * ARRAY_WORDS if isinstance(kind, np.dtype) else SCALARS.get(kind, "") for kind in kinds)
 
 
-def _formats(args):
-    for arg in args:
-        if isinstance(arg, tuple):
-            yield from _formats(arg)
-        else:
-            yield SCALARS.get(type(arg), "q" * ARRAY_WORDS)
-
-
-def _append(values: list, args) -> None:
+def _flatten(args, kinds: list, values: list) -> bool:
+    """Append the types that a kernel is compiled for, and the values to pack; False if a type is not supported here."""
     for arg in args:
         kind = type(arg)
         if kind in SCALARS:
+            kinds.append(kind)
             values.append(arg)
         elif issubclass(kind, tuple):
-            _append(values, arg)
-        else:
+            kinds += kind, len(arg)
+            if not _flatten(arg, kinds, values):
+                return False
+        elif getattr(kind, "__cuda_ndarray__", False) and arg.strides == (arg.dtype.itemsize,):
+            kinds.append(arg.dtype)
             size, itemsize = arg.size, arg.dtype.itemsize
             values += (0, 0, size, itemsize, address_of(arg), size, itemsize)
+        else:
+            return False
+    return True

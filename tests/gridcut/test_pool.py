@@ -131,36 +131,35 @@ def test_cyclic_garbage_returns_its_buffer_to_the_pool():
 def test_arguments_are_packed_as_in_numba():
     from types import SimpleNamespace
 
-    from gridcut.device.launch import _append, _formats, _kinds
+    from gridcut.device.launch import _flatten, _formats
     from gridcut.device.memory import flat_array
 
     array = flat_array(4096, 7, np.dtype(np.int32), None)
     most = np.uint64(2**64 - 1)
     args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6, most, np.float32(0.25), np.int64(-7))
-    values = []
-    _append(values, args)
+    kinds, values = [], []
+    assert _flatten(args, kinds, values)
     assert values == [0, 0, 7, 4, 4096, 7, 4, 3, 4, 5, 0.5, 6, most, 0.25, -7]
-    formats = "".join(_formats(args))
+    formats = _formats(kinds)
     assert formats == "q" * 10 + "dqQf4xq"
     packed = struct.pack(f"={formats}", *values)
     assert len(packed) == 8 * len(values)  # one word each
     assert np.frombuffer(packed, np.int64)[-1] == -7
     assert np.frombuffer(packed, np.float32)[-4] == 0.25
-    kinds = (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int, np.uint64, np.float32, np.int64)
-    assert _kinds(args) == kinds
-    assert _kinds((SimpleNamespace(strides=(8,)),)) is None
+    words = (np.int32, tuple, 2, np.int32, np.int32)
+    assert kinds == [np.dtype(np.int32), *words, np.float64, int, np.uint64, np.float32, np.int64]
+    assert not _flatten((SimpleNamespace(strides=(8,)),), [], [])
 
     class Bundle(NamedTuple):
         first: object
         second: object
 
-    values = []
-    bundle = Bundle(array, np.int32(8))
-    _append(values, (bundle,))
+    kinds, values = [], []
+    assert _flatten((Bundle(array, np.int32(8)),), kinds, values)
     assert values == [0, 0, 7, 4, 4096, 7, 4, 8]
-    assert "".join(_formats((bundle,))) == "q" * 8
-    assert _kinds((bundle,)) == ((Bundle, (np.dtype(np.int32), np.int32)),)
-    assert _kinds((Bundle(array, None),)) is None
+    assert kinds == [Bundle, 2, np.dtype(np.int32), np.int32]
+    assert _formats(kinds) == "q" * 8
+    assert not _flatten((Bundle(array, None),), [], [])
     assert str(numba.typeof(array)) == "array(int32, 1d, C)"
 
 
