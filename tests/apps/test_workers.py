@@ -295,7 +295,8 @@ def test_as_a_module(inputs, tmp_path):
         [
             sys.executable,
             "-m",
-            "apps.denoise.denoise_command",
+            "apps.cli",
+            "denoise",
             "photos",
             "--workers",
             "1",

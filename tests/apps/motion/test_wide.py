@@ -34,7 +34,7 @@ def corners_of(image):
 
 def ratio_test(first, second):
     """The baseline without an assignment: ratio 0.8, mutual."""
-    points = [keypoints(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for image in (first, second)]
+    points = [keypoints(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), 2000, 0.04) for image in (first, second)]
     there, distance = nearest_descriptors(points[0].descriptors, points[1].descriptors, 2)
     back, _ = nearest_descriptors(points[1].descriptors, points[0].descriptors, 1)
     own = np.arange(len(there))
@@ -142,7 +142,7 @@ def test_linkers_share_the_pipeline():
 
 def test_first_matches_are_one_to_one():
     grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
-    points = keypoints(grey, 2000, "sift", 0.02)
+    points = keypoints(grey, 2000, 0.02)
     found = first_matches(points, points)
     assert (found.first == found.second).mean() > 0.99
     assert len(np.unique(np.rint(found.first), axis=0)) == len(found)
@@ -151,7 +151,7 @@ def test_first_matches_are_one_to_one():
 def test_first_matches_need_a_margin():
     """A point that occurs twice is matched to neither occurrence."""
     grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
-    once, twice = keypoints(grey, 2000, "sift", 0.02), keypoints(np.hstack([grey, grey]), 4000, "sift", 0.02)
+    once, twice = keypoints(grey, 2000, 0.02), keypoints(np.hstack([grey, grey]), 4000, 0.02)
     assert len(first_matches(once, once)) > 80
     assert len(first_matches(once, twice)) < 0.4 * len(first_matches(once, once))
 
