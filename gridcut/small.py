@@ -157,7 +157,7 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     if is_float and not pixels * (1 + layout.arcs) * unit <= MAX_LOSS * value < np.inf:
         return None
     seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
-    stats = {"augmentations": augmentations, "repaired": repaired, "strips": 1, "threads": 1}
+    stats = {"augmentations": augmentations, "repaired": repaired, "strips": 1, "searched": 0, "threads": 1}
     stats |= {"seconds": seconds, "dtype": NAMES[dtype], "unit": unit}
     state = SmallGrid((source, sink, dict(edges)), Grid(layout, excess, residual, unit))
     return Cut(value, labels, "cpu", "ibfs", stats, LazySolved(state))

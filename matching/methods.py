@@ -19,11 +19,11 @@ from matching.core.parameters import check_threads
 
 
 class InitialMatching(NamedTuple):
-    """Functions of an initial matching, None for a device on which it does not run; whether `cpu` accepts threads."""
+    """Functions of an initial matching, None for a device on which it does not run; the parameters of `cpu`."""
 
     cpu: Callable[..., dict] | None = None
     cuda: Callable[..., dict] | None = None
-    parallel: bool = False
+    parameters: tuple[str, ...] = ()
 
 
 def portfolio_cpu(graph, row_match, col_match, **parameters) -> dict:
@@ -200,7 +200,7 @@ METHODS = {
 INITS = {
     "none": InitialMatching(),
     "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda),
-    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, parallel=True),
+    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, parameters=("threads",)),
     "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
 }
 
@@ -270,7 +270,7 @@ def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[...
     entry = INITS[init]
     if device == "cuda" and entry.cuda:
         return for_host(entry.cuda)
-    return partial(entry.cpu, threads=threads) if entry.parallel and threads != 1 else entry.cpu
+    return partial(entry.cpu, threads=threads) if "threads" in entry.parameters and threads != 1 else entry.cpu
 
 
 def initialiser_on_gpu(init: str) -> Callable[..., dict] | None:

@@ -128,6 +128,7 @@ class SmallState:
             "augmentations": augmentations,
             "repaired": repaired + more,
             "strips": 0,
+            "searched": 0,
             "threads": 1,
             "warm": True,
             "seconds": {"load": 0.0, "solve": solved - start, "value": time.perf_counter() - solved},
