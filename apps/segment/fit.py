@@ -7,9 +7,8 @@ that is wanted.  The rounds end when at most MAX_CHANGED_SHARE of the pixels cha
 
 `find` begins with each of the prior's initial weights (apps.segment.model); a start ends where an earlier one ended, if
 it meets the labels found there.  Of the results for one object, it takes the one that separates colours best
-(apps.segment.colour_separation), unless an earlier object is corrected (apps.segment.earlier_answer).  An object that
-is not plausible (apps.segment.plausible_objects) does not win.  If none is, the deepest pixels of a box are constrained
-to be object, and the costs of a mask are multiplied by FIRM.
+(apps.segment.colour_separation).  An object that is not plausible (apps.segment.plausible_objects) does not win.  If
+none is, the deepest pixels of a box are constrained to be object, and the costs of a mask are multiplied by FIRM.
 
 With several objects, the label of a part without a mark is finally forbidden there, and the labels are minimised again.
 For one object, this is what giving the part to the background is.
@@ -27,11 +26,9 @@ import gridcut
 from apps.common.clock import Clock
 from apps.segment.colour_separation import colour_cost
 from apps.segment.connected_parts import keep_parts
-from apps.segment.earlier_answer import is_questioned
 from apps.segment.grid_cut import GridCut, labels_of, minimum, outline_cost
-from apps.segment.image_sizes import at_centres
 from apps.segment.marks import BACKGROUND, OBJECT
-from apps.segment.model import ImageView, Models, Prior, Request, holding, prior_of
+from apps.segment.model import ImageView, Models, Prior, Request, prior_of
 from apps.segment.plausible_objects import is_plausible
 from apps.segment.terms import FORBIDDEN
 from gridcut.device import DeviceName
@@ -49,7 +46,6 @@ class Found(NamedTuple):
     marks    that constrained the cut
     solved   the last cut; of one object in an image that is not large, later cuts may have made it stale
     small    of the reduced image, for a large one; or None
-    is_held  whether an earlier object was corrected; see apps.segment.earlier_answer
     """
 
     labels: np.ndarray
@@ -58,7 +54,6 @@ class Found(NamedTuple):
     marks: np.ndarray
     solved: Any
     small: "Found | None" = None
-    is_held: bool = False
 
     @property
     def mask(self) -> np.ndarray:
@@ -99,11 +94,6 @@ def find(
         best = min(found, key=lambda one: colour_cost(view.palette, one.mask) + outline_cost(one.mask, weights))
     else:
         best = min(found, key=lambda one: one.energies[-1])
-    if request.earlier is not None and request.has_few:
-        earlier = at_centres(request.earlier, view.shape)
-        if is_questioned(best.mask, earlier, request.marks):
-            (best,) = found_from(holding(view, request, prior), request.marks)
-            best = best._replace(is_held=True)
     best = with_parts_reassigned(view, request, best, edges(), device)
     clock.charge("parts")
     return best

@@ -17,7 +17,7 @@ from apps.segment.fit import Check, Found, find, kept, with_parts_reassigned
 from apps.segment.grid_cut import GridCut, cut_near
 from apps.segment.image_sizes import at_centres, reduced_shape
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both
-from apps.segment.model import ImageView, Request, holding, prior_of
+from apps.segment.model import ImageView, Request, prior_of
 from apps.segment.terms import BOX_SMOOTHNESS, SMOOTHNESS
 from gridcut.device import DeviceName
 
@@ -36,20 +36,19 @@ def find_labels(
     clock: Clock | None = None,
     check: Check = None,
     grid: GridCut | None = None,
-    coarse: bool = False,
 ) -> Found:
     """The labels of minimum energy of an image of any size; arguments as of `apps.segment.fit.find`.
 
-    With `coarse`, those of the smallest image alone, of which the others are made.  Specks, pin-holes and islands are
-    removed from them, unless request.min_area is 1.  The energies, and the certificate, are those of the cut before.
+    Specks, pin-holes and islands are removed from them, unless request.min_area is 1.  The energies, and the
+    certificate, are those of the cut before this.
     """
     clock = Clock() if clock is None else clock
     found = None
     if view.size > LARGE_PIXELS:
-        found = _found_at_reduced_size(view, request, device, clock, check, coarse)
+        found = _found_at_reduced_size(view, request, device, clock, check)
     if found is None:
         found = find(view, request, device, clock, check, grid)
-    if request.min_area == 1 or found.labels.shape != view.shape:
+    if request.min_area == 1:
         return found
     if request.min_area:
         labels = tidied(found.labels, request.anchors, request.min_area)
@@ -65,7 +64,7 @@ def reduced_view(view: ImageView) -> ImageView:
     return view.smaller(reduced_shape(view.shape, REDUCED_PIXELS), 1.0)
 
 
-def _found_at_reduced_size(view, request, device, clock, check, coarse) -> Found | None:
+def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     """Labels from those of a reduced image; None if something is lost in it."""
     # An image reduced to WORKING_PIXELS may have a few pixels more; its scale is not 1.
     is_placed = view.size > WORKING_PIXELS and view.scale == 1 and request.is_single and view.closed is None
@@ -75,12 +74,10 @@ def _found_at_reduced_size(view, request, device, clock, check, coarse) -> Found
     clock.charge("reduce")
     if smaller is None:
         return None
-    small = find_labels(small_view, smaller._replace(min_area=1), device, clock, check, coarse=coarse)
+    small = find_labels(small_view, smaller._replace(min_area=1), device, clock, check)
     guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
     if request.is_single and not has_both(guess > BACKGROUND):
         return None
-    if coarse:
-        return small
     if is_placed:
         return _placed(view, request, guess, small_view, smaller, small, clock)
     return _refined(view, request, guess, small, device, clock, check)
@@ -102,8 +99,6 @@ def _refined(view, request, guess, small, device, clock, check) -> Found:
     """Cut the full image, with models fitted to the enlarged labels."""
     edges = view.begin_edges(request.is_box)
     prior = prior_of(view, request, refining=True)
-    if small.is_held:
-        prior = holding(view, request, prior)
     counts = prior.blended([view.counts(guess == value) for value in prior.values])
     models = view.models(prior, counts, request.soft)
     costs = view.costs(models)
@@ -117,7 +112,7 @@ def _refined(view, request, guess, small, device, clock, check) -> Found:
         grid.costs = costs
         energy = grid.energy_of(labels, request.marks)
         clock.charge("parts")
-        return Found(labels, models, (energy,), request.marks, solved, small, small.is_held)
+        return Found(labels, models, (energy,), request.marks, solved, small)
     grid.load(costs, request.marks, guess)
     labels, energy = kept(grid.solve(check), request.marks, request, grid)
     found = Found(labels, models, (energy,), request.marks, grid.solved, small)

@@ -30,14 +30,13 @@ from apps.segment.colour_models import (
     mixed_cost,
     whole_density,
 )
-from apps.segment.earlier_answer import HELD, trust_in
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segment.grid_cut import edges_outside
 from apps.segment.hint_kinds import MaskPrior, mask_kind
 from apps.segment.hints import Mask
 from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
-from apps.segment.mark_prior import ENOUGH, FEW, mark_prior, side_lengths
+from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
 from apps.segment.terms import (
     BLUR,
@@ -194,7 +193,6 @@ class Request(NamedTuple):
     marks       int8 or int16 (H, W) of apps.segment.marks
     boxed       whether the background marks contain the outside of a box; it matters if there are marks of objects too
     labelling   an earlier object, bool (H, W); the first colour models are fitted to it, and it has no other influence
-    earlier     the object found before the last stroke, bool of any size, or None; see apps.segment.earlier_answer
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
@@ -210,7 +208,6 @@ class Request(NamedTuple):
     rounds: int = ROUNDS
     mask: Mask | None = None
     min_area: int = 0
-    earlier: np.ndarray | None = None
 
     @property
     def anchors(self) -> np.ndarray:
@@ -245,12 +242,6 @@ class Request(NamedTuple):
         """Whether there are only one object and the background."""
         values = self.values
         return len(values) == 2 and values[0] == BACKGROUND
-
-    @property
-    def has_few(self) -> bool:
-        """Whether there are few marks of a single object, and nothing else."""
-        share = int(np.count_nonzero(self.marks != OPEN)) / self.marks.size
-        return self.has_object and self.is_single and self.mask is None and not self.boxed and share < ENOUGH
 
     def reduced(self, shape: tuple[int, int]) -> "Request | None":
         """The request at a smaller size; None if marks, the open pixels or the mask are lost in it."""
@@ -321,16 +312,6 @@ def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior
         initial = [[counts(~labelling), counts(labelling)]]
         return prior._replace(initial=initial if request.is_box else [prior.blended(one) for one in initial])
     return prior
-
-
-def holding(view: ImageView, request: Request, prior: Prior) -> Prior:
-    """The prior of marks with trust in the earlier object."""
-    assert request.earlier is not None
-    earlier = at_centres(request.earlier, view.shape)
-    held = (HELD * UNIT) * trust_in(earlier, request.marks) * np.where(earlier, np.float32(-1), np.float32(1))
-    costs = prior.location[1].astype(np.float32) - prior.location[0] + held
-    initial = [prior.blended([view.counts(~earlier), view.counts(earlier)])]
-    return prior._replace(location=_both_sides(costs), initial=initial)
 
 
 def _prior_of_marks(view, request, values, strokes) -> Prior:

@@ -4,14 +4,12 @@
     closed         pixels of locked objects; they take no part in cuts, and `labels` adds them
     standby        a second solver of the answer grid, which the worker loads with new models; then the two change roles
 
-The labels that the worker finds are those of `segment` and `segment_labels` for the same marks, unless they differ too
-much from those before the last stroke (apps.segment.earlier_answer).  They are shown, except where the answer grid has
-changed since.
+The labels that the worker finds are those of `segment` and `segment_labels` for the same marks.  They are shown, except
+where the answer grid has changed since.
 """
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +24,6 @@ from apps.segment.image_sizes import at_centres, centres
 from apps.segment.marks import OBJECT, is_inside, labels_in
 from apps.segment.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
-from apps.session.earlier_answers import EarlierAnswers
 from apps.session.object_records import Lock, objects_of, paste
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of
 from gridcut.device import DeviceName
@@ -90,8 +87,7 @@ class ImageAnswers:
     def _clear(self) -> None:
         """Forget all records."""
         self._canvas = Canvas(self._view.shape, self.shape)
-        self._every = Canvas(self.shape, self.shape)  # of the image, the worker's
-        self._earlier = EarlierAnswers()  # the worker's
+        self._every = Canvas(self.shape, self.shape) if self.is_reduced else None  # of the image, the worker's
         self._close(None)
         self._counts = np.zeros(255, np.int64)  # marks per label
         self._models: Models | None = None
@@ -204,9 +200,9 @@ class ImageAnswers:
             if self.answered is None:
                 return
             few, start, standby, every = self._canvas.all_marks(), self._start, self._standby, self._every
-            view, earlier = self._view, self._earlier
+            view = self._view
         marks, image = few, view
-        if self.is_reduced:
+        if every is not None:
             every.change_to(records)
             marks, image = every.all_marks(), self._image.without(every.closed)
         if not values_of(labels_in(marks), start.labels):
@@ -216,20 +212,8 @@ class ImageAnswers:
             publish()
             return
         request = request_of(marks, start, self._keep)
-        find = partial(find_labels, image, device=self._device, check=check, grid=None if self.is_reduced else standby)
-        is_few = request.has_few and image.closed is None
-        if is_few:
-
-            def object_after(some: Sequence[Record], before: np.ndarray | None) -> np.ndarray | None:
-                every.change_to(some)
-                asked = request_of(every.all_marks(), start, self._keep)
-                return _coarse(find(asked._replace(earlier=before), coarse=True)).mask if asked.has_few else None
-
-            request = request._replace(earlier=earlier.before_last(records, object_after))
-        found = find(request)
-        if is_few:
-            earlier.keep(_coarse(found).mask)
-        models = _coarse(found).models
+        found = find_labels(image, request, self._device, check=check, grid=None if self.is_reduced else standby)
+        models = _models_of(found)
         near = at_centres(found.labels, view.shape) if len(models.values) > 2 else None
         standby.load(view.costs(models), few, near)
         preview = keep_parts(standby.solve(check), request_of(few, start, self._keep).anchors, request.keep)
@@ -271,6 +255,6 @@ def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
     return Request(marks, is_boxed, keep=parts, mask=start.mask(marks.shape), min_area=int(keep == "all"))
 
 
-def _coarse(found: Found) -> Found:
-    """What was found in the smallest image."""
-    return found if found.small is None else _coarse(found.small)
+def _models_of(found: Found) -> Models:
+    """The models of the smallest image."""
+    return found.models if found.small is None else _models_of(found.small)

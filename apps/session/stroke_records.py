@@ -306,13 +306,6 @@ def is_part(record: Record) -> bool:
     return isinstance(record, Stroke | Clear | Lock) and record.is_part
 
 
-def stops_of(records: Sequence[Record]) -> list[int]:
-    """How many records there are after each stroke that follows the last other edit, and after that edit itself."""
-    others = (k for k, record in enumerate(records) if not isinstance(record, Stroke | Describe))
-    first = max((k + 1 for k in others), default=1)
-    return [k for k in range(first, len(records) + 1) if k == len(records) or not is_part(records[k - 1])]
-
-
 class RecordHistory(NamedTuple):
     """The records, and those that were undone and can be repeated; an edit replaces it as a whole.
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
 from apps.session.canvas import Canvas
+from apps.session.object_records import Describe
 from apps.session.packed_mask import PackedMask
-from apps.session.stroke_records import Record, common_length, locator_of, stops_of
+from apps.session.stroke_records import Record, Stroke, common_length, is_part, locator_of
 
 MAX_CHANGED = 0.5  # share of the voxels of objects; labels that a cut of the volume changes more are not kept
 
@@ -54,8 +55,9 @@ class VolumeCorrections:
     def labels(self, records: Sequence[Record], solve: Solve) -> np.ndarray | None:
         """The labels, int16 (D, H, W); the last cut of `solve` is the one that they are from, unless there is none."""
         common, self._records = common_length(self._records, records), records
-        stops = stops_of(records)
-        first = stops[0] if stops else 1
+        others = (k for k, record in enumerate(records) if not isinstance(record, Stroke | Describe))
+        first = max((k + 1 for k in others), default=1)
+        stops = [k for k in range(first, len(records) + 1) if k == len(records) or not is_part(records[k - 1])]
         self._steps = [
             step for step in self._steps if step.count <= common and (step.count < first or step.count in stops)
         ]
