@@ -27,7 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-# Relative, of results.  FAQ goes on from one of several assignments of equal cost, and may end in another local optimum.
+# Relative, of results.  FAQ goes on from one of several assignments of equal cost, so it may end in another optimum.
 TOLERANCE = {"graph_matching": 1e-3}
 
 
