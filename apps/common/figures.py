@@ -96,25 +96,33 @@ def side_by_side(*figures: np.ndarray) -> np.ndarray:
 
 
 def with_scale(
-    values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None, unit: str = "px"
+    values: np.ndarray,
+    maximum: float,
+    colours: int,
+    known: np.ndarray | None = None,
+    unit: str = "px",
+    minimum: float = 0.0,
 ) -> np.ndarray:
-    """Values (H, W) in an OpenCV colour map from 0 to `maximum`, with the scale and unit below; uint8 RGB.
+    """Values (H, W) in an OpenCV colour map from `minimum` to `maximum`, with the scale and unit below; uint8 RGB.
 
-    Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values.
+    Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values; a narrow one has only
+    the words of the scale for which there is room.
     """
     import cv2
 
-    levels = (np.clip(values / maximum, 0, 1) * 255 + 0.5).astype(np.uint8)
+    levels = (np.clip((values - minimum) / max(maximum - minimum, 1e-6), 0, 1) * 255 + 0.5).astype(np.uint8)
     height, width = levels.shape
     bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
     figure = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
     if known is not None:
         figure[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    texts = {0.0: "0", 0.5: f"{maximum / 2:.3g}", 1.0: f"{maximum:.3g} {unit}"}
+    texts = {0.0: f"{minimum:.3g}", 0.5: f"{(minimum + maximum) / 2:.3g}", 1.0: f"{maximum:.3g} {unit}"}
     wide = {where: cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)[0][0] for where, text in texts.items()}
     if wide[0.5] / 2 + wide[1.0] + WORD_GAP > width / 2:  # no room for the middle of a narrow figure
         del texts[0.5]
+        if wide[0.0] + WORD_GAP + wide[1.0] > width:
+            del texts[0.0]
     for where, text in texts.items():
         x = round(np.clip(where * width - wide[where] / 2, 2, max(2, width - wide[where] - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)

@@ -9,14 +9,14 @@ from apps.unwrap.phase_problem import CYCLE
 def phase_figure(phase: np.ndarray) -> np.ndarray:
     """Draw a phase (H, W), or the middle slice of a volume (D, H, W), in colours; uint8 RGB, NaN grey.
 
-    The scale is from its minimum, 0, to its maximum.
+    The scale is from its minimum to its maximum.
     """
     import cv2
 
     phase = middle_slice(phase)
     known = ~np.isnan(phase)
-    above = np.where(known, phase - np.nanmin(phase), 0)
-    return with_scale(above, max(float(above.max()), 1e-6), cv2.COLORMAP_TURBO, known, "rad")
+    low, high = float(np.nanmin(phase)), float(np.nanmax(phase))
+    return with_scale(np.where(known, phase, low), high, cv2.COLORMAP_TURBO, known, "rad", low)
 
 
 def both_figure(wrapped: np.ndarray, unwrapped: np.ndarray) -> np.ndarray:

@@ -202,3 +202,18 @@ def test_the_command_reads_volumes(tmp_path, monkeypatch, capsys):
     tifffile.imwrite("c.tif", np.uint16(phase + 9), photometric="minisblack")
     assert unwrap_command.main(["c.tif"]) == 2
     assert "convert the volume to floats in radians" in capsys.readouterr().err
+
+
+def test_scale_of_a_figure_is_that_of_the_phase():
+    """An offset changes the numbers below the colours, and nothing else; a narrow figure drops what has no room."""
+    from apps.common.figures import SCALE_HEIGHT
+    from apps.unwrap.phase_figures import phase_figure
+
+    phase = np.linspace(-12.9, 12, 40 * 200).reshape(40, 200)
+    first, second = phase_figure(phase), phase_figure(phase + 50)
+    bar = SCALE_HEIGHT - SCALE_HEIGHT // 2
+    assert np.array_equal(first[:-bar], second[:-bar])
+    assert not np.array_equal(first[-bar:], second[-bar:])
+    narrow = phase_figure(np.full((40, 36), -3.0))
+    assert narrow.shape == (40 + SCALE_HEIGHT, 36, 3)
+    assert (narrow[-bar:, :2] == 255).all()
