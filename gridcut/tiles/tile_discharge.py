@@ -59,7 +59,9 @@ from gridcut.tiles.tile_state import LIST_LENGTHS
 PIXELS = 1024
 WIDTH = 34  # entries per row of h
 STEPS_PER_BARRIER = 8  # steps of each active pixel between two barriers of the block
-BLOCKED = 1 << 30  # the entry of UNREACHABLE; heights from 2**29 on count as UNREACHABLE here, and no path is so long
+# The entry of UNREACHABLE.  Heights from 2**29 on count as UNREACHABLE here: a solve would not end if a shortest path
+# to the sink had half a billion pixels.
+BLOCKED = 1 << 30
 LENGTHS = 4  # words from h[list_at] on, before both lists of active pixels: three lengths, and one that is not used
 LIST_WORDS = LENGTHS + 2 * PIXELS
 

@@ -9,10 +9,9 @@ plain_tiles.py has the same steps in plain Python; read it first.
     ...          repeat until, after a relabeling, no pixel with excess can reach the sink
 
 Each of the two is one cooperative launch (tile_kernels.py); on small grids, one launch runs all rounds
-(tile_rounds.py).
-Rounds are enqueued before the host knows whether they are needed, so the GPU never waits for the host.  Global
-relabeling is that of Łupińska [1], section 4.2; the step of a pixel is her algorithm 4.5 (Hong's lock-free
-push-relabel).  Discharging a region independently while the heights around it are fixed is due to Delong and
+(tile_rounds.py).  Rounds are enqueued before the host knows whether they are needed, so the GPU never waits for the
+host.  Global relabeling is that of Łupińska [1], section 4.2; the step of a pixel is her algorithm 4.5 (Hong's
+lock-free push-relabel).  Discharging a region independently while the heights around it are fixed is due to Delong and
 Boykov [2].
 
 Why a fallback is needed: every lock-free step keeps all capacities, but it may read a neighbour's height that is out of
