@@ -2,6 +2,7 @@
 
 on card ms     from costs on the GPU to pairs and prices on the GPU, synchronised: the median of --repeats
 transfers ms   from costs on the host to results on the host
+CPU, auto ms   device="cpu" and "auto", from costs on the host to results on the host
 lapx ms        the fastest of some of its variants on one thread of the host, timed once
 
 A row appears only if the certificate holds, and where lapx ran, only if both agree on the cost.
@@ -18,11 +19,14 @@ from benchmarks import command, gpu
 from benchmarks.gpu import device_array
 from benchmarks.table import markdown
 
-SIZES = (2000, 4000, 10_000)
+SIZES = (2000, 4000, 10_000, 20_000)
+COMPARED = 4000  # rows up to which lapx and the CPU take less than a few seconds
 SINGLE = ("u100", "u1e6", "u[0,n]", "geometric 1e3", "geometric 1e6", "fixed-charge", "two-cost", "tracking")
+WITHOUT_LAPX = ("low rank 8", "Machol-Wien")  # which takes seconds at 2000 rows
+SINGLE += WITHOUT_LAPX
 BATCHES = ((1000, 30), (100_000, 30), (10_000, 64), (208, 300), (256, 256), (256, 512))
 BATCHED = ("uniform", "u100", "geometric", "tracking")
-TIMED_WHEN_LARGE = ("u1e6", "geometric 1e6")  # lapx takes many seconds above 4000 rows
+LARGEST = ("u1e6", "geometric 1e6")  # at 20 000 rows: others take minutes to generate
 LAPX = ("lapjvs f32", "lapjvr f32", "lapjvh f32", "lapjvh", "lapjvr")
 
 
@@ -49,11 +53,13 @@ def timed(run, repeats):
 
 
 def single_table(options):
-    columns = ["instance", "size", "method", "certified", "on card ms", "transfers ms", "auction ms", "lapx ms", ""]
-    columns += ["lapx / on card"]
+    columns = ["instance", "size", "method", "certified", "on card ms", "transfers ms", "auction ms", "CPU ms"]
+    columns += ["auto ms", "auto / CPU", "lapx ms", "", "lapx / on card"]
     assign.solve(device_array(instances.DENSE["u1e6"](500, np.random.default_rng(0))))  # compiles
     rows = command.shown(
-        single_row(name, n, options.repeats) for n in options.sizes or SIZES for name in options.instances or SINGLE
+        single_row(name, n, options.repeats)
+        for n in options.sizes or SIZES
+        for name in options.instances or (SINGLE if n < max(SIZES) else LARGEST)
     )
     return markdown(columns, rows)
 
@@ -64,13 +70,19 @@ def single_row(name, n, repeats):
     found = assign.solve(held)
     found.check()
     card, found = timed(lambda: assign.solve(held), repeats)
-    whole, _ = timed(lambda: assign.solve(cost, device="cuda"), 1 if n > 4000 else repeats)
+    whole, _ = timed(lambda: assign.solve(cost, device="cuda"), repeats if n <= COMPARED else 1)
     variant = lapx = None
-    if baselines.BASELINES["lapx"].installed and (n <= 4000 or name in TIMED_WHEN_LARGE):
-        names = LAPX if n < 4000 else ("lapjvs f32",)  # seconds each: one that is among the fastest at this size
+    ours = ["-"] * 3
+    if n <= COMPARED:
+        cpu, auto = (
+            timed(lambda device=device: assign.solve(cost, device=device), repeats)[0] for device in ("cpu", "auto")
+        )
+        ours = [f"{1e3 * cpu:.1f}", f"{1e3 * auto:.1f}", f"{auto / cpu:.2f}"]
+    if baselines.BASELINES["lapx"].installed and n <= COMPARED and name not in WITHOUT_LAPX:
+        names = LAPX if n < COMPARED else ("lapjvs f32",)  # seconds each: one that is among the fastest at this size
         variant, lapx = baselines.timed_lapx(cost, found.cost, names, repeats=1)
     auction = found.stats["auction_seconds"]
-    row = [name, str(n), found.method, "✓", f"{1e3 * card:.1f}", f"{1e3 * whole:.1f}", f"{1e3 * auction:.1f}"]
+    row = [name, str(n), found.method, "✓", f"{1e3 * card:.1f}", f"{1e3 * whole:.1f}", f"{1e3 * auction:.1f}", *ours]
     return [*row, f"{1e3 * lapx:.0f}" if lapx else "-", variant or "", f"{lapx / card:.0f}" if lapx else "-"]
 
 

@@ -1,11 +1,10 @@
 """`python -m benchmarks matching --device cuda`: maximum bipartite matching on a GPU, against the CPU's default.
 
-  python -m benchmarks matching --device cuda --cache /tmp/graphs            the families, the default method
+  python -m benchmarks matching --device cuda --cache /tmp/graphs            the default method on all graphs
   python -m benchmarks matching --device cuda "road 1000^2" --method all     every variant of the papers
   python -m benchmarks matching --device cuda --permuted --method auto,apfb-gpubfs_wr-ct+cheap
   python -m benchmarks matching --device cuda --paper                        Table I of the ICPP paper, reproduced
   python -m benchmarks matching --device cuda --rule                         the size from which on a GPU is faster
-  python -m benchmarks matching --device cuda --profile docs/images/x.png    also Deveci's profiles as a figure
 
 init, search    on the GPU, from a graph with the lists of both sides to a matching; on card: both
 call            matching.maximum from arrays on the GPU to arrays there, including validation and transposition
@@ -18,7 +17,7 @@ ONCE_ABOVE seconds is timed once.  A time appears only if the program's matching
 and if every run found as many pairs as the CPU.
 """
 
-from benchmarks import command, harness, matching_images, matching_rule
+from benchmarks import command, harness, matching_rule
 from benchmarks import matching_instances as instances
 from benchmarks import matching_tables as tables
 from benchmarks.harness import CPU
@@ -53,12 +52,6 @@ def main(argv):
         found = harness.measure(name, worker, programs, options.runs, ONCE_ABOVE, CALLS, CPU_RUNS, say=say)
         measured.append(found)
         print(report_of(found), flush=True)
-    if options.profile:
-        figure, count = matching_images.profiles(measured, [*who, CPU], CPU)
-        if figure is None:
-            print("no profile: no graph was given to every program")
-        else:
-            print(f"profile of {count} graphs saved to", matching_images.save(figure, options.profile))
     command.finish(report, text_of(measured, who, options), options.save)
     return int(any(m.failures for m in measured))
 
@@ -83,7 +76,7 @@ def methods_of(options):
 
 
 def names_of(options):
-    names = options.instances or list(instances.PRINTED if options.paper else instances.FAMILIES)
+    names = options.instances or list(instances.PRINTED if options.paper else instances.ON_GPU)
     return [one for name in names for one in (name, name + instances.PERMUTED)] if options.permuted else names
 
 
@@ -99,7 +92,6 @@ def parser():
     options.add_argument(
         "--method", metavar="NAME,...", help="variants, each optionally with +INIT, or all (default: auto)"
     )
-    options.add_argument("--profile", metavar="FILE.png", help="write the profiles of these programs and the CPU")
     options.add_argument("--paper", action="store_true", help="the papers' graphs; generating them takes minutes")
     options.add_argument(
         "--rule", action="store_true", help="time whole calls by size: from which on should 'auto' use a GPU?"

@@ -67,6 +67,8 @@ FAMILIES = {
     "rope 2^18": HARD["rope 2^18"],
     **{name: PLAIN[name] for name in ("rmat 2^18", "kron 2^18", "rgg 2^18", "uniform 2", "uniform 3", "uniform 5")},
 }
+LOCAL = ("delaunay 2^20", "delaunay 2^22", "rgg 2^18", "rgg 2^21", "road 1000^2", "rope 2^18")  # so their order matters
+ON_GPU = (*FAMILIES, "delaunay_n24", *(name + PERMUTED for name in LOCAL))
 MEDIUM = ("delaunay 2^20", "rgg 2^18", "rmat 2^18", "kron 2^18", "road 1000^2", "uniform 2", "uniform 3", "uniform 5")
 
 # Graphs like those of the papers' tables that can be generated, with as many edges as theirs.  The last two stand for

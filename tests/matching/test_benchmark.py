@@ -8,7 +8,6 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks import harness, table
 from benchmarks import matching_graphs as graphs
-from benchmarks import matching_images as images
 from benchmarks import matching_instances as instances
 from benchmarks import matching_programs as programs
 from benchmarks.__main__ import main
@@ -31,10 +30,6 @@ def _tiny(monkeypatch, tmp_path):
 def cells_of(printed, first):
     lines = [line for line in printed.splitlines() if line.startswith(f"| {first}")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def measured_of(seconds):
-    return harness.Measured("a graph", (1, 1), 1, 1, seconds=seconds)
 
 
 def test_detail_and_threads(capsys):
@@ -124,29 +119,6 @@ def test_tables_of_programs_over_the_limit(monkeypatch, capsys):
     assert by_method[1] == "stopped"
     assert not outcome["hopcroft_karp"]
     assert not outcome["SciPy"]
-
-
-def test_shares_in_the_profiles():
-    """Twice as fast as igraph on one graph, half as fast on another, stopped on the third."""
-    stopped = harness.STOPPED
-    times = [{"ours": 1.0, "igraph": 2.0}, {"ours": 2.0, "igraph": 1.0}, {"ours": stopped, "igraph": 1.0}]
-    measured = [measured_of(seconds) for seconds in times]
-    assert images.profiles(measured, ["ours", "others"], "ours") == (None, 0)
-    figure, count = images.profiles(measured, ["ours", "igraph"], "igraph")
-    assert count == 3
-
-    def share(axes, label, x):
-        line = next(line for line in axes.get_lines() if line.get_label() == label)
-        at, value = line.get_data()
-        inside = (at[:-1] - x) * (at[1:] - x) <= 0
-        return value[:-1][inside].max()
-
-    speedup, performance = figure.axes
-    assert share(speedup, "ours", 1.5) == pytest.approx(1 / 3)
-    assert share(speedup, "ours", 0.5) == pytest.approx(2 / 3)
-    assert share(performance, "ours", 1.5) == pytest.approx(1 / 3)
-    assert share(performance, "ours", 2.0) == pytest.approx(2 / 3)
-    assert share(performance, "igraph", 1.5) == pytest.approx(2 / 3)
 
 
 def test_steps(tmp_path, capsys):

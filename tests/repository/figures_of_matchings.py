@@ -65,9 +65,6 @@ def azad() -> dict:
     groups = [row[0] for row in larger.rows if row[0] != "geometric mean"]
     turned = larger.over("direction x", groups)
     again = larger.over("both x", groups) / turned
-    on_gpu = Column("matching-cuda-large")
-    ungrafted = np.array(on_gpu.where("search ms", asked="ms_bfs_graft-anew"))
-    kept = np.array(on_gpu.where("search ms", asked="ms_bfs_graft"))
     return {
         "serial MS-BFS-Graft": [*(x for of in (*over.values(), *over_large.values()) for x in of.values())],
         "no gain on": [*over["scientific"].values(), *over_large["scientific"].values()],
@@ -100,8 +97,6 @@ def azad() -> dict:
             *span([up[n] / graft_up[n] for n in EIGHT[:6]]),
             mean(again),
             *span(again),
-            *span(ungrafted / kept),
-            mean(ungrafted / kept),
         ],
         "graphs with low matching": [*(of[n] / graft_up[n] for of in (up, plain) for n in ("web", "kron"))],
         "grafting reduces": [
