@@ -7,8 +7,10 @@
   cutmatch app photo.jpg --start mask.png     refine a rough mask, or one of a network
 
 Paint the object with the left button and the background with the right one.  The page lists all keys with `?`.  It is
-served to this machine only, under an address with a random token, and needs no network.  Ctrl-C ends the server.
+served to this machine only, unless --host says otherwise, under an address with a random token, and needs no network.
+Ctrl-C ends the server.
 
+  cutmatch app photos/ --host 0.0.0.0         for a telephone in your network, too: prints the address to type there
   cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/annotation-tools.md
 
 Strokes are kept in NAME-session.json in the --out folder after every change; the next run continues there.  `cutmatch
@@ -23,6 +25,7 @@ import os
 import re
 from importlib.util import find_spec
 
+from apps.app import HOST
 from apps.common.command import check_device, parsed, parser, spelled
 from apps.common.errors import SOME_FAILED, InputError, print_lines
 from apps.segment.hint_kinds import HINTS, kinds_for
@@ -46,6 +49,12 @@ def run(argv) -> int:
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
     )
     options.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free port)")
+    options.add_argument(
+        "--host",
+        default=HOST,
+        metavar="ADDRESS",
+        help="address of this machine to serve; 0.0.0.0 for all of them (default: %(default)s, this machine only)",
+    )
     options.add_argument("--no-browser", action="store_true", help="print the address only")
     options.add_argument(
         "--api", action="store_true", help="answer other programs, too; the token is that of CUTMATCH_APP_TOKEN, if set"
@@ -64,13 +73,18 @@ def run(argv) -> int:
 
 def _serve(chosen, token) -> int:
     from apps.app.handover import hand_over
-    from apps.app.server import listen, make_app, serve
+    from apps.app.server import listen, make_app, own_address, serve
 
     sources = _sources(chosen)
-    listener = listen(chosen.port)
-    app = make_app(sources, chosen, listener.getsockname()[1], chosen.api, token)
+    listener = listen(chosen.port, chosen.host)
+    app = make_app(sources, chosen, listener.getsockname()[1], chosen.api, token, own_address(chosen.host))
     print_lines(f"cutmatch app: {app.address}", "Ctrl-C ends the server; strokes are kept.")
-    if not chosen.no_browser and not chosen.api:
+    if chosen.host != HOST:
+        print_lines(
+            f"To type on a telephone in this network; it works once: {app.first_address}",
+            "The connection is not encrypted: others in the network could read along. Use a network that you trust.",
+        )
+    elif not chosen.no_browser and not chosen.api:
         app.when_used = hand_over(app.first_address)
     try:
         serve(app, listener)

@@ -1,4 +1,4 @@
-"""Who may use the server: requests from this machine that know the token, and pages of the server itself.
+"""Who may use the server: requests to its address that know the token, and pages of the server itself.
 
     Host     must be this server's address, or a page of another name that points here (DNS rebinding) could ask
     token    the first part of every path; compared in constant time
@@ -6,6 +6,7 @@
              use the server
 
 The address given to the browser works once and leads to the one with the token, so that no file contains the token.
+So does a short one, which can be typed on a telephone.
 Connections that have not shown it are limited in number and time: other programs may open as many as they like.
 """
 
@@ -60,23 +61,28 @@ class Strangers:
 class Guard:
     """ASGI application that passes permitted requests to another one, without the token in the path."""
 
-    def __init__(self, app, port: int, images: OpenImages, for_programs: bool = False, token: str | None = None):
-        self._app, self._port, self.images, self._for_programs = app, port, images, for_programs
+    def __init__(
+        self, app, port: int, images: OpenImages, for_programs: bool = False, token: str | None = None, host: str = HOST
+    ):
+        self._app, self.images, self._for_programs = app, images, for_programs
         self.token = token or secrets.token_urlsafe(24)
-        self._once: str | None = secrets.token_urlsafe(24)
+        # Nobody can try many of 2**40 codes at a server that answers some thousand requests in a second.
+        self._once: str | None = secrets.token_urlsafe(24) if host == HOST else secrets.token_hex(5)
+        self._start = f"http://{host}:{port}"
         self.strangers = Strangers()
         self.when_used: Callable[[], None] = lambda: None  # called when the address that works once was used
-        self._hosts = {f"{HOST}:{port}", f"localhost:{port}"} | ({HOST, "localhost"} if port == 80 else set())
+        hosts = {host, HOST, "localhost"}
+        self._hosts = {f"{one}:{port}" for one in hosts} | (hosts if port == 80 else set())
 
     @property
     def address(self) -> str:
         """Address of the page."""
-        return f"http://{HOST}:{self._port}/{self.token}/"
+        return f"{self._start}/{self.token}/"
 
     @property
     def first_address(self) -> str:
         """Address of the page that works once."""
-        return f"http://{HOST}:{self._port}/open/{self._once}"
+        return f"{self._start}/open/{self._once}"
 
     async def __call__(self, scope, receive, send):
         if scope["type"] == "lifespan":
@@ -86,7 +92,7 @@ class Guard:
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
         path = scope["path"]
-        if not self._is_local(headers):
+        if not self._is_own(headers):
             await refuse(scope, receive, send, 403, "this server answers pages of its own address only")
         elif self._once is not None and _same(path, f"/open/{self._once}") and scope["type"] == "http":
             self._once = None
@@ -109,7 +115,7 @@ class Guard:
                 self._with_headers(send, headers),
             )
 
-    def _is_local(self, headers) -> bool:
+    def _is_own(self, headers) -> bool:
         return len(headers.get("host", ())) == 1 and headers["host"][0].lower() in self._hosts
 
     def _has_origin(self, scope, headers) -> bool:

@@ -35,7 +35,7 @@ MAX_LINES = 100  # different errors that are printed
 
 
 def make_app(
-    sources: list[Source], chosen: Namespace, port: int, for_programs=False, token: str | None = None
+    sources: list[Source], chosen: Namespace, port: int, for_programs=False, token: str | None = None, host=HOST
 ) -> Guard:
     """The ASGI application; `guard.address` is the page's address, which contains the token, by default a random one.
 
@@ -193,7 +193,7 @@ def make_app(
             Route("/label-studio/predict", answered(predict, is_json=True), methods=["POST"]),
             *(Route(f"/label-studio/{name}", about_model, methods=["GET", "POST"]) for name in label_studio.ADDRESSES),
         ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images, for_programs, token)
+    return Guard(Starlette(routes=routes, lifespan=lifespan), port, images, for_programs, token, host)
 
 
 class _Log:
@@ -257,17 +257,30 @@ def _mask_buttons() -> str:
     return "".join(f'<button data-hint="{kind}" title="{escape(title)}">{text}</button>' for kind, text, title in rows)
 
 
-def listen(port: int) -> socket.socket:
-    """A socket at a port of this machine, 0 for any; InputError if the port is taken."""
+def listen(port: int, host: str = HOST) -> socket.socket:
+    """A socket at an address of this machine and a port, 0 for any; InputError if it cannot be used."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise InputError(f"--port: cannot use {port} ({reason_of(error)}); choose another one, or 0 for any") from None
+        remedy = "0 for any" if host == HOST else "--host 0.0.0.0 for all addresses of this machine"
+        raise InputError(
+            f"cannot serve at {host}, --port {port} ({error.strerror}); choose another, or {remedy}"
+        ) from None
     listener.listen(BACKLOG)
     return listener
+
+
+def own_address(host: str) -> str:
+    """The address under which other machines reach a server of `host`."""
+    if host != "0.0.0.0":
+        return host
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # of no machine; this sends nothing
+        return probe.getsockname()[0]
+    return HOST
 
 
 def serve(app: Guard, listener: socket.socket) -> None:

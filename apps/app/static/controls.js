@@ -17,12 +17,13 @@ export function bindControls(app) {
   const chooser = inputOf("image-file"), choose = () => chooser.click();
   const buttons = {
     undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
-    "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1),
-    save: () => app.save(false), "save-next": () => app.save(true), open: choose, "card-open": choose,
+    "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1), "card-next": () => app.step(1),
+    save: () => app.save(false), "save-next": () => app.save(true), open: choose, "open-more": choose, "card-open": choose,
     sample: () => openSample(app),
     "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;
+  $("copy-cutout").hidden = !navigator.clipboard;   // which browsers give to pages of their own machine only
   chooser.onchange = () => {
     uploadAll(app, [...chooser.files ?? []]);
     chooser.value = "";
@@ -70,7 +71,7 @@ export function bindControls(app) {
 
 /** @param {boolean} enabled   whether there is an image to work on */
 export function enable(enabled) {
-  for (const id of ["tools", "work"]) $(id).toggleAttribute("disabled", !enabled);
+  for (const id of ["tools", "results", "work"]) $(id).toggleAttribute("disabled", !enabled);
   for (const id of ["undo", "redo"]) if (!enabled) buttonOf(id).disabled = true;
   $("fit").hidden = !enabled;
 }

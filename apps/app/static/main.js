@@ -82,7 +82,7 @@ export class App {
     this.kinds = new Set(chosen);
     panel.showKinds(kinds, this.kinds);
     $("out").textContent = out;
-    if (!items.length) panel.showCard("empty", "Cut out an object", "Open a photograph or a TIFF file, drop one on this page, or paste one. It stays on this computer.");
+    if (!items.length) panel.showCard("empty", "Cut out an object", "Open a photograph or a TIFF file, drop one on this page, or paste one. It goes only to the computer that runs cutmatch.");
     this.open(this.item >= 0 && this.item < items.length ? this.item : current);
   }
 
@@ -207,6 +207,7 @@ export class App {
   #saved({ files }) {
     this.#setSaving(false);
     $("saved").textContent = `Saved ${files.join(", ")}`;
+    panel.hint(`Saved ${files.join(", ")} in ${$("out").textContent}`, "news");
   }
 
   /** @param {boolean} isSaving */
@@ -220,7 +221,7 @@ export class App {
   error({ text, number }) {
     if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); }
     this.#setSaving(false);
-    panel.hint(text, true);
+    panel.hint(text, "error");
   }
 
   /**

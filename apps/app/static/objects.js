@@ -73,7 +73,7 @@ export class Objects {
    */
   refuses(label) {
     const isLocked = this.of(label)?.locked ?? false;
-    if (isLocked) hint(`Object ${label} is locked; L unlocks it, O starts a new one`, true);
+    if (isLocked) hint(`Object ${label} is locked; its padlock or L unlocks it, O starts a new one`, "error");
     return isLocked;
   }
 
@@ -86,7 +86,7 @@ export class Objects {
   cleanUp(label) {
     if (!this.#isOpen(label)) return;
     this.app.edit("clean_up", { label });
-    hint(`Object ${label} is locked without small parts and holes; L unlocks it`);
+    hint(`Object ${label} is locked without small parts and holes; its padlock or L unlocks it`, "news");
   }
 
   /**

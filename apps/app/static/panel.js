@@ -8,6 +8,8 @@ import { $, buttonOf, inputOf } from "./elements.js";
 const HINTS = {   // for a mouse, and for a finger
   "mark the object": ["Mark the object with the left button", "Draw on the object with a finger"],
   "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
+  "save or correct": ["Right? Save it. Else draw what is missing, or the background with the right button",
+    "Right? Tap Save. Else draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
 };
 const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
@@ -17,7 +19,7 @@ const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 /** @param {Item[]} items @param {number} current @param {(item: number) => void} open */
 export function showItems(items, current, open) {
   $("files").classList.toggle("single", items.length < 2);
-  $("files-button").hidden = items.length < 2;
+  $("files-button").hidden = !items.length;
   const rows = items.map(({ name, state }, item) => {
     const row = document.createElement("li"), opener = document.createElement("button");
     const mark = document.createElement("span"), text = document.createElement("span"), [sign, meaning] = MARKS[state];
@@ -45,7 +47,7 @@ export function showItems(items, current, open) {
   [bar.max, bar.value] = [Math.max(1, items.length), done];
   $("progress").textContent = `${done} of ${items.length} saved ✓, ● started`;
   buttonOf("previous").disabled = current <= 0;
-  buttonOf("next").disabled = current >= items.length - 1;
+  buttonOf("next").disabled = $("save-next").hidden = current >= items.length - 1;
 }
 
 /** @param {[string, string][]} kinds @param {Set<string>} chosen */
@@ -79,7 +81,10 @@ export function showState(state) {
   certificate.className = isSolved && !state.pending ? (isExact ? "good" : "warn") : "";
   $("status").title = isSolved
     ? `${state.certified ? "Verified: no cut has less energy" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
-  hint((HINTS[state.message] ?? [state.message, state.message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
+  // An object without a background may be right already; a notebook has no button that saves it.
+  const isFound = isSolved && state.message === "mark the background" && $("results").offsetParent;
+  const message = isFound ? "save or correct" : state.message;
+  hint((HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
 }
 
 /** @param {number} pixels @param {number} all */
@@ -117,20 +122,22 @@ export function showCard(kind, title = "", text = "") {
   $("card-title").textContent = title;
   $("card-text").textContent = text;
   $("card-open").hidden = kind === "opening";
+  $("card-next").hidden = kind !== "unreadable" || buttonOf("next").disabled;
   $("sample").hidden = kind !== "empty";
 }
 
-let timer = 0;
+let timer = 0, lasting = "";
 
 /**
- * An error stays for some seconds, whatever else is to be said.
+ * News stays for some seconds, before what is to be said otherwise.
  * @param {string} text
- * @param {boolean} error
+ * @param {"" | "error" | "news"} kind
  */
-export function hint(text, error = false) {
-  if (timer && !error) return;
+export function hint(text, kind = "") {
+  if (!kind) lasting = text;
+  if (timer && !kind) return;
   clearTimeout(timer);
   $("hint").textContent = text;
-  $("hint").classList.toggle("error", error);
-  timer = error ? setTimeout(() => { timer = 0; hint(""); }, 6000) : 0;
+  $("hint").className = kind;
+  timer = kind ? setTimeout(() => { timer = 0; hint(lasting); }, 6000) : 0;
 }

@@ -160,6 +160,7 @@ def test_start_masks_of_a_folder(run, connect, files, scene):
         (["nothing.png"], "no file"),
         (["photo.png", "--port", "70000"], "--port"),
         (["photo.png", "--port", "-1"], "--port"),
+        (["photo.png", "--host", "203.0.113.7"], "--host 0.0.0.0"),
         (["photo.png", "truth.png", "--start", "truth.png"], "--start"),
         (["empty"], "no image"),
         (["photo.png", "--out", ""], "--out"),

@@ -34,6 +34,7 @@ def test_touch_on_a_telephone(cells, browse):
     assert "finger" in page.driver.find_element("id", "hint").text
     (x, y), beside = PLACES[5], (PLACES[5][0] + 50, PLACES[5][1] + 50)
     touch(page, [(x - 8, y), (x + 8, y)])
+    page.until("document.getElementById('hint').textContent.startsWith('Right? Tap Save')")
     assert "tap Background" in page.driver.find_element("id", "hint").text
     page.click("tool-background")
     tools = page.driver.find_elements("css selector", "#tools > button")
@@ -42,9 +43,9 @@ def test_touch_on_a_telephone(cells, browse):
     page.settled()
     assert page.labels()[y, x] == 1
     assert page.labels()[beside[::-1]] == 0
-    page.click("panel-button")
     page.click("save")
-    page.until("document.getElementById('saved').textContent.startsWith('Saved')")
+    page.until("document.getElementById('hint').textContent === 'Saved cells-mask.png, cells-cutout.png in out'")
+    page.click("panel-button")
     page.screenshot("telephone-panel")
     page.click("panel-button")
     assert not page.driver.find_element("id", "panel").is_displayed()

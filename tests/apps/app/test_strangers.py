@@ -77,6 +77,19 @@ def flood(server, count):
     return held
 
 
+def test_all_addresses_of_this_machine(files):
+    """A short address, which works once, leads to the page; another name and another token do not."""
+    server = AppProcess(files, files / "photo.png", "--out", files / "out", "--host", "0.0.0.0")
+    try:
+        once = [server.process.stdout.readline() for _ in range(2)][1].split()[-1]
+        own = server.address.replace(server.address.split("/")[2], f"127.0.0.1:{server.port}")
+        assert [status_of(one) for one in (server.address, own, once, once)] == [200, 200, 200, 403]
+        assert status_of(server.address, host=f"example.com:{server.port}") == 403
+        assert status_of(server.address.rsplit("/", 2)[0] + "/" + "x" * 32 + "/") == 403
+    finally:
+        server.close()
+
+
 def test_half_open_requests_leave_the_owner_alone(server):
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (256, 256))
     page = server.page()
