@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.packed_edges import append, has_edges, no_edges, set_node_count, unpacked
+from gridcut.compat.maxflow.packed_edges import SLOTS, append, has_edges, no_edges, set_node_count, unpacked
 from gridcut.compat.maxflow.solution import Arcs, drawn, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 
@@ -29,6 +29,8 @@ class _Network:
     Arcs are added to `_arcs` in both directions; `_packed_edges` are those of add_edge, `_packed_terminals` those of
     add_tedge.
     """
+
+    __slots__ = ("__dict__", "__weakref__", *SLOTS)
 
     _dtype: type = np.int64
     _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
@@ -51,6 +53,7 @@ class _Network:
         self._packed_edges = no_edges(0)
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
         self._packed_terminals = no_edges(0)  # the same for one node each
+        self._shared: Any = 0  # capacity that flows from the source to the sink through one node
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
         self._segments = b""  # the same
         self._solution: Any = None  # or a Solution
@@ -58,7 +61,8 @@ class _Network:
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
         other = type(self)()
-        for name, value in vars(self).items():
+        for name in (*vars(self), *SLOTS):
+            value = getattr(self, name)
             setattr(other, name, value.copy() if isinstance(value, list | bytearray) else value)
         return other
 
@@ -247,31 +251,34 @@ class _Network:
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
-        source: np.ndarray = np.zeros(self._node_count, self._dtype)
-        sink: np.ndarray = np.zeros(self._node_count, self._dtype)
-        for nodes, *added in self._terminals:
-            if nodes is None:
-                source[: len(added[0])] += added[0]
-                sink[: len(added[1])] += added[1]
-            else:
-                np.add.at(source, nodes, added[0])
-                np.add.at(sink, nodes, added[1])
-        nodes, *added = unpacked(self._terminals_form, self._packed_terminals)
-        np.add.at(source, nodes, added[0])
-        np.add.at(sink, nodes, added[1])
-        self._terminals, self._packed_terminals = [(None, source, sink)], no_edges(self._node_count)
+        terminals: np.ndarray = np.zeros((2, self._node_count), self._dtype)
+        source, sink = terminals
+        singly = unpacked(self._terminals_form, self._packed_terminals)
+        for nodes, *added in (*self._terminals, singly):
+            for terminal, capacity in zip(terminals, added, strict=True):
+                if nodes is None:
+                    terminal[: len(capacity)] += capacity
+                else:
+                    np.add.at(terminal, nodes, capacity)
         shared = np.minimum(source, sink)
-        if not np.isfinite(shared).all():
+        total = shared.sum()
+        if not np.isfinite(total) and not np.isfinite(shared).all():
             node = int(np.flatnonzero(~np.isfinite(shared))[0])
             raise ValueError(f"node {node} has terminal capacities {source[node]} and {sink[node]}; one must be finite")
-        return source - shared, sink - shared, shared.sum()
+        source -= shared
+        sink -= shared
+        total += self._shared
+        self._terminals, self._packed_terminals, self._shared = [(None, *terminals)], no_edges(self._node_count), total
+        return source, sink, total
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        tail, head, forward, back = unpacked(self._edge_form, self._packed_edges)
-        kept = tail != head
-        parts = [*self._arcs, Arcs(tail[kept], head[kept], forward[kept], back[kept])]
-        arcs = Arcs(*map(np.concatenate, zip(*parts, strict=True)))
+        arcs = Arcs(*unpacked(self._edge_form, self._packed_edges))
+        kept = arcs.tail != arcs.head
+        if not kept.all():
+            arcs = Arcs(*(column[kept] for column in arcs))
+        if self._arcs:
+            arcs = Arcs(*map(np.concatenate, zip(*self._arcs, arcs, strict=True)))
         self._arcs, self._packed_edges = [arcs], no_edges(self._node_count)
         return arcs
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from llvmlite import binding, ir
 
+from gridcut.compat.maxflow.packed_edges import SLOTS
+
 WORD, REAL, OBJECT, NOTHING = ir.IntType(64), ir.DoubleType(), ir.IntType(8).as_pointer(), ir.VoidType()
 METHOD = ir.FunctionType(OBJECT, (OBJECT, OBJECT.as_pointer(), WORD, OBJECT))
 FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
@@ -31,7 +33,7 @@ class _Definition(ctypes.Structure):  # PyMethodDef
 def make_quick(graphs: type, has_floats: bool) -> None:
     """Replace these methods of a class, under all names that it has for them, unless it defines them itself.
 
-    graphs      a class with the attributes of `_Network`; _add_edge, _add_tedge and _get_segment are Python functions
+    graphs      a class with SLOTS as `_Network` has them; _add_edge, _add_tedge and _get_segment are Python functions
     has_floats  whether capacities are floats; else int64
     """
     if graphs in _done or not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -39,7 +41,7 @@ def make_quick(graphs: type, has_floats: bool) -> None:
     _done.add(graphs)
     new = pythonapi.PyDescr_NewMethod
     new.restype, new.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
-    functions = {getattr(graphs, f"_{name}"): code for name, code in _addresses(has_floats).items()}
+    functions = {getattr(graphs, f"_{name}"): code for name, code in _addresses(has_floats, _places(graphs)).items()}
     for alias, function in inspect.getmembers(graphs, inspect.isfunction):
         if function in functions and not alias.startswith("_"):
             doc = f"{alias}({', '.join(inspect.signature(function).parameters)})\n--\n\n{function.__doc__}"
@@ -48,14 +50,23 @@ def make_quick(graphs: type, has_floats: bool) -> None:
             setattr(graphs, alias, new(graphs, ctypes.addressof(made)))
 
 
+def _places(graphs: type) -> tuple[int, ...]:
+    """Where graphs have their SLOTS, in bytes from their address; reading an attribute by name takes 13 ns."""
+    graph: Any = object.__new__(graphs)
+    for name in SLOTS:
+        setattr(graph, name, name)
+    words = list((ctypes.c_size_t * (graphs.__basicsize__ // 8)).from_address(id(graph)))
+    return tuple(8 * words.index(id(name)) for name in SLOTS)
+
+
 @cache
-def _addresses(has_floats: bool) -> dict[str, int]:
+def _addresses(has_floats: bool, places: tuple[int, ...]) -> dict[str, int]:
     """The machine code of each method."""
     module = ir.Module()
     module.triple = binding.get_default_triple()
-    for name, nodes, packed in (("add_edge", 2, "_packed_edges"), ("add_tedge", 1, "_packed_terminals")):
-        _Code(module, name).store(nodes, packed, has_floats)
-    _Code(module, "get_segment").look_up()
+    _Code(module, "add_edge").store(2, places[0], has_floats)
+    _Code(module, "add_tedge").store(1, places[1], has_floats)
+    _Code(module, "get_segment").look_up(places[2])
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     machine = binding.Target.from_default_triple().create_target_machine(opt=2)
@@ -105,11 +116,11 @@ class _Code:
         self.need(self.is_null(self.keywords))
         return [self.builder.load(self.builder.gep(self.arguments, [WORD(place)])) for place in range(count)]
 
-    def attribute(self, name: str):
-        """An attribute of the graph, which keeps it."""
-        found = self.call("PyObject_GenericGetAttr", OBJECT, self.this, self.object_at(sys.intern(name)))
+    def slot(self, place: int):
+        """What a slot of the graph holds, which keeps it."""
+        slot = self.builder.gep(self.this, [WORD(place)])
+        found = self.builder.load(self.builder.bitcast(slot, OBJECT.as_pointer()))
         self.need(self.builder.not_(self.is_null(found)))
-        self.call("Py_DecRef", NOTHING, found)
         return found
 
     def node(self, given):
@@ -146,8 +157,8 @@ class _Code:
         self.need(self.builder.fcmp_ordered(">", number, REAL(-(2.0**63))))
         return self.builder.fptosi(number, WORD)
 
-    def store(self, nodes: int, packed: str, has_floats: bool) -> None:
-        """Append nodes and two capacities to the bytearray `packed`, which starts with the number of nodes."""
+    def store(self, nodes: int, packed: int, has_floats: bool) -> None:
+        """Append nodes and two capacities to the bytearray in a slot, which starts with the number of nodes."""
         builder = self.builder
         given = self.given(nodes + 2)
         ends = [self.node(one) for one in given[:nodes]]
@@ -157,7 +168,7 @@ class _Code:
                 self.need(
                     builder.fcmp_ordered(">=", one, REAL(0)) if has_floats else builder.icmp_signed(">=", one, WORD(0))
                 )
-        edges = self.attribute(packed)
+        edges = self.slot(packed)
         node_count = builder.load(builder.bitcast(self.call("PyByteArray_AsString", OBJECT, edges), WORD.as_pointer()))
         for end in ends:
             self.need(builder.icmp_signed("<", end, node_count))
@@ -174,11 +185,11 @@ class _Code:
             self.call("Py_IncRef", NOTHING, none)
         builder.ret(none)
 
-    def look_up(self) -> None:
-        """The byte of `_segments` at a node."""
+    def look_up(self, segments: int) -> None:
+        """The byte at a node of what the slot `segments` holds."""
         builder = self.builder
         node = self.node(*self.given(1))
-        segments = self.attribute("_segments")
-        self.need(builder.icmp_signed("<", node, self.call("PyBytes_Size", WORD, segments)))
-        byte = builder.load(builder.gep(self.call("PyBytes_AsString", OBJECT, segments), [node]))
+        held = self.slot(segments)
+        self.need(builder.icmp_signed("<", node, self.call("PyBytes_Size", WORD, held)))
+        byte = builder.load(builder.gep(self.call("PyBytes_AsString", OBJECT, held), [node]))
         builder.ret(self.call("PyLong_FromLongLong", OBJECT, builder.zext(byte, WORD)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MIN_GRID = 1000  # nodes; in smaller graphs, a grid saves no time
+MIN_GRID = 1000  # nodes; in smaller graphs, neither a grid nor trees save time
 
 
 class Arcs(NamedTuple):
@@ -80,22 +80,34 @@ def _moved(capacity, shape, step) -> Any:
 
 def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve any graph."""
+    total, (forward, back, source, sink) = without_infinities([arcs.forward, arcs.back, source, sink], 1)
+    value, sink_side = _solve_finite(arcs._replace(forward=forward, back=back), source, sink)
+    return Solution(_checked(value, total), sink_side)
+
+
+def _solve_finite(arcs, source, sink) -> tuple[Any, np.ndarray]:
+    nodes = len(source)
+    if nodes >= MIN_GRID and len(arcs.tail) < nodes:
+        from gridcut.compat.maxflow.edge_trees import cut_with_trees
+
+        found = cut_with_trees(arcs, source, sink, _solve_finite)
+        if found is not None:
+            return found
+    elif nodes >= MIN_GRID:
+        from gridcut.compat.maxflow.numbered_grid import numbered_grid
+
+        grid = numbered_grid(nodes, arcs)
+        if grid is not None:
+            return solve_grid(*grid, source, sink)
     from gridcut.graph.edge_lists import edge_lists
     from gridcut.graph.graph_flow import cut_of_graph
     from gridcut.graph.graph_problem import GraphProblem
 
-    if len(arcs.tail) >= len(source) >= MIN_GRID:
-        from gridcut.compat.maxflow.numbered_grid import numbered_grid
-
-        grid = numbered_grid(len(source), arcs)
-        if grid is not None:
-            return solve_grid(*grid, source, sink)
     start = time.perf_counter()
-    indptr, indices, capacity = edge_lists(len(source), *arcs)
-    total, (capacity, source, sink) = without_infinities([capacity, source, sink], 1)
-    problem = GraphProblem(len(source), indptr, indices, capacity, source, sink, capacity.dtype.kind == "f")
+    indptr, indices, capacity = edge_lists(nodes, *arcs)
+    problem = GraphProblem(nodes, indptr, indices, capacity, source, sink, capacity.dtype.kind == "f")
     cut = cut_of_graph(problem, None, "cpu", "ibfs", start)
-    return Solution(_checked(cut.value, total), ~cut.labels)
+    return cut.value, ~cut.labels
 
 
 def without_infinities(arrays: list, repeats: int) -> tuple[Any, list]:
@@ -103,7 +115,7 @@ def without_infinities(arrays: list, repeats: int) -> tuple[Any, list]:
 
     repeats   how often a capacity that is a scalar counts
     """
-    if all(np.isfinite(array).all() for array in arrays):
+    if all(np.isfinite(np.max(array, initial=0)) for array in arrays):
         return None, arrays
     finite = [np.where(np.isfinite(array), array, 0.0) for array in arrays]
     total = sum(float(array.sum()) * (repeats if array.ndim == 0 else 1) for array in finite)
