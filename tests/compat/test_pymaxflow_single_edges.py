@@ -9,6 +9,7 @@ import pytest
 
 import gridcut.compat.maxflow as ours
 import gridcut.compat.thinmaxflow as thinmaxflow
+from gridcut.compat.maxflow.packed_edges import used_bytes
 
 
 def grid(kind=int):
@@ -97,8 +98,29 @@ def test_machine_code_does_what_the_python_functions_do(name, kind):
                 answer = getattr(graph, method)(*arguments)
             except (TypeError, ValueError, RuntimeError, OverflowError) as error:
                 answer = type(error), str(error)
-            found.append((answer, graph._packed_edges, graph._packed_terminals))
+            packed = graph._packed_edges, graph._packed_terminals
+            found.append((answer, *(one[: used_bytes(one)] for one in packed)))
         assert found[0] == found[1], arguments
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_machine_code_and_python_functions_add_to_the_same_edges(kind):
+    """In turns, so that either has to enlarge the memory, and between copies, pickles and solutions."""
+    rng = np.random.default_rng(4)
+    edges = rng.integers(0, 50, (3000, 4))
+    graph = ours.Graph[kind]()
+    graph.add_nodes(50)
+    for step, (edge, is_python) in enumerate(zip(edges.tolist(), rng.random(len(edges)) < 0.3, strict=True)):
+        (graph._add_edge if is_python else graph.add_edge)(*edge)
+        (graph._add_tedge if is_python else graph.add_tedge)(*edge[:3])
+        if step % 1000 == 999:
+            graph = pickle.loads(pickle.dumps(graph)).copy()
+            graph.maxflow()
+    many = ours.Graph[kind]()
+    many.add_grid_tedges(many.add_nodes(50)[edges[:, 0]], edges[:, 1], edges[:, 2])
+    many.add_edges(*edges.T)
+    assert graph.maxflow() == many.maxflow()
+    assert graph._all_arcs().forward.tolist() == many._all_arcs().forward.tolist()
 
 
 def test_machine_code_keeps_no_references():

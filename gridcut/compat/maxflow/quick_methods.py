@@ -158,7 +158,7 @@ class _Code:
         return self.builder.fptosi(number, WORD)
 
     def store(self, nodes: int, packed: int, has_floats: bool) -> None:
-        """Append nodes and two capacities to the bytearray in a slot, which starts with the number of nodes."""
+        """Append nodes and two capacities to the bytearray in a slot (gridcut/compat/maxflow/packed_edges.py)."""
         builder = self.builder
         given = self.given(nodes + 2)
         ends = [self.node(one) for one in given[:nodes]]
@@ -169,17 +169,22 @@ class _Code:
                     builder.fcmp_ordered(">=", one, REAL(0)) if has_floats else builder.icmp_signed(">=", one, WORD(0))
                 )
         edges = self.slot(packed)
-        node_count = builder.load(builder.bitcast(self.call("PyByteArray_AsString", OBJECT, edges), WORD.as_pointer()))
+        header = builder.bitcast(self.call("PyByteArray_AsString", OBJECT, edges), WORD.as_pointer())
+        node_count, used = builder.load(header), builder.load(builder.gep(header, [WORD(1)]))
         for end in ends:
             self.need(builder.icmp_signed("<", end, node_count))
         size = self.call("PyByteArray_Size", WORD, edges)
-        longer = builder.add(size, WORD(8 * len(given)))
-        failed = self.call("PyByteArray_Resize", ir.IntType(32), edges, longer)
-        self.need(builder.icmp_signed("==", failed, ir.IntType(32)(0)))
-        place = builder.gep(self.call("PyByteArray_AsString", OBJECT, edges), [size])
+        longer = builder.add(used, WORD(8 * len(given)))
+        with builder.if_then(builder.icmp_signed(">", longer, size), likely=False):
+            twice = builder.add(longer, longer)
+            failed = self.call("PyByteArray_Resize", ir.IntType(32), edges, twice)
+            self.need(builder.icmp_signed("==", failed, ir.IntType(32)(0)))
+        header = self.call("PyByteArray_AsString", OBJECT, edges)
+        place = builder.gep(header, [used])
         for number in (*ends, *capacities):
             builder.store(number, builder.bitcast(place, number.type.as_pointer()))
             place = builder.gep(place, [WORD(8)])
+        builder.store(longer, builder.bitcast(builder.gep(header, [WORD(8)]), WORD.as_pointer()))
         none = self.object_at(None)
         if sys.version_info < (3, 12):  # later, references to None are not counted
             self.call("Py_IncRef", NOTHING, none)
