@@ -28,24 +28,36 @@ and half as much again as both for a coarse start.
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
 """
 
-import threading
-from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from functools import lru_cache, partial
 
 import numpy as np
 
 from gridcut.core import push_relabel_fifo
 from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_highest import discharge_highest
-from gridcut.device import run_threads, thread_count
+from gridcut.device import thread_count
 from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
-from gridcut.ibfs.merge import GAVE_UP, PARENT, merge_ranges, merge_tasks
-from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
+from gridcut.ibfs.strip_tasks import (
+    AUGMENTATIONS,
+    ENDED,
+    FAR_FLOW,
+    FIRST,
+    GAVE_UP,
+    LAST,
+    PARENT,
+    REPAIRED,
+    SEARCHED,
+    STRIPS,
+    TAKEN,
+    make_tasks,
+    new_state,
+    run_tasks,
+    solve_strip,
+)
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
@@ -90,19 +102,22 @@ def finish(grid: Grid):
     return run.forest.label, run.stats
 
 
-class Task(NamedTuple):
-    """A range of lines to search; until: the forests that must be complete at the end, UNTIL_SINK or UNTIL_BOTH."""
-
-    begin: int
-    end: int
-    until: int
-
-
 @lru_cache(maxsize=64)
 def unsigned_steps(step):
     """Steps modulo 2^64, as an array and a tuple: sums of unsigned indices wrap, so none is tested for its sign."""
     jump = np.array(step, np.int64).view(np.uint64)
     return jump, tuple(jump)
+
+
+@lru_cache(maxsize=64)
+def block_axes(layout, aggregates):
+    """The grid as `aggregate_excess` reads it, without arcs if excess is to stay in place."""
+    axis, forward = 3 - len(layout.shape), np.full(3, -1)
+    for i in range(axis, 3) if aggregates else ():
+        unit = tuple(int(axis + j == i) for j in range(len(layout.shape)))
+        if unit in layout.offsets:
+            forward[i] = layout.arc(unit)
+    return np.array(layout.extent), np.array(layout.stride3), forward, axis
 
 
 class Run:
@@ -125,9 +140,7 @@ class Run:
         self.callback = callback
         self.aggregates = aggregates
         self.patience = 1.0 if aggregates else FOREVER  # of searches; push-relabel moves excesses
-        self.gave_up = self.goes_far = False
-        self.sample: set[Task] = set()
-        self.sampled: list[tuple] = []
+        self.gave_up = False
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
@@ -136,7 +149,6 @@ class Run:
         self.sample_size = max(SAMPLED_STRIPS, self.threads) if aggregates and excess.dtype == np.int32 else 0
         self.deepest = deepest
         self.work = work
-        self.reached: dict[int, int] = {}  # cells in the forests of each strip, by its first line
         self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "searched": 0, "threads": self.threads}
         size = layout.size
         self.seams = Seams(residual, layout, [])
@@ -152,36 +164,20 @@ class Run:
         max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
         height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
-        self.stats["strips"] = len(bounds) - 1
+        strips = self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
-        is_split = len(bounds) > 2
-        strips = [Task(*lines, UNTIL_BOTH if is_split else until) for lines in pairwise(bounds)]
         try:
-            if self.sample_size and len(strips) >= MIN_FAR_STRIPS:
-                self.sample = {strips[i] for i in np.linspace(0, len(strips) - 1, self.sample_size).astype(int)}
-            self._solve_strips(strips)
-            if self.goes_far:
-                self.sample, self.goes_far = set(), False
-                self._restore_seams()
+            if strips == 1:
+                self._search_all(until, partial(solve_strip, block_axes(self.layout, self.aggregates)))
+            elif self._run_tasks(bounds, until, self.sample_size if strips >= MIN_FAR_STRIPS else 0):
+                self.seams.restore()
                 start_from_blocks(self.excess, self.residual, self.layout, self._solve_blocks, self.threads)
-                self._solve_strips(strips)
-            if is_split and not self.gave_up:
-                self._merge_all(bounds, until)
+                self._run_tasks(bounds, until, 0)
             if self.gave_up:
                 self.take_turns(until)
         finally:
             # The callback may have raised: the flow found so far is valid once all arcs are restored.
-            self._restore_seams()
-
-    def _restore_seams(self):
-        for line in self.seams.cut_lines():
-            self.seams.restore(line)
-
-    def _solve_strips(self, strips):
-        """Solve all strips, those of the sample first; stop if it shows that flow goes far."""
-        for line in self.seams.lines:
-            self.seams.cut(line)
-        self._run_tasks("strips", sorted(strips, key=lambda strip: strip not in self.sample), self._solve_strip)
+            self.seams.restore()
 
     def _solve_blocks(self, excess, residual, layout):
         """Solve a coarse grid."""
@@ -209,7 +205,7 @@ class Run:
 
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
-        self._restore_seams()
+        self.seams.restore()
         self.gave_up, size = True, self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
@@ -218,97 +214,65 @@ class Run:
             self.gave_up = False
             self._search_all(until)
 
-    def _run_tasks(self, phase, tasks, run):
-        """Call run(task, work) for all tasks, in order, each on the first thread that is free.
+    def _run_tasks(self, bounds, until, samples) -> bool:
+        """Solve the strips between the lines `bounds` and merge them to one range.
 
-        Each thread has its own `work`, with lists for the largest task.  The callback is called in the calling thread,
-        after each task it ran and when all are done.  An error stops all threads after their current task.
+        Returns whether the first `samples` show that flow goes far, and nothing else is known to be solved.
         """
-        cells = self.seams.cell(max(end - begin for begin, end, _ in tasks)) - self.seams.cell(0)
-        threads = min(self.threads, len(tasks))
-        results = [None] * len(tasks)
-        lock = threading.Lock()
-        abort = [0]
-        pending = iter(range(len(tasks)))
-        done = 0
+        self.seams.cut()
+        tasks = make_tasks(bounds, self.seams)
+        waits = np.bincount(tasks[1:, PARENT], minlength=len(tasks))
+        strips = np.flatnonzero(tasks[:, STRIPS] == 1)
+        order = strips[np.argsort(tasks[strips, FIRST])]
+        if samples:
+            first = np.unique(np.linspace(0, len(order) - 1, samples).astype(int))
+            order, samples = np.concatenate([order[first], np.delete(order, first)]), len(first)
+        deepest = np.full((len(tasks), 2), self.deepest)
+        reached, found = np.zeros((len(tasks), 2), np.int64), np.zeros((len(tasks), 3), np.int64)
+        abort, state = new_cells(), new_state()
+        threads = min(self.threads, len(order))
+        cells = int((tasks[order, LAST] - tasks[order, FIRST]).max())
+        cells = max(cells, min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
+        works = [make_work(cells, self.index_type) for _ in range(threads)]
+        grid = block_axes(self.layout, self.aggregates)
+        before = self.stats["augmentations"], self.stats["repaired"]
 
         def worker(which):
-            nonlocal done
-            work = make_work(cells, self.index_type)
-            while not (abort[0] or self.gave_up or self.goes_far):
-                with lock:
-                    i = next(pending, None)
-                if i is None:
-                    return
-                *results[i], gave_up = run(tasks[i], work)
-                self.gave_up |= gave_up
-                with lock:
-                    done += 1
-                if which == threads - 1 and done < len(tasks):
-                    self._report(phase, done, len(tasks))
+            run_tasks(
+                tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
+                self.patience, deepest, reached, found, grid, self.seams.rises, self.seams.saved, self.seams.is_cut,
+                self.excess, self.residual, self.steps, self.forest, works[which],
+            )  # fmt: skip
 
-        run_threads(worker, threads, abort)
-        self._report(phase, done, len(tasks))
-        for deepest, augmentations, repaired in filter(None, results):
-            self.deepest = max(self.deepest, deepest)
-            self.stats["augmentations"] += augmentations
-            self.stats["repaired"] += repaired
+        # One thread sees interrupts between two calls only.
+        most = threads if self.callback is not None or threads == 1 else len(order)
+        for begin in range(0, len(order), most):
+            state[TAKEN], stop = begin, min(begin + most, len(order))
+            run_team(worker, threads, abort)
+            total = found.sum(0)
+            self.stats["augmentations"] = before[0] + int(total[AUGMENTATIONS])
+            self.stats["repaired"] = before[1] + int(total[REPAIRED])
+            self._report("strips", stop, len(order))
+            if state[ENDED]:
+                break
+        self.deepest = int(deepest.max())
+        self.gave_up = bool(state[ENDED] == GAVE_UP)
+        self.stats["searched"] += int(total[SEARCHED])
+        self._report("merge", len(tasks), len(tasks))
+        return bool(state[ENDED] == FAR_FLOW)
 
     def _report(self, phase, done, count):
         if self.callback is not None:
             self.callback({"phase": phase, "done": done, "of": count, **self.stats})
 
-    def _solve_strip(self, task, work):
-        """Solve a strip of lines with its seams cut."""
-        cells = np.uint64(self.seams.cell(task.begin)), np.uint64(self.seams.cell(task.end))
-        push_one_hop(self.excess, self.residual, self.steps, *cells)
-        push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
-        if self.aggregates:
-            aggregate_excess(self.excess, self.residual, self.layout, task.begin, task.end - task.begin)
-        push_one_hop(self.excess, self.residual, self.steps, *cells)
-        found = self._search(task, work)
-        # In a grid with a mask, most cells may be in neither forest.
-        self.reached[task.begin] = np.count_nonzero(self.forest.label[cells[0] : cells[1]])
-        if task in self.sample:
-            self.sampled.append(found)
-            if len(self.sampled) == len(self.sample):
-                _, augmentations, repaired, _ = np.sum(self.sampled, 0)
-                self.goes_far = repaired > FAR * augmentations
-        return found
-
-    def _search(self, task, work):
-        """Search a range of lines from scratch."""
-        return search(
-            self.seams.cell(task.begin), self.seams.cell(task.end), task.until, self.patience,
-            self.excess, self.residual, self.steps, self.jump, self.forest, work,
+    def _search_all(self, until, find=search):
+        """Search the whole grid from scratch, by `search` or another function with its arguments."""
+        first, last = self.seams.cell(0), self.seams.cell(self.lines)
+        depth, augmentations, repaired, self.gave_up = find(
+            first, last, until, self.patience,
+            self.excess, self.residual, self.steps, self.jump, self.forest, make_work(last - first, self.index_type),
         )  # fmt: skip
-
-    def _merge_all(self, bounds, until):
-        """Merge the strips between the lines `bounds` to one range, with a search where a merge is too expensive."""
-        tasks, reached = merge_tasks(bounds, self.seams, self.reached)
-        waits = np.bincount(tasks[1:, PARENT], minlength=len(tasks))
-        leaves = np.flatnonzero(waits == 0)
-        deepest = np.full((len(tasks), 2), self.deepest)
-        found = np.zeros((len(tasks), 3), np.int64)
-        abort, taken = new_cells(), np.zeros(1, np.int64)
-        least = min(4 * STRIP_CELLS, self.layout.size)  # of lists: enough for the first levels
-
-        def worker(which):
-            merge_ranges(
-                tasks, waits, leaves, abort, taken, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until, self.patience,
-                deepest, reached, found, least,
-                self.seams.rises, self.layout.stride[0], self.seams.saved, self.seams.is_cut,
-                self.excess, self.residual, self.steps, self.forest,
-            )  # fmt: skip
-
-        run_team(worker, min(self.threads, len(leaves)), abort)
-        self.deepest = int(deepest.max())
-        self.stats["augmentations"] += int(found[:, 0].sum())
-        self.stats["repaired"] += int(found[:, 1].sum())
-        self.stats["searched"] += int(np.count_nonzero(found[:, 2]))
-        self.gave_up = bool(found[0, 2] == GAVE_UP)
-        self._report("merge", len(tasks), len(tasks))
-
-    def _search_all(self, until):
-        """Search the whole grid from scratch."""
-        self._run_tasks("finish", [Task(0, self.lines, until)], self._search)
+        self.deepest = max(self.deepest, depth)
+        self.stats["augmentations"] += augmentations
+        self.stats["repaired"] += repaired
+        self._report("finish", 1, 1)

@@ -120,55 +120,37 @@ def pass_excess(excess, residual, arcs, k, stride, first, count):
 
 
 @kernel
-def aggregate_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
-    """Aggregate excess along one axis in the middle pixel of each block.
+def aggregate_excess(excess, residual, grid, first, last):
+    """Aggregate the excess on the lines from cell first to last in the middle of blocks, one axis after another.
 
-    The lines start at first + outer[i] + inner[j] and have `length` pixels; arc k leads forward along them.
+    grid   extent and strides of three axes, the arc forward along each (-1: none), and the axis of the lines
     """
-    for o in outer:
-        for begin in range(0, length, block):
-            end = min(begin + block, length)
-            middle = (begin + end) // 2
-            for i in inner:
-                line = np.uint64(first + o + i)
-                centre = line + np.uint64(middle) * stride
-                low = line + np.uint64(begin) * stride
-                high = line + np.uint64(end - 1) * stride
-                came = pass_excess(excess, residual, arcs, k, stride, low, middle - begin)
-                came += pass_excess(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
-                excess[centre] += came
-
-
-def aggregate_excess(excess, residual, layout, first_line, lines):
-    """Aggregate the excess on some lines of the first axis in the middle of blocks, one axis after another."""
-    shape = (lines, *layout.shape[1:])
-    first = layout.head + first_line * layout.stride[0]
-    positions = [np.arange(d, dtype=np.int64) * s for d, s in zip(shape, layout.stride, strict=True)]
-    for axis in reversed(range(len(shape))):
-        unit = tuple(int(i == axis) for i in range(len(shape)))
-        if unit not in layout.offsets:
+    shape, stride, forward, line_axis = grid
+    arcs = np.uint64(residual.size // excess.size)
+    count = shape.copy()
+    count[line_axis] = (last - first) // stride[line_axis]
+    at = np.zeros((3, count.max()), np.int64)  # positions along each axis
+    for axis in range(3):
+        for i in range(count[axis]):
+            at[axis, i] = i * stride[axis]
+    for axis in range(2, -1, -1):
+        if forward[axis] < 0:
             continue
-        outer = _sums(positions[:axis])
-        inner = _sums(positions[axis + 1 :])
-        aggregate_axis(
-            excess,
-            residual,
-            np.uint64(layout.arcs),
-            np.uint64(layout.arc(unit)),
-            np.uint64(layout.stride[axis]),
-            first,
-            shape[axis],
-            outer,
-            inner,
-            BLOCK_SIDE,
-        )
-        begin = np.arange(0, shape[axis], BLOCK_SIDE)
-        positions[axis] = (begin + np.minimum(begin + BLOCK_SIDE, shape[axis])) // 2 * layout.stride[axis]
-
-
-def _sums(positions):
-    """All sums of one position from each of the arrays, in raster order."""
-    total = np.zeros(1, np.int64)
-    for array in positions:
-        total = (total[:, None] + array).ravel()
-    return total
+        length, apart, k = count[axis], np.uint64(stride[axis]), np.uint64(forward[axis])
+        count[axis] = 1
+        # Lines outside, blocks, and lines inside, so that neighbours in memory follow one another.
+        for z in range(count[0]):
+            for y in range(count[1] if axis == 2 else 1):
+                for begin in range(0, length, BLOCK_SIDE):
+                    end = min(begin + BLOCK_SIDE, length)
+                    middle = (begin + end) // 2
+                    for inner in range(count[1] if axis == 0 else 1):
+                        for x in range(count[2]):
+                            line = np.uint64(first + at[0, z] + at[1, y + inner] + at[2, x])
+                            low, high = line + np.uint64(begin) * apart, line + np.uint64(end - 1) * apart
+                            came = pass_excess(excess, residual, arcs, k, apart, low, middle - begin)
+                            came += pass_excess(excess, residual, arcs, k ^ ONE, -apart, high, end - 1 - middle)
+                            excess[line + np.uint64(middle) * apart] += came
+        for begin in range(0, length, BLOCK_SIDE):
+            at[axis, begin // BLOCK_SIDE] = (begin + min(begin + BLOCK_SIDE, length)) // 2 * stride[axis]
+        count[axis] = (length + BLOCK_SIDE - 1) // BLOCK_SIDE

@@ -56,18 +56,16 @@ class Seams:
     def cell(self, line: int) -> int:
         return self.layout.head + line * self.layout.stride[0]
 
-    def cut(self, line: int) -> None:
-        self._run(cut_seam, line)
-        self.is_cut[self.lines.index(line)] = 1
+    def cut(self) -> None:
+        """Cut all seams."""
+        self._run(cut_seam, 1)
 
-    def restore(self, line: int) -> None:
-        self.is_cut[self.lines.index(line)] = 0
-        self._run(restore_seam, line)
+    def restore(self) -> None:
+        """Restore the seams that are still cut."""
+        self._run(restore_seam, 0)
 
-    def _run(self, run, line):
-        layout, saved = self.layout, self.saved[self.lines.index(line)]
-        run(self.residual, layout.step, self.rises, self.cell(line), layout.stride[0], saved)
-
-    def cut_lines(self) -> list[int]:
-        """The lines of the seams that are still cut."""
-        return [line for line, is_cut in zip(self.lines, self.is_cut, strict=True) if is_cut]
+    def _run(self, run, is_cut):
+        layout = self.layout
+        for i in np.flatnonzero(self.is_cut != is_cut):
+            self.is_cut[i] = is_cut
+            run(self.residual, layout.step, self.rises, self.cell(self.lines[i]), layout.stride[0], self.saved[i])

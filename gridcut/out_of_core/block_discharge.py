@@ -97,12 +97,10 @@ def solve_inside(grid: Grid, low: int, high: int) -> dict:
     layout = grid.layout
     lines = [line for line, loaded in ((low, low), (layout.shape[0] - high, high)) if loaded]
     seams = Seams(grid.residual, layout, lines)
-    for line in lines:
-        seams.cut(line)
+    seams.cut()
     run = Run(grid.excess, grid.residual, layout, None)
     run.solve(UNTIL_SINK)
-    for line in lines:
-        seams.restore(line)
+    seams.restore()
     return run.stats
 
 

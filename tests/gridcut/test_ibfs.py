@@ -115,10 +115,11 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
             super().resolve(touched)
             seen["warm"] += 1
 
-        def _merge_all(self, bounds, until):
-            seen["merge"] += 1
-            super()._merge_all(bounds, until)
+        def _run_tasks(self, bounds, until, samples):
+            seen["merge"] += self.stats["strips"] > 1
+            goes_far = super()._run_tasks(bounds, until, samples)
             seen["search"] += self.stats["searched"]
+            return goes_far
 
         def _solve_blocks(self, excess, residual, layout):
             seen["coarse grid"] += 1
@@ -193,7 +194,10 @@ def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem(
 
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
-    prepass.aggregate_excess(grid.excess, grid.residual, grid.layout, 0, 16)
+    head = grid.layout.head
+    prepass.aggregate_excess(
+        grid.excess, grid.residual, ibfs.block_axes(grid.layout, True), head, grid.excess.size - head
+    )
     excess = grid.layout.interior(grid.excess)
     assert (excess[4::8, 4::8] == 64).all()
     assert excess.sum() == source.sum()

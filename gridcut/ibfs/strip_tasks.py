@@ -1,0 +1,152 @@
+"""Strips and their merges as tasks, which threads take in one compiled call each.
+
+A call from Python takes as long as a small merge, and waits for the interpreter's lock.  So each thread stays in
+`run_tasks`: it solves the next strip, and then merges ranges as long as it is the second to complete one of both.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+from gridcut.device.atomics import atomic_add, atomic_load, atomic_store
+from gridcut.device.team import CELL
+from gridcut.ibfs.forest import activate, make_merge_work, steps_as_array
+from gridcut.ibfs.merge import grow_active
+from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
+from gridcut.ibfs.seams import restore_seam
+from gridcut.ibfs.search import UNTIL_BOTH, search
+
+# Columns of tasks: first and last cell of the range; number of its seam, and first cell after it; number of its strips;
+# number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
+FIRST, LAST, SEAM, MIDDLE, STRIPS, PARENT, SIDE = range(7)
+# Columns of results: numbers of augmentations and of repaired cells; whether the range was searched after a merge.
+AUGMENTATIONS, REPAIRED, SEARCHED = range(3)
+TAKEN, SAMPLED, ENDED = 0, CELL, 2 * CELL  # positions in `state`
+FAR_FLOW, GAVE_UP = 1, 2  # values of state[ENDED]
+
+
+def new_state() -> np.ndarray:
+    """What the threads share, in different cache lines."""
+    return np.zeros(3 * CELL, np.int64)
+
+
+def make_tasks(bounds, seams) -> np.ndarray:
+    """The strips between the lines `bounds`, and merges of halves to one range, the first task."""
+    tasks: list[list[int]] = []
+    parts = [(0, len(bounds) - 1, -1, 0)]
+    for begin, end, parent, side in parts:  # grows
+        middle = (begin + end) // 2
+        first, cell, last = (seams.cell(bounds[i]) for i in (begin, middle, end))
+        if end - begin > 1:
+            parts += [(begin, middle, len(tasks), 0), (middle, end, len(tasks), 1)]
+        tasks.append([first, last, middle - 1, cell, end - begin, parent, side])
+    return np.array(tasks, np.int64)
+
+
+@kernel
+def solve_strip(grid, first, last, until, patience, excess, residual, step, jump, forest, work):
+    """Solve a strip whose seams are cut; grid: as for `aggregate_excess`.  Returns as `search`."""
+    begin, end = np.uint64(first), np.uint64(last)
+    push_one_hop(excess, residual, step, begin, end)
+    push_two_hops(excess, residual, step, jump, begin, end)
+    aggregate_excess(excess, residual, grid, first, last)
+    push_one_hop(excess, residual, step, begin, end)
+    return search(first, last, until, patience, excess, residual, step, jump, forest, work)
+
+
+@kernel
+def merge(cell, reach, budget, deepest, excess, residual, step, forest, work):
+    """Merge the ranges before and after a cell, by arcs between cells up to `reach` away; returns as `grow_active`."""
+    for p in range(cell - reach, cell + reach):
+        v = np.uint64(p)
+        if forest.label[v] != 0:
+            activate(v, forest.queued, work.ring, work.ends)
+    return grow_active(budget, deepest, excess, residual, step, forest, work)
+
+
+@kernel
+def count_in_forests(first, last, label):
+    """The number of cells in forests; in a grid with a mask, most may be in neither."""
+    cells = np.int64(0)
+    for p in range(first, last):
+        cells += label[np.uint64(p)] != 0
+    return cells
+
+
+# args: an entry call
+@kernel
+def run_tasks(
+    tasks, waits, order, stop, samples, far, abort, state, share, least_strips, until, patience, deepest, reached,
+    found, grid, rises, saved, is_cut, excess, residual, step, forest, work,
+):  # fmt: skip
+    """Solve strips; after each, merge its range with the neighbouring one if that is complete, and so up.
+
+    waits[i]           tasks that have to end before task i
+    order, stop        the strips; those before `stop` are taken, from number state[TAKEN] on
+    samples, far       if the first `samples` strips repair more than `far` cells per augmentation, the flow goes far
+    abort, state       no task is begun if abort[0] is set; state[ENDED]: why it was set here
+    share              a merge that repairs more of the cells in forests ends.  Then the range is searched from scratch
+                       or, if it has less than `least_strips` strips or the search gives up, the range that contains it
+    until, patience    of the search of the whole grid, and of all searches
+    deepest[i, side]   bounds of the depths of both ranges;  reached[i, side]: numbers of cells in forests;  -1: the
+                       forests are not complete
+    grid               as for `aggregate_excess`
+    """
+    jump = steps_as_array(step)
+    stride = grid[1][grid[3]]
+    while True:
+        at = atomic_add(state, TAKEN, 1)
+        if at >= stop:
+            return
+        i = np.int64(order[at])
+        while i >= 0:
+            if atomic_load(abort, 0):
+                return
+            task = tasks[i]
+            first, last, parent = task[FIRST], task[LAST], task[PARENT]
+            own_until = until if parent < 0 else UNTIL_BOTH
+            if work.queue.size <= last - first:
+                work = make_merge_work(last - first, forest.link)
+            is_strip = task[STRIPS] == 1
+            depth, cells, gave_up = np.int64(1), np.int64(-1), False
+            if is_strip:
+                depth, found[i, AUGMENTATIONS], found[i, REPAIRED], gave_up = solve_strip(
+                    grid, first, last, own_until, patience, excess, residual, step, jump, forest, work
+                )
+            else:
+                is_cut[task[SEAM]] = 0
+                restore_seam(residual, step, rises, task[MIDDLE], stride, saved[task[SEAM]])
+                depth = max(deepest[i, 0], deepest[i, 1])
+                if reached[i].min() >= 0:
+                    budget = np.int64(share * reached[i].sum())
+                    depth, found[i, AUGMENTATIONS], found[i, REPAIRED] = merge(
+                        task[MIDDLE], rises.max() * stride, budget, depth, excess, residual, step, forest, work
+                    )
+                    if found[i, REPAIRED] <= budget:
+                        cells = reached[i].sum()
+                if cells < 0 and (parent < 0 or task[STRIPS] >= least_strips):
+                    found[i, SEARCHED] = 1
+                    depth, augmentations, repaired, gave_up = search(
+                        first, last, own_until, patience, excess, residual, step, jump, forest, work
+                    )
+                    found[i, AUGMENTATIONS] += augmentations
+                    found[i, REPAIRED] += repaired
+            if gave_up and (is_strip or parent < 0):
+                state[ENDED] = GAVE_UP
+                atomic_store(abort, 0, 1)
+                return
+            if not gave_up and (is_strip or found[i, SEARCHED]):
+                cells = count_in_forests(first, last, forest.label)
+            if at < samples and is_strip and atomic_add(state, SAMPLED, 1) == samples - 1:
+                augmentations = repaired = np.int64(0)
+                for j in order[:samples]:
+                    augmentations += found[j, AUGMENTATIONS]
+                    repaired += found[j, REPAIRED]
+                if repaired > far * augmentations:
+                    state[ENDED] = FAR_FLOW
+                    atomic_store(abort, 0, 1)
+            if parent < 0:
+                deepest[i, 0] = depth
+                return
+            deepest[parent, task[SIDE]] = depth
+            reached[parent, task[SIDE]] = cells
+            i = np.int64(parent) if atomic_add(waits, parent, -1) == 1 else np.int64(-1)
