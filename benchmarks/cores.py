@@ -4,6 +4,9 @@ Each result is certified once, and has the value of the result with one thread. 
 throughput of T processes at once, which all run the same call with one thread, over that of one process: memory and
 caches leave room for no more.  Times are medians of interleaved runs, of
 one run above ONCE_ABOVE seconds; the share is the speed-up over that limit.
+
+A second table has matchings of graphs of the papers' families, without that limit: whole calls against those with one
+thread, which run the serial program.
 """
 
 import multiprocessing
@@ -22,11 +25,13 @@ import assign
 import gridcut
 import matching
 from benchmarks import command
-from benchmarks.assign_instances import geometric
+from benchmarks.assign_instances import BATCHED, geometric, stack
 from benchmarks.baselines import BASELINES, pymaxflow
 from benchmarks.gridcut import thread_limit
-from benchmarks.instances import SUITE, VOLUMES
+from benchmarks.instances import LARGE, SUITE, VOLUMES
+from benchmarks.label_instances import camera
 from benchmarks.matching_graphs import road, uniform
+from benchmarks.papers.sections import classes
 from benchmarks.table import geometric_mean, markdown
 from benchmarks.timing import rounds
 
@@ -53,20 +58,25 @@ def of_grid(make) -> Work:
 
 
 def of_graph(make, method, peer=None) -> Work:
-    def call(graph):
-        return matching.maximum(graph, method=method, threads=numba.get_num_threads(), device="cpu")
-
-    return Work(make, call, lambda found: found.cardinality, peer)
+    return Work(make, partial(match, method=method), lambda found: found.cardinality, peer)
 
 
+def match(graph, method):
+    return matching.maximum(graph, method=method, threads=numba.get_num_threads(), device="cpu")
+
+
+def expand(given):
+    return gridcut.alpha_expansion(given.unary, given.weights, given.cost, device="cpu")
+
+
+GRIDS = SUITE | {name: (VOLUMES | LARGE)[name] for name in ("vessels 128, 6", "vessels 256, 6")}
+METHODS = {"auto": partial(maximum_bipartite_matching, perm_type="column"), "ms_bfs_graft": None}
 WORKS = {
-    **{name: of_grid(make) for name, make in {**SUITE, "vessels 128, 6": VOLUMES["vessels 128, 6"]}.items()},
+    **{name: of_grid(make) for name, make in GRIDS.items()},
     **{
-        f"{name}, {method}": of_graph(
-            make, method, partial(maximum_bipartite_matching, perm_type="column") if method == "auto" else None
-        )
+        f"{name}, {method}": of_graph(make, method, peer)
         for name, make in {"uniform 5": partial(uniform, 1 << 20, 5), "road": partial(road, 1 << 10, 0.3)}.items()
-        for method in ("auto", "ms_bfs_graft")
+        for method, peer in METHODS.items()
     },
     "geometric 4000": Work(
         lambda: geometric(10_000)(4000, np.random.default_rng(0)),
@@ -74,23 +84,57 @@ WORKS = {
         lambda found: found.cost,
         linear_sum_assignment,
     ),
+    **{
+        f"1000 of {name}": Work(
+            lambda name=name: stack(name, 1000, 100, np.random.default_rng(100)),
+            partial(assign.solve_batch, device="cpu"),
+            lambda found: found.cost.sum(),
+            None,
+        )
+        for name in BATCHED
+    },
+    "expansion": Work(lambda: camera(None, 1), expand, lambda found: found.energy, None),
 }
+FAMILIES = {f"2^{scale} rows": scale for scale in (18, 20)}
 
 
 def main(argv) -> int:
     options = _parser().parse_args(argv)
-    names = options.works or list(WORKS)
-    if command.unknown_instance(names, WORKS):
+    names = options.works or [*WORKS, *FAMILIES]
+    if command.unknown_instance(names, WORKS | FAMILIES):
         return 2
     threads = [t for t in options.threads if t <= numba.config.NUMBA_NUM_THREADS]
     report = command.begin("Threads and the host's limit", ["numba", "numpy", "scipy", "PyMaxflow"])
     columns = ["work", "peer / 1 thread", "1 thread ms"]
     columns += [what for t in threads[1:] for what in (f"{t} threads", f"{t} copies", "share")]
     gains = []
-    rows = command.shown(measure(name, threads, options.repeats, gains) for name in names)
-    means = [f"{geometric_mean([gain[t] for gain in gains]):.2f}" for t in threads[1:]]
+    rows = command.shown(measure(name, threads, options.repeats, gains) for name in names if name in WORKS)
+    means = [f"{geometric_mean([gain[t] for gain in gains]):.2f}" for t in threads[1:]] if gains else []
     rows.append(["geometric mean", "-", "-", *(cell for mean in means for cell in (mean, "-", "-"))])
-    return command.finish(report, markdown(columns, rows), options.save)
+    tables = [markdown(columns, rows)] if gains else []
+    columns = ["rows", "graph", "method", "1 thread ms", *(f"{t} threads" for t in threads[1:])]
+    rows = command.shown(
+        row for name in names if name in FAMILIES for row in families(FAMILIES[name], threads, options.repeats)
+    )
+    tables += [markdown(columns, rows)] if rows else []
+    return command.finish(report, "\n\n".join(tables), options.save)
+
+
+def certified(work: Work, name: str, given, threads: list[int]) -> dict[Any, Callable]:
+    """The call with each number of threads, after one call of each, certified and of equal value."""
+
+    def run(t):
+        with thread_limit(t):
+            return work.call(given)
+
+    values = set()
+    for t in threads:
+        found = run(t)
+        found.check()
+        values.add(work.value(found))
+    if len(values) > 1:
+        raise AssertionError(f"{name}: {values}")
+    return {t: partial(run, t) for t in threads}
 
 
 def measure(name: str, threads: list[int], repeats: int, gains: list[dict[int, float]]) -> list[str]:
@@ -98,18 +142,7 @@ def measure(name: str, threads: list[int], repeats: int, gains: list[dict[int, f
     work = WORKS[name]
     given = work.make()
 
-    def run(t):
-        with thread_limit(t):
-            return work.call(given)
-
-    runs: dict[Any, Callable] = {t: partial(run, t) for t in threads}
-    values = set()
-    for solve in runs.values():
-        found = solve()
-        found.check()
-        values.add(work.value(found))
-    if len(values) > 1:
-        raise AssertionError(f"{name}: {values}")
+    runs = certified(work, name, given, threads)
     if work.peer:
         runs["peer"] = partial(work.peer, given)
     times, _ = rounds(runs, repeats, ONCE_ABOVE)
@@ -121,6 +154,22 @@ def measure(name: str, threads: list[int], repeats: int, gains: list[dict[int, f
     for t in threads[1:]:
         row += [f"{gain[t]:.2f}", f"{limits[t]:.2f}", f"{100 * gain[t] / limits[t]:.0f} %"]
     return row
+
+
+def families(scale: int, threads: list[int], repeats: int):
+    """Rows of the matchings of graphs of 2^scale rows, and of the means and least speed-ups of each method."""
+    gains: dict[str, list] = {method: [] for method in METHODS}
+    for graph, make in classes(False, scale).items():
+        given = make()
+        for method in METHODS:
+            runs = certified(of_graph(make, method), f"{graph}, {method}", given, threads)
+            times, _ = rounds(runs, repeats, ONCE_ABOVE)
+            gains[method].append([times[threads[0]] / times[t] for t in threads[1:]])
+            row = [f"2^{scale}", graph, method, f"{1e3 * times[threads[0]]:.1f}"]
+            yield [*row, *(f"{gain:.2f}" for gain in gains[method][-1])]
+    for what, summary in (("geometric mean", geometric_mean), ("least", min)):
+        for method, of in gains.items():
+            yield [f"2^{scale}", what, method, "-", *(f"{summary(list(some)):.2f}" for some in zip(*of, strict=True))]
 
 
 def host_limits(name: str, threads: list[int], repeats: int) -> dict[int, float]:
@@ -160,7 +209,7 @@ def _copy(i: int, name: str, threads: list[int], repeats: int, start, ended) -> 
 
 def _parser():
     parser = command.parser("cores", __doc__, "cores")
-    parser.add_argument("works", nargs="*", metavar="WORK", help=f"of: {', '.join(WORKS)} (default: all)")
+    parser.add_argument("works", nargs="*", metavar="WORK", help=f"of: {', '.join(WORKS | FAMILIES)} (default: all)")
     parser.add_argument("--threads", type=command.threads_of, default=THREADS, help=f"default {THREADS}")
     parser.add_argument("--repeats", type=int, default=5)
     return parser
