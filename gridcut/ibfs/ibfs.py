@@ -35,10 +35,10 @@ import numpy as np
 from gridcut.core import push_relabel_fifo
 from gridcut.core.grid import Grid, index_type
 from gridcut.core.push_relabel_highest import discharge_highest
-from gridcut.device import thread_count
+from gridcut.device import run_threads, thread_count
 from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
-from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
+from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.strip_tasks import (
@@ -69,6 +69,7 @@ MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests above which a m
 MIN_FAR_STRIPS = 16  # from which a coarse start is considered
 SAMPLED_STRIPS = 8  # or the number of threads, if it is larger
 FAR = 45  # repaired cells per augmentation in the sampled strips from which flow goes far
+MASK_CELLS = 1 << 18  # of the labels that a thread writes
 SEARCHED_STRIPS = 4  # strips of the smallest range that is searched instead
 
 
@@ -76,7 +77,7 @@ def solve(grid: Grid, *, callback=None):
     """Change the grid to one without a path from excess to a deficit; the mask of the sink side, and stats."""
     run = Run(grid.excess, grid.residual, grid.layout, callback)
     run.solve(UNTIL_SINK)
-    return run.forest.label < 0, run.stats
+    return run.sink_side(), run.stats
 
 
 def solve_warm(grid: Grid, memory, touched, *, callback=None):
@@ -92,7 +93,7 @@ def solve_warm(grid: Grid, memory, touched, *, callback=None):
     else:
         run = Run(*state, callback, *memory)
         run.resolve(touched)
-    return run.forest.label < 0, run.stats, (run.forest, run.deepest, run.work)
+    return run.sink_side(), run.stats, (run.forest, run.deepest, run.work)
 
 
 def finish(grid: Grid):
@@ -154,7 +155,7 @@ class Run:
         self.seams = Seams(residual, layout, [])
         self.forest = forest or Forest(
             np.zeros(size, self.index_type),
-            np.full(size, FREE, np.uint8),
+            np.empty(size, np.uint8),
             np.empty(size, self.index_type),
             np.zeros(size, np.uint8),
         )
@@ -178,6 +179,20 @@ class Run:
         finally:
             # The callback may have raised: the flow found so far is valid once all arcs are restored.
             self.seams.restore()
+
+    def sink_side(self):
+        """The mask of the cells that can reach the sink."""
+        label = self.forest.label
+        found = np.empty(label.size, bool)
+        parts = max(1, min(self.threads, label.size // MASK_CELLS))
+        bounds = [label.size * i // parts for i in range(parts + 1)]
+
+        def fill(i):
+            part = slice(bounds[i], bounds[i + 1])
+            np.less(label[part], 0, out=found[part])
+
+        run_threads(fill, parts)
+        return found
 
     def _solve_blocks(self, excess, residual, layout):
         """Solve a coarse grid."""

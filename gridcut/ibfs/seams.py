@@ -10,24 +10,26 @@ from gridcut.device import kernel
 
 
 @kernel
-def cut_seam(residual, step, rises, first, stride, saved):
-    """Save and clear the capacities of all arcs across the seam before the line that starts at cell `first`."""
+def cut_seams(residual, step, rises, cells, stride, saved, is_cut):
+    """Save and clear the capacities of all arcs across the seams before the lines that start at `cells`."""
     arcs = len(step)
-    i = 0
-    for k in range(0, arcs, 2):  # even arcs lead forward
-        for p in range(first - rises[k] * stride, first):
-            there = p * arcs + k
-            back = (p + step[k]) * arcs + k + 1
-            saved[i] = residual[there]
-            saved[i + 1] = residual[back]
-            residual[there] = 0
-            residual[back] = 0
-            i += 2
+    for seam in range(cells.size):
+        i = 0
+        for k in range(0, arcs, 2):  # even arcs lead forward
+            for p in range(cells[seam] - rises[k] * stride, cells[seam]):
+                there = p * arcs + k
+                back = (p + step[k]) * arcs + k + 1
+                saved[seam, i] = residual[there]
+                saved[seam, i + 1] = residual[back]
+                residual[there] = 0
+                residual[back] = 0
+                i += 2
+        is_cut[seam] = 1
 
 
 @kernel
 def restore_seam(residual, step, rises, first, stride, saved):
-    """Restore the capacities that `cut_seam` saved."""
+    """Restore the capacities of the seam before the line that starts at cell `first`."""
     arcs = len(step)
     i = 0
     for k in range(0, arcs, 2):
@@ -58,14 +60,13 @@ class Seams:
 
     def cut(self) -> None:
         """Cut all seams."""
-        self._run(cut_seam, 1)
+        layout, cells = self.layout, np.array([self.cell(line) for line in self.lines], np.int64)
+        cut_seams(self.residual, layout.step, self.rises, cells, layout.stride[0], self.saved, self.is_cut)
 
     def restore(self) -> None:
         """Restore the seams that are still cut."""
-        self._run(restore_seam, 0)
-
-    def _run(self, run, is_cut):
         layout = self.layout
-        for i in np.flatnonzero(self.is_cut != is_cut):
-            self.is_cut[i] = is_cut
-            run(self.residual, layout.step, self.rises, self.cell(self.lines[i]), layout.stride[0], self.saved[i])
+        for i in np.flatnonzero(self.is_cut):
+            first = self.cell(self.lines[i])
+            restore_seam(self.residual, layout.step, self.rises, first, layout.stride[0], self.saved[i])
+            self.is_cut[i] = 0
