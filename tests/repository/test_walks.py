@@ -150,7 +150,7 @@ def stroke_of_the_page():
 sim = pytest.mark.sim
 WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.max_flow`, small grid", max_flow, "gridcut/ibfs/small_grid.py"),
-    ("`gridcut.max_flow`, CPU", partial(max_flow, 130), "gridcut/ibfs/search.py"),
+    ("`gridcut.max_flow`, CPU", partial(max_flow, 130), "gridcut/ibfs/strip_tasks.py"),
     ("`gridcut.max_flow`, disk", partial(max_flow, method="out_of_core"), "gridcut/out_of_core/sweeps.py"),
     pytest.param(
         "`gridcut.max_flow`, CUDA", partial(max_flow, device="cuda"), "gridcut/tiles/tile_kernels.py", marks=sim
@@ -171,7 +171,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`assign.solve`, small matrix", partial(assignment, 4), "assign/dense/jonker_volgenant.py"),
     ("`assign.solve`, CPU", partial(assignment, 700), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
-    ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/search.py"),
+    ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
     ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/interactive.py"),
 ]
 
