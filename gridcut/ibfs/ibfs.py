@@ -141,7 +141,7 @@ class Run:
         self.callback = callback
         self.aggregates = aggregates
         self.patience = 1.0 if aggregates else FOREVER  # of searches; push-relabel moves excesses
-        self.gave_up = False
+        self.gave_up, self.has_old_trees = False, forest is not None
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
@@ -234,6 +234,10 @@ class Run:
 
         Returns whether the first `samples` show that flow goes far, and nothing else is known to be solved.
         """
+        if self.has_old_trees:
+            # A merge would change one that has a parent across its seam, while its own strip is searched.
+            self.forest.label.fill(0)
+        self.has_old_trees = True
         self.seams.cut()
         tasks = make_tasks(bounds, self.seams)
         waits = np.bincount(tasks[1:, PARENT], minlength=len(tasks))

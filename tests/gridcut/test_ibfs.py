@@ -7,6 +7,8 @@ import pytest
 
 import gridcut
 from gridcut import small
+from gridcut.core.load import load
+from gridcut.core.problem import check_problem
 from gridcut.ibfs import ibfs, prepass
 from tests.tiers import in_quick_tier
 
@@ -67,6 +69,38 @@ def test_every_path_gives_the_same_cut(seed, limits, tools):
     cut.check()
     expected = reference(source, sink, edges)
     tools.assert_equal_cuts(cut, expected)
+
+
+@pytest.mark.parametrize("name", ["merged", "merged at first", "never merged", "from blocks"])
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 8, 16])
+def test_every_number_of_threads_gives_the_same_cut(threads, name, monkeypatch, tools):
+    for limit, value in LIMITS[name].items():
+        monkeypatch.setattr(ibfs, limit, value)
+    monkeypatch.setattr(ibfs, "thread_count", lambda: threads)
+    monkeypatch.setattr(ibfs, "MASK_CELLS", 50)
+    for seed in filter(has_few_arcs, range(200, 212)):
+        source, sink, edges = random_problem(np.random.default_rng(seed))
+        cut = gridcut.max_flow(source, sink, edges, method="ibfs", callback=None if seed % 2 else lambda counts: None)
+        cut.check()
+        tools.assert_equal_cuts(cut, reference(source, sink, edges))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_old_trees_of_strips_that_are_not_searched_yet_are_no_part_of_merges(seed, monkeypatch):
+    """Strips are merged while others still wait; a forest of an earlier solve has parents beyond their seams."""
+    set_thin_strips(monkeypatch)
+    monkeypatch.setattr(ibfs, "thread_count", lambda: 1)
+    source, sink = np.random.default_rng(seed).integers(0, 100, (2, 200, 20))
+    problem = check_problem(source, sink, {(0, 1): 20, (1, 0): 20}, None)
+    counts, forest = [], None
+    for _ in range(2):
+        grid = load(problem).grid
+        run = ibfs.Run(grid.excess, grid.residual, grid.layout, None, forest)
+        run.solve(ibfs.UNTIL_BOTH)
+        counts.append(run.stats)
+        forest = run.forest
+    assert counts[0] == counts[1]
+    assert counts[0]["strips"] > 8
 
 
 @pytest.mark.parametrize("seed", in_quick_tier(range(100, 112), has_few_arcs))
@@ -189,9 +223,6 @@ def test_callback_is_called_in_every_phase(monkeypatch):
 
 
 def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
-    from gridcut.core.load import load
-    from gridcut.core.problem import check_problem
-
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
     head = grid.layout.head
