@@ -1,6 +1,6 @@
 """Try cutmatch on real images; no files are needed, because the images come with scikit-image.
 
-Objects are cut out of images, from strokes or a box given as coordinates in the program.  The motion between two frames
+Objects are cut out of images, from strokes or a box.  The motion between two frames
 is computed and compared with the ground truth.  An image is divided into superpixels, another is denoised, and
 disparities are computed for pairs of images.  Figures are written to the --out folder, and a table summarises the
 results.  The first run compiles the kernels, which later runs load from disk.
@@ -32,7 +32,7 @@ from apps.common.writing import write_bytes
 from apps.many.inputs import Item
 
 FILES = (  # all files that the jobs write
-    *(f"{example.name}-{kind}.png" for example in demo_jobs.EXAMPLES for kind in ("segment", "cutout")),
+    *(f"{name}-{kind}.png" for name in demo_jobs.EXAMPLES for kind in ("segment", "cutout")),
     *(f"{name}-flow.png" for name, _ in demo_jobs.PAIRS),
     "astronaut-superpixels.png",
     "camera-denoised.png",
@@ -42,10 +42,8 @@ FILES = (  # all files that the jobs write
 
 
 def _write_samples(chosen) -> int:
-    """Copy the files of data/, which a wheel has in apps/samples, to a new folder."""
-    folder, source = Path(chosen.samples), Path(__file__).with_name("samples")
-    if not source.is_dir():
-        source = Path(__file__).parents[1] / "data"
+    """Copy the sample files to a new folder."""
+    folder, source = Path(chosen.samples), demo_jobs.samples_folder()
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--samples: {chosen.samples!r} is a file; name a folder that does not exist yet")
     if folder.is_dir() and any(folder.iterdir()) and not chosen.overwrite:

@@ -24,9 +24,9 @@ from apps.many.program import Program, Work
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
 MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
-MIN_FIGURE_SIDE = 600  # pixels of the figure's longer side, approximately, for smaller matrices
-MAX_FIGURE_SIDE = 1000  # maximum pixels of the figure's longer side
-DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
+MIN_FIGURE_SIDE = 600  # pixels of the figure's longer side for smaller matrices
+MAX_FIGURE_SIDE = 1000  # maximum pixels of the figure's longer side, without its frame
+DOT_COLOUR, BLOCK_COLOUR, RULE_COLOUR, FRAME = (40, 60, 110), (221, 232, 247), (214, 90, 40), 150
 
 
 def _add_options(options) -> None:
@@ -171,11 +171,13 @@ def _write(graph, found, form, source: Path, chosen) -> dict:
 
 
 def block_figure(graph, form):
-    """Figure of the matrix in block order, uint8 RGB: dots for entries, and rules between the three parts.
+    """Figure of the matrix in block order in a frame, uint8 RGB: entries, tinted blocks, rules between the three parts.
 
     A pixel that represents several entries is darker, the more entries there are.
     """
     import numpy as np
+
+    from apps.common.scales import enlarged, zoom_of
 
     scale = min(1.0, MAX_FIGURE_SIDE / max(*graph.shape, 1))
     shape = tuple(max(1, round(scale * size)) for size in graph.shape)
@@ -187,18 +189,19 @@ def block_figure(graph, form):
     count = np.bincount(place[0] * shape[1] + place[1], minlength=shape[0] * shape[1]).reshape(shape)
     ink = np.log1p(count) / np.log1p(max(1, count.max()))
     ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
-    figure = np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)).astype(np.uint8)
-    enlarged = max(1, MIN_FIGURE_SIDE // max(shape))
-    figure = figure.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
-    half = enlarged // 8  # so that rules cover no dot
-    blocks = np.cumsum(form.parts)[:2]
-    for axis, start in enumerate((form.row_start, form.col_start)):
-        for end in start[blocks]:
-            if 0 < end < graph.shape[axis]:
-                lines = np.moveaxis(figure, axis, 0)
-                at = enlarged * min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])
-                lines[at - half : at + half + 1] = RULE_COLOUR
-    return figure
+    starts = zip((form.row_start, form.col_start), shape, graph.shape, strict=True)
+    top, left = (start * side // max(1, size) for start, side, size in starts)
+    paper = np.full((*shape, 3), 255.0)
+    for k in np.flatnonzero((np.diff(top) > 0) & (np.diff(left) > 0)):  # others are smaller than a pixel
+        paper[top[k] : top[k + 1], left[k] : left[k + 1]] = BLOCK_COLOUR
+    figure = np.rint(paper + ink * (np.array(DOT_COLOUR) - paper)).astype(np.uint8)
+    zoom = zoom_of(shape, MIN_FIGURE_SIDE)
+    figure, half = enlarged(figure, zoom), zoom // 8  # so that rules cover no dot
+    for axis, start in enumerate((top, left)):
+        for end in start[np.cumsum(form.parts)[:2]]:
+            if 0 < end < shape[axis]:
+                np.moveaxis(figure, axis, 0)[zoom * end - half : zoom * end + half + 1] = RULE_COLOUR
+    return np.pad(figure, ((1, 1), (1, 1), (0, 0)), constant_values=FRAME)
 
 
 def _line(report) -> str:

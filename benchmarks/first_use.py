@@ -82,19 +82,17 @@ def write_samples(folder: Path) -> None:
     import skimage.data
     import tifffile
 
-    from apps.demo_jobs import EXAMPLES, strokes_of
+    from apps.demo_jobs import samples_folder
     from apps.motion.samples import stereo_pair, warped_pair
-    from apps.segment.marks import BACKGROUND, OBJECT
 
     pair, stereo = warped_pair(), stereo_pair()
-    marks = strokes_of(EXAMPLES[0], (512, 512))
-    strokes = np.full((512, 512, 3), 255, np.uint8)
-    strokes[marks == OBJECT], strokes[marks == BACKGROUND] = (0, 0, 255), (255, 0, 0)
+    strokes = cv2.imread(str(samples_folder() / "astronaut-strokes.png"))
+    is_object = np.uint8(255 * (strokes == (0, 0, 255)).all(axis=2))
     images = {
         "photo": pair.first[..., ::-1],
         "moved": pair.second[..., ::-1],
         "strokes": strokes,
-        "mask": cv2.resize(np.uint8(255 * (marks == OBJECT)), (128, 128), interpolation=cv2.INTER_AREA),
+        "mask": cv2.resize(is_object, (128, 128), interpolation=cv2.INTER_AREA),
         "grey": skimage.data.camera(),
         "left": stereo.first[..., ::-1],
         "right": stereo.second[..., ::-1],

@@ -9,23 +9,18 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from apps.common.figures import overlay, side_by_side, with_marks
+from apps.common.figures import overlay
 from apps.common.images import to_rgb
-from apps.demo_jobs import on_checkerboard
+from apps.common.scales import enlarged, side_by_side, stacked
+from apps.demo_jobs import flow_sheet, segment_sheet, stereo_sheet
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA, IMAGES = ROOT / "data", ROOT / "docs/images"
 WIDTH = 960  # maximum width of a figure in pixels
 
 
-def photo(name: str) -> np.ndarray:
+def photo(name: str | Path) -> np.ndarray:
     return np.asarray(Image.open(DATA / name))
-
-
-def stacked(*rows: np.ndarray) -> np.ndarray:
-    """Rows of figures, one below the other, with a gap."""
-    turned = (np.ascontiguousarray(row.swapaxes(0, 1)) for row in rows)
-    return np.ascontiguousarray(side_by_side(*turned).swapaxes(0, 1))
 
 
 def grey(values: np.ndarray) -> np.ndarray:
@@ -33,43 +28,21 @@ def grey(values: np.ndarray) -> np.ndarray:
     return np.repeat(np.clip(values, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
 
 
-def enlarged(rgb: np.ndarray, factor: int) -> np.ndarray:
-    return np.repeat(np.repeat(rgb, factor, axis=0), factor, axis=1)
-
-
 def segment_figure():
     from apps.segment import segment
-    from apps.segment.matte import cut_out
     from apps.segment.strokes import read_scribbles
 
     image, marks = photo("astronaut.jpg"), read_scribbles(DATA / "astronaut-strokes.png")
-    mask = segment(image, scribbles=marks, fill_holes=True).mask
-    rgb = to_rgb(image)
-    return side_by_side(with_marks(rgb, marks), overlay(rgb, mask), on_checkerboard(cut_out(rgb, mask)))
+    return segment_sheet(to_rgb(image), marks, segment(image, scribbles=marks, fill_holes=True).mask)
 
 
 def objects_figure():
-    from apps.segment import segment_labels
-    from apps.segment.label_figures import labels_overlay
-    from apps.segment.strokes import read_labels
-
-    image, seeds = photo("astronaut.jpg"), read_labels(DATA / "astronaut-objects.png")
-    strokes = np.where((seeds > 0)[..., None], photo("astronaut-objects.png"), image)
-    return side_by_side(strokes, labels_overlay(to_rgb(image), segment_labels(image, seeds).labels))
+    folder = written("segment", "astronaut.jpg", "--labels", "astronaut-objects.png")
+    return side_by_side(*(photo(folder / f"astronaut-{kind}.png") for kind in ("strokes", "overlay")))
 
 
 def volumes_figure():
-    from apps.segment import segment_volume
-    from apps.volumes.volume_files import read_volume
-
-    scan, seeds = read_volume(DATA / "scan.nii.gz"), read_volume(DATA / "seeds.nii.gz")
-    labels = segment_volume(scan.values, seeds.values, spacing=scan.geometry.spacing).labels
-    colours = np.array([[0, 0, 0], [90, 90, 90], [60, 120, 255], [60, 200, 60]])
-    slices = []
-    for z in (10, 16, 21):
-        base = grey(scan.values[z] * 1.2)
-        slices.append(enlarged(np.uint8(0.6 * base + 0.4 * colours[labels[z]]), 4))
-    return side_by_side(*slices)
+    return photo(written("segment", "scan.nii.gz", "--labels", "seeds.nii.gz") / "scan-slices.png")
 
 
 def video_figure():
@@ -86,24 +59,10 @@ def video_figure():
 
 def flow_figure():
     from apps.flow import flow
-    from apps.flow import flow_figures as drawing
     from apps.flow.flow_files import read_flow
 
     first, second = photo("frame1.png"), photo("frame2.png")
-    truth, known = read_flow(DATA / "frame1-flow.png")
-    found = flow(first, second)
-    longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
-    return side_by_side(
-        drawing.arrows(to_rgb(first), found.flow, found.valid),
-        drawing.flow_figure(found.flow, max_motion=longest),
-        drawing.flow_figure(np.where(known[..., None], truth, np.nan), max_motion=longest),
-    )
-
-
-def flow_key():
-    from apps.flow.flow_figures import key_figure
-
-    return key_figure()
+    return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"))
 
 
 def written(command: str, *arguments: str) -> Path:
@@ -118,20 +77,16 @@ def written(command: str, *arguments: str) -> Path:
 
 
 def match_figure():
-    return np.asarray(Image.open(written("match", "view1.jpg", "view2.jpg") / "view1-view2-matches.png"))
+    return photo(written("match", "view1.jpg", "view2.jpg") / "view1-view2-matches.png")
 
 
 def track_figure():
-    return np.asarray(Image.open(written("track", "particles") / "particles-trails.png"))
+    return photo(written("track", "particles") / "particles-trails.png")
 
 
 def superpixels_figure():
-    from apps.superpixels import superpixels
-    from apps.superpixels.regions import mean_figure, outline_figure
-
-    image = photo("chelsea.jpg")
-    labels, rgb = superpixels(image, regions=500).labels, to_rgb(image)
-    return side_by_side(outline_figure(rgb, labels), mean_figure(rgb, labels))
+    folder = written("superpixels", "chelsea.jpg")
+    return side_by_side(*(photo(folder / f"chelsea-{kind}.png") for kind in ("outlines", "means")))
 
 
 def denoise_figure():
@@ -150,28 +105,19 @@ def denoise_figure():
         for row, pixels in ((before, image), (after, to_bytes(np.asarray(result.image)))):
             rgb = pixels if pixels.ndim == 3 else grey(pixels)
             row.append(np.asarray(Image.fromarray(rgb).resize((rgb.shape[1] * 200 // rgb.shape[0], 200))))
-    return stacked(side_by_side(*before), side_by_side(*after))
+    return stacked(side_by_side(*before), side_by_side(*after), gap=4)
 
 
 def unwrap_figure():
-    from apps.unwrap import unwrap
-    from apps.unwrap.phase_figures import CYCLE, both_figure
-
-    phase = photo("interferogram.png") * np.float32(CYCLE / 256)
-    return enlarged(both_figure(phase, unwrap(phase).phase), 2)
+    return photo(written("unwrap", "interferogram.png") / "interferogram-phases.png")
 
 
 def stereo_figure():
     from apps.stereo import stereo
-    from apps.stereo.disparity_figures import disparity_figure
     from apps.stereo.disparity_files import read_disparity
 
     left, right = photo("left.png"), photo("right.png")
-    truth = read_disparity(DATA / "left-disparity.png")[0]
-    most = float(np.nanmax(truth))
-    figures = [disparity_figure(values, most) for values in (stereo(left, right).disparity, np.nan_to_num(truth))]
-    below = len(figures[0]) - len(left)
-    return side_by_side(np.pad(left, ((0, below), (0, 0), (0, 0)), constant_values=255), *figures)
+    return stereo_sheet([left], stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0])
 
 
 def gridcut_figure():
@@ -247,17 +193,11 @@ def assignments_figure():
 
 def graphs_figure():
     import matching
+    from apps.matching import DOT_COLOUR, block_figure
 
     graph = matching.read_graph(DATA / "jacobian.mtx")
-    blocks = matching.dulmage_mendelsohn(graph)
-    dense = graph.toarray() != 0
-    drawn = []
-    for matrix in (dense, dense[np.ix_(blocks.row_perm, blocks.col_perm)]):
-        drawn.append(enlarged(np.where(matrix[..., None], (30, 60, 140), (245, 245, 245)).astype(np.uint8), 5))
-    horizontal, square, _ = blocks.parts
-    for block in (horizontal, horizontal + square):  # between the parts of the coarse decomposition
-        drawn[1][5 * blocks.row_start[block]] = drawn[1][:, 5 * blocks.col_start[block]] = (220, 90, 60)
-    return side_by_side(*drawn)
+    as_given = enlarged(np.where(graph.toarray()[..., None] != 0, DOT_COLOUR, 255).astype(np.uint8), 5)
+    return side_by_side(as_given, block_figure(graph, matching.dulmage_mendelsohn(graph))[::2, ::2])
 
 
 def refine_figure():
@@ -273,10 +213,9 @@ FIGURES = {
     "guide-segment.jpg": segment_figure,
     "guide-refine.jpg": refine_figure,
     "guide-objects.jpg": objects_figure,
-    "guide-volumes.png": volumes_figure,
+    "guide-volumes.jpg": volumes_figure,
     "guide-video.jpg": video_figure,
     "guide-flow.jpg": flow_figure,
-    "flow-key.png": flow_key,
     "guide-match.jpg": match_figure,
     "guide-track.png": track_figure,
     "guide-superpixels.jpg": superpixels_figure,

@@ -1,4 +1,6 @@
-"""Figures of segmentations, with the object outlined and the background dimmed, and of values with a colour scale."""
+"""Figures of segmentations: the object outlined and the background dimmed, and the marks of the user."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,9 +11,6 @@ OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
 TINT = 0.3  # opacity of wide marks
 DIMMED = 0.45  # brightness of the background
-WORD_GAP = 6  # pixels between the words of a scale
-SCALE_HEIGHT = 28
-UNKNOWN = 110  # grey
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.ndarray:
@@ -54,8 +53,10 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
-def strokes_figure(rgb: np.ndarray, marks: np.ndarray, width: int | None = None) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in red and blue; uint8 RGB.
+def strokes_figure(
+    rgb: np.ndarray, marks: np.ndarray, width: int | None = None, colours: Mapping[int, np.ndarray] = STROKE
+) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in their colours in [0, 1]; uint8 RGB.
 
     Farther than `width` pixels from what is not marked, as outside a box, the image is visible through the colours.
     The default is `stroke_width` of this image.
@@ -64,7 +65,7 @@ def strokes_figure(rgb: np.ndarray, marks: np.ndarray, width: int | None = None)
 
     shown = cv2.merge([to_bytes(DIMMED * grey_of(rgb))] * 3)
     width = stroke_width(marks.shape) if width is None else width
-    for mark, colour in STROKE.items():
+    for mark, colour in colours.items():
         inside = (marks == mark).view(np.uint8)
         wide = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) > width
         tinted = to_bytes(TINT * colour + (1 - TINT) / np.float32(255) * shown[wide])
@@ -78,52 +79,6 @@ def stroke_width(shape: tuple[int, ...]) -> int:
     return 4 + max(shape[:2]) // 60
 
 
-def dimmed_grey(rgb: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3) without its colours and darker, to draw on it."""
-    return np.repeat(DIMMED * grey_of(rgb)[..., None], 3, axis=2)
-
-
 def grey_of(rgb: np.ndarray) -> np.ndarray:
     """Mean (H, W) of the channels; unlike NumPy's `mean` along an axis of three, not a loop per pixel."""
     return (rgb[..., 0] + rgb[..., 1] + rgb[..., 2]) / np.float32(3)
-
-
-def side_by_side(*figures: np.ndarray) -> np.ndarray:
-    """uint8 RGB figures of the same height next to each other, separated by a thin white line."""
-    line = np.full((figures[0].shape[0], 4, 3), 255, np.uint8)
-    row = [part for figure in figures for part in (line, figure)]
-    return np.concatenate(row[1:], axis=1)
-
-
-def with_scale(
-    values: np.ndarray,
-    maximum: float,
-    colours: int,
-    known: np.ndarray | None = None,
-    unit: str = "px",
-    minimum: float = 0.0,
-) -> np.ndarray:
-    """Values (H, W) in an OpenCV colour map from `minimum` to `maximum`, with the scale and unit below; uint8 RGB.
-
-    Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values; a narrow one has only
-    the words of the scale for which there is room.
-    """
-    import cv2
-
-    levels = (np.clip((values - minimum) / max(maximum - minimum, 1e-6), 0, 1) * 255 + 0.5).astype(np.uint8)
-    height, width = levels.shape
-    bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
-    figure = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
-    if known is not None:
-        figure[:height][~known] = UNKNOWN
-    words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    texts = {0.0: f"{minimum:.3g}", 0.5: f"{(minimum + maximum) / 2:.3g}", 1.0: f"{maximum:.3g} {unit}"}
-    wide = {where: cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)[0][0] for where, text in texts.items()}
-    if wide[0.5] / 2 + wide[1.0] + WORD_GAP > width / 2:  # no room for the middle of a narrow figure
-        del texts[0.5]
-        if wide[0.0] + WORD_GAP + wide[1.0] > width:
-            del texts[0.0]
-    for where, text in texts.items():
-        x = round(np.clip(where * width - wide[where] / 2, 2, max(2, width - wide[where] - 2)))
-        cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
-    return np.vstack([figure, words])

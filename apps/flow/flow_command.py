@@ -14,7 +14,7 @@ windows, the sparse matches are those of many small complete bipartite graphs, o
 
 Each pair writes to the --out folder, under the first frame's name: NAME.flo (or the format of --format),
 NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame warped onto the first),
-NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence share one colour scale.
+NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence have one scale.
 """
 
 import os
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import check_method, check_threads
-from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
+from apps.common.images import InputError, by_number, check_same_size, read_image, to_rgb, write_bytes, write_image
 from apps.flow import LINKERS
 from apps.flow.frame import SharedFrames, SharedPair
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of, images_in
@@ -201,14 +201,12 @@ def _flow_one(pair: Pair, chosen) -> dict:
     scores = None if truth is None else score_flow(result.flow, truth, known)
     charge("scores")
 
-    figures = {
-        "arrows": flow_figures.arrows(first, result.flow, result.valid),
-        "warped": flow_figures.warped_image(second, result.flow),
-    }
-    if not _defers_colours(chosen):
-        longest = chosen.max_motion or float(np.hypot(result.flow[..., 0], result.flow[..., 1]).max())
-        coloured = flow_figures.flow_figure(result.flow, max_motion=longest)
-        figures["colour"] = flow_figures.with_key(coloured, longest)
+    figures = {"warped": flow_figures.warped_image(second, result.flow)}
+    length = np.hypot(result.flow[..., 0], result.flow[..., 1])
+    typical, largest = flow_figures.typical_motion(result.flow), float(length.max())
+    certain = flow_figures.at_arrows(result.valid)
+    if not _is_deferred(chosen):
+        figures |= _figures(first, result.flow, certain, chosen.max_motion or typical, chosen.max_motion or largest)
     if truth is not None:
         figures["error"] = flow_figures.error_figure(result.flow, truth, known)
     charge("figures")
@@ -222,7 +220,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])
     charge("write")
-    length = np.hypot(result.flow[..., 0], result.flow[..., 1])
     report = report_of(
         {"pair": pair.shown},
         first.shape[:2],
@@ -231,17 +228,20 @@ def _flow_one(pair: Pair, chosen) -> dict:
         matches=len(result.matches),
         valid_percent=round(100 * float(result.valid.mean()), 3),
         mean_motion=round(float(length.mean()), 4),
-        max_motion=round(float(length.max()), 4),
+        typical_motion=round(typical, 4),
+        max_motion=round(largest, 4),
     )
+    if _is_deferred(chosen):
+        report["certain_arrows"] = np.packbits(certain).tobytes().hex()
     if scores is not None:
         report["truth"] = scores.as_dict()
     return report
 
 
 def _finish(chosen, reports) -> dict:
-    """Draw the colours of a sequence, and its video; return its average scores and the video for the JSON report."""
-    if _defers_colours(chosen):
-        _colour_all(reports)
+    """Draw the figures of a sequence, and its video; return its average scores and the video for the JSON report."""
+    if _is_deferred(chosen):
+        _draw_all(chosen, reports)
     scores = _averages(reports)
     content: dict = {"truth": scores} if scores else {}
     if chosen.video is not None and reports:
@@ -251,31 +251,38 @@ def _finish(chosen, reports) -> dict:
 
 def _write_video(chosen, reports) -> Path:
     """Write every frame beside its flow; frames whose flow failed are left out."""
-    from apps.common.figures import side_by_side
     from apps.common.images import to_bytes
-    from apps.common.sequences import DEFAULT_RATE, open_sequence
+    from apps.common.scales import enlarged, side_by_side, zoom_of
     from apps.common.video_files import write_video
 
-    path, rate = Path(chosen.frames[0]), DEFAULT_RATE
-    if os.path.isdir(path):
-        files = sorted(images_in(path, "frames", 2), key=by_number)
-        frames = ((file.stem, read_image(file, "frames")) for file in files)
-    else:
-        sequence = open_sequence(path, "frames")
-        rate = sequence.rate
-        frames = ((_name_in(sequence, number), frame) for number, frame in enumerate(sequence))
-    colours = {_name_of(report): Path(report["files"]["colour"]) for report in reports}
+    rate, frames = _frames(chosen, reports)
 
     def figures():
         shape = None
-        for name, frame in frames:
-            if name in colours:
-                figure = side_by_side(to_bytes(frame), to_bytes(read_image(colours[name])))
-                shape = shape or figure.shape
-                check_same_size(figure, shape, f"--video: the figure of frame {name!r}", "that of the first is")
-                yield figure
+        for report, get in frames:
+            frame = to_bytes(get())
+            coloured = to_bytes(read_image(report["files"]["colour"]))
+            figure = side_by_side(enlarged(frame, zoom_of(frame.shape)), coloured)
+            shape = shape or figure.shape
+            check_same_size(figure, shape, f"--video: the figure of {report['pair']}", "that of the first is")
+            yield figure
 
     return write_video(chosen.video, figures(), rate)
+
+
+def _frames(chosen, reports):
+    """The frames per second of a sequence, and for each report in order a function that returns its first frame."""
+    from apps.common.sequences import DEFAULT_RATE, open_sequence
+
+    path, rate, of = Path(chosen.frames[0]), DEFAULT_RATE, {_name_of(report): report for report in reports}
+    if len(chosen.frames) == 2 or os.path.isdir(path):
+        files = sorted(images_in(path, "frames", 2), key=by_number) if len(chosen.frames) == 1 else [path]
+        frames = ((file.stem, partial(read_image, file, "frames")) for file in files)
+    else:
+        sequence = open_sequence(path, "frames")
+        rate = sequence.rate
+        frames = ((_name_in(sequence, number), partial(to_rgb, frame)) for number, frame in enumerate(sequence))
+    return rate, ((of[name], get) for name, get in frames if name in of)
 
 
 def _averages(reports) -> dict:
@@ -289,27 +296,38 @@ def _averages(reports) -> dict:
     return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
 
 
-def _defers_colours(chosen) -> bool:
-    """Return whether colours are drawn after the last pair, because a sequence has one colour scale."""
+def _is_deferred(chosen) -> bool:
+    """Whether colours and arrows are drawn after the last pair, because a sequence has one scale."""
     return chosen.many and chosen.max_motion is None
 
 
-def _colour_all(reports) -> None:
-    """Draw the flows of a sequence on one colour scale, up to the largest motion in any of them."""
-    from apps.flow.flow_figures import flow_figure, with_key
+def _draw_all(chosen, reports) -> None:
+    """Draw the flows of a sequence on one scale, that of the largest motion in any of them."""
+    import numpy as np
+
+    from apps.flow.flow_figures import at_arrows
     from apps.flow.flow_files import read_flow
 
-    largest = max((report["max_motion"] for report in reports), default=0)
-    for report in reports:
-        files = report["files"]
-        field, _ = read_flow(files["flow"])
-        path = Path(files["arrows"]).with_name(f"{_name_of(report)}-colour.png")
-        files["colour"] = str(write_image(path, with_key(flow_figure(field, max_motion=largest), largest)))
+    typical, largest = (max((report[key] for report in reports), default=0) for key in ("typical_motion", "max_motion"))
+    for report, get in _frames(chosen, reports)[1]:
+        field, _ = read_flow(report["files"]["flow"])
+        places = at_arrows(field).shape[:2]
+        bits = np.frombuffer(bytes.fromhex(report.pop("certain_arrows")), np.uint8)
+        certain = np.unpackbits(bits, count=places[0] * places[1]).reshape(places) > 0
+        for kind, figure in _figures(get(), field, certain, typical, largest).items():
+            report["files"][kind] = str(write_image(_files(_name_of(report), chosen)[kind], figure))
+
+
+def _figures(frame, field, certain, typical: float, largest: float) -> dict:
+    """The arrows and the colours of a flow, by kind."""
+    from apps.flow.flow_figures import arrows, keyed_figure
+
+    return {"arrows": arrows(frame, field, certain, typical, largest), "colour": keyed_figure(field, largest)}
 
 
 def _name_of(report) -> str:
     """Return the name of a pair's results."""
-    return Path(report["files"]["arrows"]).name.removesuffix("-arrows.png")
+    return Path(report["files"]["matches"]).name.removesuffix("-matches.csv")
 
 
 def _line(report) -> str:

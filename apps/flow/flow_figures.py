@@ -1,4 +1,4 @@
-"""Figures of a flow: the Middlebury colour wheel, arrows, the warped second frame, and the error with a scale bar.
+"""Figures of a flow: the Middlebury colour wheel, arrows, the warped second frame, and the error.
 
 The wheel is that of Baker et al. [1]: hue encodes the direction, saturation the length relative to the maximum.
 Vectors above the maximum are dimmed, and unknown pixels are black.
@@ -8,14 +8,15 @@ Vectors above the maximum are dimmed, and unknown pixels are black.
 
 import numpy as np
 
-from apps.common.figures import with_scale
+from apps.common.figures import grey_of, line_width
 from apps.common.images import to_bytes
+from apps.common.scales import caption, enlarged, in_corner, letter_height, stacked, with_scale, zoom_of
 
 # Steps from each hue to the next: red, yellow, green, cyan, blue, magenta.
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
-MIN_KEYED = 200  # pixels of the shorter side of a figure with a key
-MAX_ARROWS = 32  # along the longer side of the frame
-MAX_FACTOR = 20  # of the length of arrows
+MAX_ARROWS = 28  # along the longer side of the frame, approximately
+MAX_FACTOR = 50  # of the length of arrows
+UNSURE = 150  # grey level of arrows
 
 
 def colour_wheel() -> np.ndarray:
@@ -72,61 +73,70 @@ def key_figure(side: int = 121) -> np.ndarray:
     return figure
 
 
-def with_key(figure: np.ndarray, max_motion: float) -> np.ndarray:
-    """A figure of `flow_figure` with its key, and the motion of the key's rim in pixels, in the lower right corner.
+def keyed_figure(flow: np.ndarray, max_motion: float) -> np.ndarray:
+    """The colours of a flow, enlarged if it is small, with the key and the motion of its rim in a corner; uint8 RGB."""
+    figure = flow_figure(flow, max_motion=max_motion)
+    figure = enlarged(figure, zoom_of(figure.shape))
+    words = caption(f"{max_motion:.3g} px", letter_height(figure.shape))
+    side = max(min(figure.shape[:2]) // 5, words.shape[1] - len(words)) | 1
+    return in_corner(figure, stacked(key_figure(side), words), right=True)
 
-    Figures of less than MIN_KEYED pixels along a side are returned without a key.
-    """
-    import cv2
 
-    height, width = figure.shape[:2]
-    if min(height, width) < MIN_KEYED:
-        return figure
-    side = min(height, width) // 5 | 1
-    size = side / 150  # of the letters
-    text = f"{max_motion:.3g} px"
-    (text_width, text_height), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)
-    gap = text_height // 2 + 2
-    box = np.full((side + text_height + 3 * gap, max(side, text_width) + 2 * gap, 3), 255, np.uint8)
-    left = (box.shape[1] - side) // 2
-    box[gap : gap + side, left : left + side] = key_figure(side)
-    place = (box.shape[1] - text_width) // 2, box.shape[0] - gap
-    cv2.putText(box, text, place, cv2.FONT_HERSHEY_SIMPLEX, size, (0, 0, 0), max(1, round(2 * size)), cv2.LINE_AA)
-    shown = figure.copy()
-    shown[height - box.shape[0] :, width - box.shape[1] :] = box
-    return shown
+def spacing_of(shape: tuple[int, ...]) -> int:
+    """Pixels from one arrow to the next in a frame of this shape (H, W)."""
+    return max(1, round(max(shape[:2]) / MAX_ARROWS))
+
+
+def at_arrows(values: np.ndarray) -> np.ndarray:
+    """The values (H, W, ...) of a frame at the starts of `arrows`."""
+    first = spacing_of(values.shape) // 2
+    return values[first :: spacing_of(values.shape), first :: spacing_of(values.shape)]
+
+
+def typical_motion(flow: np.ndarray) -> float:
+    """The 95th percentile of the lengths of a flow (H, W, 2) at the starts of `arrows`."""
+    length = np.linalg.norm(at_arrows(flow), axis=2)
+    return float(np.percentile(length, 95)) if length.size else 0.0
 
 
 def arrows(
-    rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, spacing: int | None = None
+    rgb: np.ndarray,
+    flow: np.ndarray,
+    valid: np.ndarray | None = None,
+    typical: float | None = None,
+    max_motion: float | None = None,
 ) -> np.ndarray:
-    """Draw the flow as arrows over the frame, RGB in [0, 1], one every `spacing` pixels; uint8 RGB.
+    """Draw the flow as arrows over the frame, RGB in [0, 1], which is enlarged if it is small; uint8 RGB.
 
-    Arrows of pixels outside `valid` are grey; the others have the colours of the wheel.  If nearly all are short, they
-    are drawn several times as long, as a note says.
+    valid        bool, as of `at_arrows`: other arrows are grey; those have the colours of the wheel
+    typical      motion in pixels; if it is short, arrows are drawn several times as long, as a note says
+    max_motion   of `flow_figure`
+
+    By default, `typical` and `max_motion` are those of these arrows.  Figures with the same numbers have one scale.
     """
     import cv2
 
-    height, width = flow.shape[:2]
-    spacing = spacing or max(8, round(max(height, width) / MAX_ARROWS))
-    long = float(np.percentile(np.linalg.norm(flow[::spacing, ::spacing], axis=2), 95))
-    is_short = min(height, width) >= MIN_KEYED and 0 < long <= spacing / 2
-    factor = int(min(MAX_FACTOR, spacing // long)) if is_short else 1
-    figure = to_bytes(0.5 * rgb + 0.5 * rgb.mean(axis=2, keepdims=True) * 0.9)
-    colours = flow_figure(flow)
-    for y in range(spacing // 2, height, spacing):
-        for x in range(spacing // 2, width, spacing):
-            # A dark outline keeps arrows visible on any background.
-            known = valid is None or valid[y, x]
-            colour = tuple(int(c) for c in colours[y, x]) if known else (150, 150, 150)
-            reached = x + factor * float(flow[y, x, 0]), y + factor * float(flow[y, x, 1])
-            start, end = (tuple(round(16 * c) for c in point) for point in ((x, y), reached))
-            for paint, thickness in (((0, 0, 0), 3), (colour, 1)):
-                cv2.arrowedLine(figure, start, end, paint, thickness, cv2.LINE_AA, 4, 0.3)
-    if factor > 1:
-        cv2.rectangle(figure, (0, height - 18), (44 if factor > 9 else 34, height), (255, 255, 255), -1)
-        cv2.putText(figure, f"x {factor}", (4, height - 4), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (0, 0, 0), 1, cv2.LINE_AA)
-    return figure
+    typical = typical_motion(flow) if typical is None else typical
+    spacing, zoom = spacing_of(flow.shape), zoom_of(flow.shape)
+    factor = int(np.clip(spacing / typical, 1, MAX_FACTOR)) if typical > 0 else 1
+    figure = enlarged(to_bytes(0.5 * rgb + 0.45 * grey_of(rgb)[..., None]), zoom)
+    motion = at_arrows(flow)
+    colours = flow_figure(motion, max_motion=max_motion)
+    if valid is not None:
+        colours[~valid] = UNSURE
+    thin = line_width(figure.shape)
+    for row, column in np.ndindex(motion.shape[:2]):
+        start = zoom * (spacing // 2 + spacing * np.array((column, row)) + 0.5) - 0.5
+        reached = start + zoom * factor * motion[row, column]
+        length, colour = float(np.linalg.norm(reached - start)), colours[row, column].tolist()
+        start, reached = (np.rint(16 * np.clip(point, -1e6, 1e6)).astype(int).tolist() for point in (start, reached))
+        if length < 6 * thin:  # a head and an outline would hide it
+            cv2.circle(figure, start, 16 * thin, colour, -1, cv2.LINE_AA, 4)
+            cv2.line(figure, start, reached, colour, thin, cv2.LINE_AA, 4)
+            continue
+        for paint, thick in (((0, 0, 0), 3 * thin), (colour, thin)):  # the outline is visible on any background
+            cv2.arrowedLine(figure, start, reached, paint, thick, cv2.LINE_AA, 4, min(0.4, zoom * spacing / 3 / length))
+    return figure if factor == 1 else in_corner(figure, caption(f"arrows x {factor}", letter_height(figure.shape)))
 
 
 def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
@@ -140,14 +150,13 @@ def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
 
 
 def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None):
-    """Draw the end-point error in colours, uint8 RGB, above a scale bar.
+    """Draw the end-point error in colours, uint8 RGB, above a scale bar; unknown pixels are grey.
 
-    The scale ends at the 99th percentile of the error, and at 1 pixel or above.  Unknown pixels are grey.  The
-    figure is `apps.common.figures.SCALE_HEIGHT` rows higher than the flow.
+    The scale ends at the 99th percentile of the error, and at 1 pixel or above.
     """
     import cv2
 
     error = np.linalg.norm(flow.astype(np.float64) - truth, axis=2)
     known = np.isfinite(error) if valid is None else valid & np.isfinite(error)
     max_error = max(1.0, float(np.percentile(error[known], 99))) if known.any() else 1.0
-    return with_scale(np.where(known, error, 0), max_error, cv2.COLORMAP_INFERNO, known)
+    return with_scale(np.where(known, error, 0), 0, max_error, cv2.COLORMAP_INFERNO, known)

@@ -7,6 +7,7 @@ page of a thousand results opens quickly.
 
 import base64
 import io
+import math
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,25 +34,32 @@ MAX_LISTED = 20  # values shown of an option with many, such as the names of all
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
 MODES = frozenset(("1", "L", "LA", "P", "RGB", "RGBA"))  # of Pillow; deeper images are data, and would look black
 ABBREVIATIONS = {"iou": "IoU", "psnr": "PSNR", "ssim": "SSIM", "epe": "EPE", "fl": "Fl", "f": "F"}  # in names of scores
+SIZES = ("width", "height", "depth")
 CHECKERS = (200, 235)  # grey levels behind a transparent image
 HUES = (210, 30, 140, 275, 0, 185, 55, 320, 100, 240)  # degrees: colours of the phases, in order of appearance
 
 
 class Thumbnail(NamedTuple):
-    """A small copy of a result: its kind, data URI, width and height in pixels."""
+    """A small copy of a result: its kind, path, data URI, width and height in pixels."""
 
     kind: str
+    path: str
     source: str
     width: int
     height: int
 
 
 class Row(NamedTuple):
-    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text)."""
+    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text).
+
+    links   of the thumbnails, to the figures themselves
+    """
 
     name: str
     skipped: bool
     thumbnails: list[Thumbnail]
+    links: list[str]
+    numbers: list[str]
     files: list[tuple[str, str, str]]
     energy: str
     scores: Mapping[str, str]
@@ -126,6 +134,8 @@ def _row(report, thumbnails, noun, folder, skipped, colours) -> Row:
         name=name,
         skipped=name in skipped,
         thumbnails=thumbnails,
+        links=[_link(one.path, folder) for one in thumbnails],
+        numbers=_numbers(report),
         files=[(kind, Path(path).name, _link(path, folder)) for kind, path in _files(report)],
         energy="" if energy is None else _number(energy),
         scores=dict(_scores(report)),
@@ -153,6 +163,19 @@ def _files(report: Mapping) -> list[tuple[str, str]]:
         found += [(f"{level.get('regions', '')} {kind}".strip(), path) for kind, path in level["files"].items()]
     found += report.get("files", {}).items()
     return sorted(found, key=lambda pair: pair[0] == KIND)
+
+
+def _numbers(report: Mapping) -> list[str]:
+    """The size of an item and the numbers of its report, in words; numbers of pixels as shares of the image."""
+    sizes = [report[side] for side in SIZES if side in report]
+    found = [" × ".join(map(str, sizes))] if sizes else []
+    for name, value in report.items():
+        if type(value) not in (int, float) or name in (*SIZES, "energy"):
+            continue
+        if sizes and name.endswith("_pixels"):
+            name, value = name.replace("_pixels", "_percent"), 100 * value / math.prod(sizes)
+        found += [" ".join(pair) for pair in _flat({name: value}, "")]
+    return found
 
 
 def _scores(report: Mapping) -> Iterator[tuple[str, str]]:
@@ -189,8 +212,8 @@ def _thumbnails(results: list[list[tuple[str, str]]]) -> list[list[Thumbnail]]:
 
 
 def _thumbnails_of(images: list[tuple[str, str]], side: int) -> list[Thumbnail]:
-    """The first MAX_THUMBNAILS of the images that can be shown."""
-    drawn = (_thumbnail(kind, path, side) for kind, path in images)
+    """The first MAX_THUMBNAILS of the images that can be shown; numbers of labels would look black."""
+    drawn = (_thumbnail(kind, path, side) for kind, path in images if not kind.endswith("labels"))
     return list(islice(filter(None, drawn), MAX_THUMBNAILS))
 
 
@@ -209,7 +232,7 @@ def _thumbnail(kind: str, path: str, side: int) -> Thumbnail | None:
         return None
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=JPEG_QUALITY, optimize=True)
-    return Thumbnail(kind, "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode(), *small.size)
+    return Thumbnail(kind, path, "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode(), *small.size)
 
 
 def _on_checkers(image):

@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 
 from apps.common.images import to_bytes
+from apps.common.scales import caption, enlarged, letter_height, side_by_side, stacked, zoom_of
 from apps.match.geometry import in_front
 from apps.motion.matches import Matches
 
@@ -24,21 +25,19 @@ def matches_figure(
 
     With a homography `matrix`, the outline of the first image is drawn in the second.
     """
-    height = max(first.shape[0], second.shape[0])
-    shift = first.shape[1] + GAP
-    shown = np.full((height, shift + second.shape[1], 3), 255, np.uint8)
-    shown[: first.shape[0], : first.shape[1]] = to_bytes(DIMMED * first)
-    shown[: second.shape[0], shift:] = to_bytes(DIMMED * second)
+    zoom = zoom_of(first.shape)
+    shown = side_by_side(*(enlarged(to_bytes(DIMMED * image), zoom) for image in (first, second)), gap=GAP)
+    shift = zoom * first.shape[1] + GAP
     thick = max(1, max(shown.shape) // 1500)
     if matrix is not None:
-        _draw_outline(shown[: second.shape[0], shift:], first.shape, matrix, thick)
+        _draw_outline(shown[: zoom * second.shape[0], shift:], first.shape, matrix, zoom, thick)
     # Hue by position in the first image: neighbouring lines have similar colours, so wrong ones stand out.
     centre = np.array(first.shape[1::-1]) / 2
     hue = (np.arctan2(*(matches.first - centre).T[::-1]) / np.pi + 1) * 90
     hsv = np.stack([hue % 180, np.full(len(hue), 200), np.full(len(hue), 255)], axis=1).astype(np.uint8)
     colour = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0] if len(hue) else np.zeros((0, 3), np.uint8)
-    here = np.rint(matches.first * 2**SUBPIXEL_BITS).astype(int)
-    there = np.rint((matches.second + (shift, 0)) * 2**SUBPIXEL_BITS).astype(int)
+    here = _places(matches.first, zoom)
+    there = _places(matches.second, zoom) + (shift << SUBPIXEL_BITS, 0)
     for k in _spread_out(matches, first.shape):
         cv2.line(shown, here[k].tolist(), there[k].tolist(), colour[k].tolist(), thick, cv2.LINE_AA, SUBPIXEL_BITS)
     for points in (here, there):
@@ -48,7 +47,7 @@ def matches_figure(
 
 
 def overlay_figure(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Warp the second image to the first by a homography, and draw both as a checkerboard.
+    """Warp the second image to the first by a homography, and draw both as a checkerboard, above a note of that.
 
     Edges that continue across squares show that the homography fits.  Outside the second image, the first is dimmed.
     """
@@ -60,7 +59,9 @@ def overlay_figure(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) ->
     square = max(16, max(height, width) // 12)
     y, x = np.mgrid[:height, :width] // square
     other = ((x + y) % 2 == 1) & there
-    return to_bytes(np.where(other[..., None], seen, np.where(there[..., None], first, 0.4 * first)))
+    shown = to_bytes(np.where(other[..., None], seen, np.where(there[..., None], first, 0.4 * first)))
+    shown = enlarged(shown, zoom_of(shown.shape))
+    return stacked(shown, caption("first image, every other square: second", letter_height(shown.shape)))
 
 
 def _spread_out(matches: Matches, shape) -> np.ndarray:
@@ -72,11 +73,16 @@ def _spread_out(matches: Matches, shape) -> np.ndarray:
     return order[np.sort(first)][:MAX_LINES]
 
 
-def _draw_outline(shown, shape, matrix, thick: int) -> None:
+def _places(points: np.ndarray, zoom: int) -> np.ndarray:
+    """Points (N, 2) in an enlarged figure, as cv2's drawing functions take them."""
+    return np.clip(np.rint(((points + 0.5) * zoom - 0.5) * 2**SUBPIXEL_BITS), -(2**27), 2**27).astype(np.int32)
+
+
+def _draw_outline(shown, shape, matrix, zoom: int, thick: int) -> None:
     height, width = shape[:2]
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], float)
     mapped = np.column_stack([corners, np.ones(4)]) @ matrix.T
     if mapped[:, 2].min() < 1e-9:
         return  # the outline crosses the horizon
-    outline = np.clip(np.rint(mapped[:, :2] / mapped[:, 2:] * 2**SUBPIXEL_BITS), -(2**27), 2**27).astype(np.int32)
+    outline = _places(mapped[:, :2] / mapped[:, 2:], zoom)
     cv2.polylines(shown, [outline], True, OUTLINE, 2 * thick, cv2.LINE_AA, SUBPIXEL_BITS)

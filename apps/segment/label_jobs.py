@@ -1,6 +1,5 @@
 """Process one image of `cutmatch segment --labels` or `--boxes`: several objects, from files to files."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,7 +121,8 @@ def contents(
 ) -> dict[str, bytes]:
     """Contents of the files of an image with several objects, by kind, with the names of the detections if any."""
     from apps.common.annotation_files import encoded_annotations
-    from apps.segment.label_figures import annotations_of, encoded_labels, label_strokes_figure, labels_overlay, legend
+    from apps.common.figures import strokes_figure
+    from apps.segment.label_figures import annotations_of, colour_of, encoded_labels, encoded_legend, labels_overlay
     from apps.segment.matte import cut_out
 
     labels, values = result.labels, result.values
@@ -131,8 +131,7 @@ def contents(
         if kind == "labels":
             found[kind] = encoded_labels(labels, metadata)
         elif kind == "legend":
-            content = {"image": image.name, **legend(labels, annotations_of(labels, values, detections))}
-            found[kind] = json.dumps(content, indent=2).encode() + b"\n"
+            found[kind] = encoded_legend(image, labels, annotations_of(labels, values, detections))
         elif kind in ANNOTATIONS:
             objects = annotations_of(labels, values, detections)
             found[kind] = encoded_annotations(kind, path, image, labels.shape, objects)
@@ -140,7 +139,8 @@ def contents(
             if kind == "overlay":
                 figure = labels_overlay(rgb, labels)
             elif kind == "strokes":
-                figure = label_strokes_figure(rgb, seeds)
+                colours = {value: np.array(colour_of(value)) / np.float32(255) for value in values}
+                figure = strokes_figure(rgb, seeds, colours=colours)
             else:
                 figure = cut_out(rgb, labels == int(kind.removeprefix("object")))
             found[kind] = encoded_image(figure, ".png", metadata)

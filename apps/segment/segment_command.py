@@ -44,9 +44,10 @@ and scores; NAME-overlay.png shows all.  Images without a box have no object.
 
 Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .ome.zarr, .npy, TIFF
 with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
-DICOM: .nii.gz): NAME-labels, or for one object NAME-mask (1 on the object), and NAME-slices.png, three slices.  Seeds,
-strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with images of some slices.
-The spacing of the voxels is the file's unless --spacing is given; volumes of the labels are in its unit.
+DICOM: .nii.gz): NAME-labels and NAME-labels.json, or for one object NAME-mask (1 on the object), and NAME-slices.png,
+three slices.  Seeds, strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with
+images of some slices.  The spacing of the voxels is the file's unless --spacing is given; volumes of the labels are in
+its unit.
 
 A clip gives NAME-mask0000.png and so on, and NAME-overlay.mp4.  The mask is carried from the frames with strokes to the
 others along the optical flow, each frame by an exact cut.  The first frame with strokes needs both colours; on a later

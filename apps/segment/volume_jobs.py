@@ -9,7 +9,7 @@ import numpy as np
 from apps.common.clock import charge, shown_seconds
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError, print_error
-from apps.common.images import READABLE, write_image
+from apps.common.images import READABLE, write_bytes, write_image
 from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.many.program import report_of
@@ -103,7 +103,7 @@ def volume_results(path: Path, chosen) -> tuple[Path, ...]:
 def segment_volume_files(job: VolumeJob, chosen) -> dict:
     """Segment a volume; write labels or mask and a figure of slices; return the report."""
     from apps.segment.hints import remarks_on
-    from apps.segment.label_figures import middle_slices
+    from apps.segment.label_figures import annotations_of, encoded_legend, sections
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.multilabel import segment_volume
     from apps.segment.volumes import read_object_truth, read_seeds
@@ -130,21 +130,22 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         charge("strokes")
         result = segment_volume(values, seeds, keep=chosen.keep or "touching", **options)
         written = shown = result.labels
-        counted, places = {value: int((written == value).sum()) for value in result.values}, None
+        counted = {value: int((written == value).sum()) for value in result.values}
     else:
         result = _object(job, volume, chosen, options)
         seeds, written = result.marks + 1, result.mask.astype(np.uint8)
         shown = np.where(result.mask, np.uint8(1), np.uint8(2))
-        counted, places = {1: int(written.sum())}, _largest_sections(result.mask)
+        counted = {1: int(written.sum())}
     notes = remarks_on(result.mask, result.marks) if "scribbles" in job.hints else ()
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
-    sheet = middle_slices(values, written, spacing, places)
+    sheet = sections(values, written, list(counted), spacing)
     charge("figures")
     files = _files(job.image, chosen)
-    main, slices = files
-    write_labels(files[main], written, volume)
-    write_image(files[slices], sheet)
+    write_labels(next(iter(files.values())), written, volume)
+    write_image(files["slices"], sheet)
+    if "legend" in files:
+        write_bytes(files["legend"], encoded_legend(job.image, written, annotations_of(written, counted)))
     charge("write")
     report = report_of(
         {"image": str(job.image)},
@@ -237,20 +238,12 @@ def _spacing(chosen, geometry: Geometry | None) -> tuple[float, ...]:
     return SPACING if geometry is None else tuple(map(float, geometry.spacing))
 
 
-def _largest_sections(mask) -> list[int] | None:
-    """The slice across each axis in which the object is largest; None for an empty mask."""
-    if not mask.any():
-        return None
-    return [int(mask.sum(axis=tuple({0, 1, 2} - {axis})).argmax()) for axis in range(3)]
-
-
 def _files(path: Path, chosen) -> dict[str, Path]:
     main = "labels" if chosen.labels is not None else "mask"
     folder, stem = Path(chosen.out), stem_of(path)
-    return {
-        main: folder / f"{stem}-{main}{result_suffix(path, chosen.volume)}",
-        "slices": folder / f"{stem}-slices.png",
-    }
+    files = {main: folder / f"{stem}-{main}{result_suffix(path, chosen.volume)}"}
+    files["slices"] = folder / f"{stem}-slices.png"
+    return files if main == "mask" else files | {"legend": folder / f"{stem}-labels.json"}
 
 
 def _companion(path: Path, given: str | None, option: str, many: bool) -> Path | None:

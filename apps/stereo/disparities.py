@@ -77,10 +77,10 @@ class Disparity(Certified, GridResult):
     seconds: dict
 
     def _figure(self):
-        from apps.stereo.disparity_figures import disparity_figure
+        from apps.common.scales import coloured
+        from apps.stereo.disparity_figures import COLOURS, ends_of
 
-        figure = disparity_figure(self.disparity, max(self.max_disparity, 1))
-        return figure[: self.disparity.shape[0]]  # without the scale
+        return coloured(self.disparity, *ends_of(self.disparity), COLOURS)
 
 
 def stereo(

@@ -116,7 +116,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         device=chosen.device,
     )
     figures = {
-        "colour": disparity_figure(result.disparity, float(result.max_disparity)),
+        "colour": disparity_figure(result.disparity),
         "valid": result.valid.astype("uint8") * 255,
     }
     if truth is not None:

@@ -6,13 +6,14 @@ Figures are uint8 RGB.  Small frames are enlarged by an integer factor, so that 
 import numpy as np
 
 from apps.common.images import to_bytes
+from apps.common.scales import enlarged, in_corner, length_bar, letter_height, zoom_of
 from apps.track.tracking import Tracks
+from gridcut.device.figures import label_colours
 
 MIN_LONG_SIDE = 800  # pixels: minimum length of a figure's longer side
 BACKGROUND_BRIGHTNESS = 0.6  # relative brightness of the frame under the trails
 MIN_CONTRAST = 0.5  # frames with a smaller range of values are stretched
 SUBPIXEL_BITS = 3  # of coordinates in OpenCV's drawing functions
-HUE_STEP = 0.618034  # share of the colour circle from one track to the next
 
 
 class Trails:
@@ -29,8 +30,9 @@ class Trails:
     def __init__(self, tracks: Tracks, shape: tuple | None = None):
         position = tracks.detections.position[:, :2]
         low = np.zeros(2)
-        scale = 1.0
+        scale, unit = 1.0, " px"
         if shape is None:
+            unit = ""
             # Without frames the unit of length is unknown: fit the tracks into the default size.
             low, high = position.min(axis=0), position.max(axis=0)
             extent = max(float((high - low).max()), 1e-9)
@@ -39,20 +41,24 @@ class Trails:
             low = low - (0.01 * (high - low) + 10 / scale)
             self.zoom = 1
         else:
-            self.zoom = int(np.clip(np.ceil(MIN_LONG_SIDE / max(shape)), 1, 8))
+            self.zoom = zoom_of(shape, MIN_LONG_SIDE)
         self.shape = (shape[0] * self.zoom, shape[1] * self.zoom)
         scaled = ((position - low) * scale + 0.5) * self.zoom - 0.5
         self.position = np.rint(np.clip(scaled, -1e6, 1e6) * 2**SUBPIXEL_BITS).astype(np.int32)
-        self.colour = colours(len(tracks))[tracks.track]
+        self.colour = label_colours(np.arange(len(tracks)))[tracks.track]
         self.tracks = tracks
+        self.scale = length_bar(scale * self.zoom, self.shape[1], letter_height(self.shape), unit)
 
     def figure(self, frame: np.ndarray | None) -> np.ndarray:
-        """Draw all trails over the last frame (H, W, 3), or over black, with circles at tracks in the last frame."""
+        """Draw all trails over the last frame (H, W, 3), or over black, with circles at tracks in the last frame.
+
+        A bar of a round length is in the lower left corner.
+        """
         shown = self._background(frame)
         self._draw(shown, np.arange(len(self.tracks.link)))
         when = self.tracks.detections.frame
         self._rings(shown, np.flatnonzero((when == when.max()) & (self.tracks.length[self.tracks.track] > 1)))
-        return shown
+        return in_corner(shown, self.scale)
 
     def frame_figure(self, number: int, frame: np.ndarray | None, tail: int) -> np.ndarray:
         """Draw frame `number` with its detections and the links of the last `tail` frames."""
@@ -88,13 +94,4 @@ class Trails:
         if high - low < MIN_CONTRAST:
             frame = (frame - low) / max(high - low, 1e-3)
         dimmed = to_bytes(BACKGROUND_BRIGHTNESS * frame)
-        return np.ascontiguousarray(dimmed.repeat(self.zoom, 0).repeat(self.zoom, 1))
-
-
-def colours(count: int) -> np.ndarray:
-    """Return bright colours (count, 3), uint8; successive hues are far from each other."""
-    import cv2
-
-    hue = np.uint8(np.arange(max(count, 1)) * HUE_STEP % 1.0 * 180)
-    hsv = np.stack([hue, np.full_like(hue, 190), np.full_like(hue, 255)], axis=-1)[None]
-    return cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)[0][:count]
+        return enlarged(dimmed, self.zoom)

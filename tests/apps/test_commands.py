@@ -186,13 +186,15 @@ def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
 
 
 def test_demo(tmp_path, monkeypatch, capsys):
-    strokes = {"on_object": (((16, 16), (20, 16)),), "on_background": (((2, 2), (30, 2)),)}
-    examples = (demo_jobs.Example("disc", **strokes), demo_jobs.Example("disc", box=(4, 4, 28, 28)))
-    monkeypatch.setattr(demo_jobs, "EXAMPLES", examples)
-    monkeypatch.setattr("apps.demo_jobs.STROKE_WIDTH", 2)
+    monkeypatch.setattr(demo_jobs, "EXAMPLES", {"disc": None, "saucer": (4, 4, 28, 28)})
+    monkeypatch.setattr(demo_jobs, "samples_folder", lambda: tmp_path)
+    strokes = np.full((32, 32, 3), 255, np.uint8)
+    strokes[15:18, 16:20], strokes[1:3, 2:30] = (255, 0, 0), (0, 0, 255)
+    Image.fromarray(strokes).save(tmp_path / "disc-strokes.png")
     y, x = np.mgrid[:32, :32]
     disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
-    monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
+    for name in demo_jobs.EXAMPLES:
+        monkeypatch.setattr(f"skimage.data.{name}", lambda: disc, raising=False)
     part = samples.Sample(*(a[100:228, 100:260] for a in samples.warped_pair()))
     monkeypatch.setattr(samples, "warped_pair", lambda: part)
     monkeypatch.setattr(demo_jobs, "PAIRS", demo_jobs.PAIRS[:1])
@@ -201,14 +203,14 @@ def test_demo(tmp_path, monkeypatch, capsys):
     # One thread: a second process would not have what is replaced here.
     assert cli.main(["demo", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "1"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("disc-segment.png") == 2
+    assert (printed.count("disc-segment.png"), printed.count("saucer-segment.png")) == (1, 1)
     assert printed.count("astronaut-flow.png") == 1
     assert (tmp_path / "disc-cutout.png").exists()
     *cuts, flow = json.loads((tmp_path / "r.json").read_text("utf-8"))
     for row in cuts:
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5
-    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 128
+    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 2 * 128
 
 
 @pytest.mark.slow
@@ -299,11 +301,11 @@ def test_a_layered_pair_hides_a_strip_of_the_wall():
 def test_demo_images_exist():
     import skimage.data
 
-    for example in demo_jobs.EXAMPLES:
-        height, width = getattr(skimage.data, example.name)().shape[:2]
-        points = [p for line in example.on_object + example.on_background for p in line]
-        points += [example.box[:2], example.box[2:]] if example.box else []
-        assert all(0 <= x <= width and 0 <= y <= height for x, y in points), example.name
+    for name in demo_jobs.EXAMPLES:
+        shape = getattr(skimage.data, name)().shape[:2]
+        marks = demo_jobs.marks_of_example(name, shape)
+        assert marks.shape == shape
+        assert {0, 1} <= set(np.unique(marks)) or demo_jobs.EXAMPLES[name], "strokes of both kinds"
 
 
 def test_info(capsys):

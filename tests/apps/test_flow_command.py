@@ -53,8 +53,8 @@ def test_writes_everything(files, capsys):
     field, _ = read_flow(files / "out" / "one.flo")
     assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
     np.testing.assert_array_equal(cv2.readOpticalFlow(str(files / "out" / "one.flo")), field)
-    for kind in ("arrows", "colour", "warped"):
-        assert np.array(Image.open(files / "out" / f"one-{kind}.png")).shape == (72, 96, 3)
+    for kind, zoom in (("arrows", 4), ("colour", 4), ("warped", 1)):
+        assert np.array(Image.open(files / "out" / f"one-{kind}.png")).shape == (72 * zoom, 96 * zoom, 3)
     warped = np.array(Image.open(files / "out" / "one-warped.png")).astype(int)
     first = np.array(Image.open(files / "one.png"))
     assert np.abs(warped - first)[10:-10, 10:-10].mean() < 6
@@ -162,12 +162,19 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     assert "2 done, 0 failed; by image: EPE" in captured.out
     assert "2/2" not in captured.err, "a progress bar in a log"
     largest = max(pair["max_motion"] for pair in report["pairs"])
-    from apps.flow.flow_figures import flow_figure
+    typical = max(pair["typical_motion"] for pair in report["pairs"])
+    assert not any("certain_arrows" in pair for pair in report["pairs"])
+    from apps.flow.flow_figures import arrows, keyed_figure
 
     for name in ("f8", "f9"):
-        expected = flow_figure(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
+        field = read_flow(files / "out" / f"{name}.flo")[0]
+        expected = keyed_figure(field, largest)
         found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
         assert np.abs(found - expected).max() <= 1
+        frame = np.float32(Image.open(files / "frames" / f"{name}.png").convert("RGB")) / 255
+        drawn = np.array(Image.open(files / "out" / f"{name}-arrows.png")).astype(int)
+        off = np.abs(drawn - arrows(frame, field, None, typical, largest)).max(axis=2) > 1
+        assert off.mean() < 0.05, "uncertain arrows are grey"
 
 
 @pytest.mark.parametrize(("suffix", "options"), [(".mp4", []), (".gif", ["--max-motion", 20]), (".avi", [])])
@@ -189,11 +196,11 @@ def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
         read = [video.read()[1] for _ in range(2)]
         assert not video.read()[0]
         shown = read[0][..., ::-1]
-    assert shown.shape == (72, 196, 3)
-    assert np.abs(shown[:, :96].astype(int) - frames[0]).mean() < 25
+    assert shown.shape == (4 * 72, 4 * 196 - 12, 3)
+    assert np.abs(shown[::4, : 4 * 96 : 4].astype(int) - frames[0]).mean() < 25
     name = "clip-00000" if suffix == ".avi" else "f8"
     colours = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
-    assert np.abs(shown[:, 100:] - colours).mean() < 25
+    assert np.abs(shown[:, 4 * 97 :] - colours).mean() < 25
     assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)]) == 2, "exists"
 
 

@@ -17,7 +17,7 @@ from apps.flow import flow_command as flow
 from apps.flow.flow_files import read_flow
 from apps.segment import segment as cut
 from apps.segment import segment_command as segment
-from apps.segment.label_figures import middle_slices
+from apps.segment.label_figures import sections
 from apps.segment.marks import BACKGROUND, OPEN
 from apps.stereo import stereo_command as stereo
 from apps.stereo.disparity_files import read_disparity
@@ -193,7 +193,7 @@ def test_extreme_spacing(tmp_path, spacing, capsys):
 
 def test_slices_of_long_voxels_are_shrunk():
     volume = np.zeros((300, 4, 5))
-    sheet = middle_slices(volume, np.ones(volume.shape, np.uint8), (1000.0, 1.0, 1.0))
+    sheet = sections(volume, np.ones(volume.shape, np.uint8), [1], (1000.0, 1.0, 1.0))
     assert max(sheet.shape) <= 8192 + 100
 
 

@@ -99,7 +99,8 @@ def test_page_shows_results_scores_times_and_failures(here):
         assert kind == "data:image/jpeg;base64"
         with Image.open(io.BytesIO(base64.b64decode(data))) as thumbnail:
             assert thumbnail.size == (int(image["width"]), int(image["height"])) == (32, 32)
-    assert page.links == [f"out/{n}-{kind}" for n in "ac" for kind in ("restored.png", "denoise.json")]
+    files = ("restored.png", "restored.png", "denoise.json")  # the first is that of the thumbnail
+    assert page.links == [f"out/{n}-{kind}" for n in "ac" for kind in files]
     assert all((here / link).is_file() for link in page.links)
 
 
@@ -118,7 +119,7 @@ def test_hostile_names_stay_text(here):
     page = page_of("denoise in --quiet", 1)
     assert "script" not in page.tags
     assert "<script>alert(1)&<b>" in page.text
-    assert len(page.links) == 8
+    assert len(page.links) == 12
     for link in page.links:
         assert re.fullmatch(r"[\w/.%~-]+", link), "no scheme, no quotation mark"
         assert os.path.isfile(unquote(link))
@@ -135,7 +136,7 @@ def test_names_outside_the_encoding(tmp_path):
 
 def test_links_are_relative_to_the_page(here):
     page = page_of("denoise photo.png", path="pages/deep/page.html")
-    assert page.links == ["../../out/photo-restored.png", "../../out/photo-denoise.json"]
+    assert page.links == ["../../out/photo-restored.png"] * 2 + ["../../out/photo-denoise.json"]
     assert "1 done" in page.text, "one input has a page, too"
 
 
@@ -177,7 +178,7 @@ def test_thumbnails_are_small_and_of_images_only(tmp_path):
     assert (image["width"], image["height"]) == ("320", "160")
     with Image.open(io.BytesIO(base64.b64decode(image["src"].split(",")[1]))) as thumbnail:
         assert set(np.unique(np.array(thumbnail.convert("L")) // 20)) > {10, 11}, "checkers behind transparency"
-    assert len(page.links) == 5
+    assert len(page.links) == 6
 
 
 @pytest.mark.slow
@@ -187,7 +188,7 @@ def test_a_thousand_results_stay_usable(tmp_path, monkeypatch):
     reports = [report_of(tmp_path, f"{k}.png", energy=k) for k in range(1000)]
     text = rendered(tmp_path, content_of(reports))
     page = Page(text)
-    assert len(page.links) == 1000
+    assert len(page.links) == 2000
     assert {image["width"] for image in page.images} == {"160"}
     assert len(text) < html_report.MAX_IMAGE_BYTES + 4_000_000
     monkeypatch.setattr(html_report, "MAX_IMAGE_BYTES", 100_000)
@@ -195,6 +196,20 @@ def test_a_thousand_results_stay_usable(tmp_path, monkeypatch):
     assert 0 < len(page.images) < 1000
     assert "shown without thumbnails" in page.text
     assert len(small) < len(text)
+
+
+def test_label_maps_have_no_thumbnail(tmp_path):
+    report = report_of(tmp_path)
+    report["files"] = {"labels": report["files"]["mask"], "500 labels": report["files"]["mask"]} | report["files"]
+    page = Page(rendered(tmp_path, content_of([report])))
+    assert [image["alt"] for image in page.images] == ["mask of a.png"]
+
+
+def test_the_numbers_of_a_report_are_shown(tmp_path):
+    numbers = {"width": 200, "height": 100, "matches": 1234, "max_motion": 5.25, "object_pixels": 5000, "checked": True}
+    page = Page(rendered(tmp_path, content_of([report_of(tmp_path, **numbers)])))
+    assert "200 × 100 · matches 1 234 · max motion 5.25 · object % 25" in page.text
+    assert "checked" not in page.text
 
 
 def test_numbers_and_options(tmp_path):

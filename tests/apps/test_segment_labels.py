@@ -12,7 +12,7 @@ from apps.common.images import InputError
 from apps.segment import segment_command as segment
 from apps.segment.geodesic import geodesic_excess
 from apps.segment.hint_kinds import kinds_for
-from apps.segment.label_figures import colour_of, labels_overlay, middle_slices
+from apps.segment.label_figures import LETTER, best_section, colour_of, labels_overlay, sections
 from apps.segment.location import either
 from apps.segment.multilabel import segment_labels, segment_volume
 from apps.segment.strokes import read_labels
@@ -212,7 +212,7 @@ def test_command_on_a_volume(ball, image, options, capsys):
     assert (labels(files / "out" / f"{stem}-labels{suffix}") == truth).mean() > 0.99
     height, width, _ = np.array(Image.open(files / "out" / f"{stem}-slices.png")).shape
     assert abs(width - (1200 + 8)) <= 3
-    assert abs(height - 1200 * 24 / (26 + 26 + 24)) <= 1
+    assert abs(height - (1200 * 24 / (26 + 26 + 24) + 2 * LETTER + 4 + 2 * LETTER)) <= 1, "with names and a key"
     report = json.loads((files / "r.json").read_text("utf-8"))
     assert (report["depth"], report["height"], report["width"]) == (12, 24, 26)
     assert report["truth"]["iou_percent"] > 95
@@ -225,9 +225,30 @@ def test_figures():
     labels[2:4, 3:5] = 1
     shown = labels_overlay(np.ones((6, 8, 3), np.float32), labels)
     assert shown.shape == (6, 8, 3)
-    sheet = middle_slices(np.zeros((4, 6, 8)), np.zeros((4, 6, 8), np.uint8), (2, 1, 1))
+    names = 2 * LETTER
+    sheet = sections(np.zeros((4, 6, 8)), np.zeros((4, 6, 8), np.uint8), [1], (2, 1, 1))
     assert abs(sheet.shape[1] - (1200 + 8)) <= 3
-    assert abs(sheet.shape[0] - 1200 * 8 / (8 + 8 + 6)) <= 1
+    assert abs(sheet.shape[0] - (names + 1200 * 8 / (8 + 8 + 6))) <= 1
+
+
+def test_sections_show_every_label():
+    """Two small objects without a common slice: one is shown across z, and the other across y, both with the key."""
+    labels = np.full((9, 20, 30), 3, np.uint8)
+    labels[1:3, 2:6, 3:9], labels[6:8, 12:18, 20:26] = 1, 2
+    shown, places = np.zeros(3), []
+    for axis in range(3):
+        place, shown = best_section(labels, [1, 2, 3], axis, shown)
+        places.append(place)
+    assert (shown[:2] == 1).all()
+    found = [set(np.unique(np.take(labels, place, axis=axis))) for axis, place in enumerate(places)]
+    assert found[0] | found[1] == {1, 2, 3}
+    assert found[0] != found[1]
+    sheet = sections(np.zeros(labels.shape), labels, [1, 2, 3])
+    key = sheet[-2 * LETTER :]
+    for value in (1, 2, 3):
+        assert (key == colour_of(value)).all(axis=2).any(), "its colour is in the key"
+    empty = np.zeros((5, 7, 9), np.uint8)
+    assert [best_section(empty, [1], axis, np.zeros(1))[0] for axis in range(3)] == [2, 3, 4]
 
 
 BAD = [

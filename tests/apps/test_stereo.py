@@ -185,7 +185,7 @@ def test_writes_everything(files, pair, capsys):
     read, known = read_disparity(files / "out" / "left-disparity.png")
     assert known.all()
     assert (np.abs(read - pair[2]) <= 1).mean() > 0.97
-    assert np.array(Image.open(files / "out" / "left-colour.png")).shape[1:] == (90, 3)
+    assert np.array(Image.open(files / "out" / "left-colour.png")).shape[1:] == (4 * 90, 3)
     report = json.loads((files / "r.json").read_text("utf-8"))
     assert report["truth"]["bad_10"] < 3
     assert report["truth"]["visible_bad_10"] < 1

@@ -10,10 +10,10 @@ import numpy as np
 import skimage.data
 
 from apps import segment
-from apps.demo_jobs import EXAMPLES, strokes_of
+from apps.demo_jobs import marks_of_example
 
 photo = skimage.data.astronaut()
-strokes = strokes_of(EXAMPLES[0], photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere
+strokes = marks_of_example("astronaut", photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere
 found = segment(photo, scribbles=strokes, fill_holes=True)
 print(found)
 

@@ -10,11 +10,11 @@ import numpy as np
 import skimage.data
 
 from apps import segment, stereo
-from apps.demo_jobs import EXAMPLES, strokes_of
+from apps.demo_jobs import marks_of_example
 from apps.stereo.stereo_samples import layered_pair
 
 photo = np.ascontiguousarray(skimage.data.astronaut()[::2, ::2])
-marks = strokes_of(EXAMPLES[0], (512, 512))[::2, ::2]
+marks = marks_of_example("astronaut", (512, 512))[::2, ::2]
 pair = layered_pair(photo, segment(photo, scribbles=marks, fill_holes=True).mask)
 found = stereo(pair.first, pair.second)
 truth = -pair.flow[..., 0]

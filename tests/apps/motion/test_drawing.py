@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from apps.common.figures import SCALE_HEIGHT
 from apps.flow import flow_figures as drawing
 
 
@@ -69,27 +68,50 @@ def test_unknown_pixels_are_black():
 
 
 def test_arrows_point_along_the_flow():
-    rgb = np.full((60, 60, 3), 0.5, np.float32)
-    flow = np.zeros((60, 60, 2), np.float32)
-    flow[..., 0] = 14
-    still = drawing.arrows(rgb, np.zeros_like(flow), spacing=60)
-    moved = drawing.arrows(rgb, flow, spacing=60)
-    y, x = np.nonzero((moved != still).any(axis=2))
-    assert 24 <= y.min() <= y.max() <= 36, "the arrow runs along the row of its start"
-    high = [np.ptp(y[x == column]) for column in (34, 41)]
+    rgb = np.full((300, 300, 3), 0.5, np.float32)
+    flow, still = np.zeros((300, 300, 2), np.float32), np.zeros((300, 300, 2), np.float32)
+    spacing = drawing.spacing_of(flow.shape)
+    start = spacing // 2 + 5 * spacing  # of the sixth arrow of the sixth row
+    flow[start, start, 0] = 40
+    unmoved, moved = (drawing.arrows(rgb, field, typical=40.0) for field in (still, flow))
+    y, x = np.nonzero((moved != unmoved).any(axis=2))
+    assert start - 7 <= y.min() <= y.max() <= start + 7, "the arrow runs along the row of its start"
+    high = [np.ptp(y[x == column]) for column in (start + 20, start + 36)]
     assert high[1] > high[0], "its head is where the motion ends"
-    assert x.max() == pytest.approx(45, abs=3)
-    grey = drawing.arrows(rgb, flow, np.zeros((60, 60), bool), spacing=60)
-    assert np.ptp(grey[30, 40]) == 0
-    assert np.ptp(moved[30, 40]) > 50
+    assert x.max() == pytest.approx(start + 40, abs=3)
+    grey = drawing.arrows(rgb, flow, np.zeros(drawing.at_arrows(flow).shape[:2], bool), typical=40.0)
+    assert np.ptp(grey[start, start + 20]) == 0
+    assert np.ptp(moved[start, start + 20]) > 50
 
 
 def test_short_arrows_are_drawn_longer_and_a_note_says_so():
-    flow = np.zeros((240, 240, 2), np.float32)
+    flow = np.zeros((300, 300, 2), np.float32)
     flow[..., 0] = 2
-    figure = drawing.arrows(np.zeros((240, 240, 3), np.float32), flow, spacing=40)
-    assert figure[20, 30:55].any(axis=1).all(), "the first arrow is 20 times as long"
-    assert (figure[-18:, :30] == 255).any(), "the note is on white"
+    rgb, spacing = np.zeros((300, 300, 3), np.float32), drawing.spacing_of(flow.shape)
+    figure, as_long = (drawing.arrows(rgb, flow, typical=typical) for typical in (None, 100.0))
+    start = spacing // 2 + spacing
+    assert figure[start, start : start + spacing - 2].any(axis=1).all(), "the arrow is as long as the spacing"
+    assert not as_long[start, start + 4 : start + spacing - 3].any(axis=1).all()
+    assert (figure[-22:, :30] == 255).all(axis=2).any(), "the note is on white"
+    assert not (as_long[-22:, :30] == 255).all(axis=2).all(axis=1).any()
+
+
+def test_frames_with_the_same_numbers_have_the_same_scale():
+    rgb, flow = np.zeros((300, 300, 3), np.float32), np.ones((300, 300, 2), np.float32)
+    slow, alone = (drawing.arrows(rgb, 0.01 * flow, None, *numbers) for numbers in ((6.0, 6.0), ()))
+    lit = [(figure > 0).any(axis=2).mean() for figure in (slow, alone)]
+    assert lit[0] < lit[1]
+    np.testing.assert_array_equal(drawing.arrows(rgb, flow), drawing.arrows(rgb, flow, None, 2**0.5, 2**0.5))
+
+
+def test_small_flows_are_enlarged_and_have_a_key():
+    flow = np.ones((20, 30, 2), np.float32)
+    figure = drawing.keyed_figure(flow, 1.5)
+    assert figure.shape == (200, 300, 3)
+    np.testing.assert_array_equal(figure[::10, :150:10], drawing.flow_figure(flow, max_motion=1.5)[:, :15])
+    assert (figure[-60:, -40:] == 0).all(axis=2).any(), "words in black"
+    assert drawing.keyed_figure(np.ones((2, 900, 2), np.float32), 1.5).shape[1] > 900, "beside a figure without room"
+    assert drawing.arrows(np.zeros((20, 30, 3), np.float32), flow).shape == (200, 300, 3)
 
 
 def test_warping_brings_the_second_frame_back():
@@ -104,16 +126,16 @@ def test_warping_brings_the_second_frame_back():
 
 
 def test_error_figure_has_a_scale_bar():
-    truth = np.zeros((20, 200, 2), np.float32)
+    truth = np.zeros((20, 300, 2), np.float32)
     flow = truth.copy()
-    flow[:, 100:, 0] = 8
-    valid = np.ones((20, 200), bool)
+    flow[:, 150:, 0] = 8
+    valid = np.ones((20, 300), bool)
     valid[0] = False
     figure = drawing.error_figure(flow, truth, valid)
-    assert figure.shape == (20 + SCALE_HEIGHT, 200, 3)
+    assert figure.shape[1] == 300
     assert figure[0, 50].tolist() == [110, 110, 110]
     assert figure[10, 50].tolist() == figure[21, 0].tolist(), "no error has the colour of the scale's left end"
-    assert figure[10, 150].tolist() == figure[21, 199].tolist()
+    assert figure[10, 250].tolist() == figure[21, 299].tolist()
     assert (figure[-12:] == 0).any(), "numbers are written under the scale"
 
 

@@ -56,9 +56,15 @@ def test_every_format(ball, tmp_path, name, option, capsys):
     status, report = segment(tmp_path, path, option, seeds)
     assert status == 0
     kind = "labels" if option == "--labels" else "mask"
-    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == sorted(
-        [FORMATS[name].format(kind), "a-segment.json", "a-slices.png"]
-    )
+    names = {FORMATS[name].format(kind), "a-segment.json", "a-slices.png"}
+    if kind == "labels":
+        names |= {"a-labels.json"}
+        legend = json.loads((tmp_path / "out" / "a-labels.json").read_text("utf-8"))
+        assert (legend["depth"], legend["height"], legend["width"]) == ball.values.shape
+        assert {int(value): entry["pixels"] for value, entry in legend["labels"].items()} == {
+            int(value): count for value, count in report["pixels"].items()
+        }
+    assert {p.name for p in (tmp_path / "out").glob("[!.]*")} == names
     written = tmp_path / "out" / FORMATS[name].format(kind)
     found = read_volume(written)
     wanted = ball.truth if kind == "labels" else ball.truth == 1

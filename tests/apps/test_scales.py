@@ -1,0 +1,78 @@
+"""Words and scales of figures: what they say, and that they fit figures of any size."""
+
+import cv2
+import numpy as np
+import pytest
+
+from apps.common import scales
+from apps.common.scales import MIN_LETTER, MIN_SIDE, coloured, in_corner, length_bar, side_by_side, stacked, with_scale
+
+COLOURS = cv2.COLORMAP_TURBO
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """The words of all captions."""
+    words, caption = [], scales.caption
+    monkeypatch.setattr(scales, "caption", lambda text, height: (words.append(text), caption(text, height))[1])
+    return words
+
+
+def test_figures_of_different_sizes_are_put_together():
+    one, other = np.zeros((5, 7, 3), np.uint8), np.full((3, 2, 3), 9, np.uint8)
+    row = side_by_side(one, other, gap=2)
+    assert row.shape == (5, 11, 3)
+    assert (row[:3, 9:] == 9).all()
+    assert (row[3:, 9:] == 255).all()
+    assert (row[:, 7:9] == 255).all()
+    column = stacked(one, other)
+    assert column.shape == (8, 7, 3)
+    assert (column[5:, :2] == 9).all()
+    assert (column[5:, 2:] == 255).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (24, 30), (300, 20), (20, 300), (1500, 2000)])
+def test_a_scale_fits_figures_of_any_size(shape):
+    figure = with_scale(np.arange(shape[0] * shape[1], dtype=float).reshape(shape), 0, 10, COLOURS)
+    zoom = max(1, -(-MIN_SIDE // max(shape)))
+    assert figure.shape[1] >= zoom * shape[1]
+    letters = np.flatnonzero((figure[-2 * scales.letter_height(figure.shape) :, :, 0] < 128).any(axis=1))
+    assert np.ptp(letters) + 2 >= max(MIN_LETTER, sum(shape) // 120), "letters grow with the figure"
+    assert (figure[-1] == 255).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([2, 5], ["2 far", "3.5", "5 near"]),
+        ([2, 9], ["2 far", "3.5", ">= 5 near"]),
+        ([1, 5], ["<= 2 far", "3.5", "5 near"]),
+    ],
+)
+def test_ends_of_a_scale_say_that_values_are_beyond_them(said, values, words):
+    values = np.tile(np.array([*values, 99.0]), (100, 100))
+    with_scale(values, 2, 5, COLOURS, values < 99, (" far", " near"))
+    assert said == words
+
+
+def test_unknown_values_are_grey():
+    figure = coloured(np.array([[0.0, np.nan, 1.0]]), 0, 1, COLOURS, np.array([[True, False, True]]))
+    assert figure[0, 1].tolist() == [scales.UNKNOWN] * 3
+    assert np.ptp(figure[0, 0].astype(int)) > 0
+
+
+def test_a_box_is_in_a_corner_or_beside_a_smaller_figure():
+    figure, box = np.zeros((40, 50, 3), np.uint8), np.full((10, 20, 3), 255, np.uint8)
+    assert (in_corner(figure, box)[30:, :20] == 255).all()
+    assert (in_corner(figure, box, right=True)[30:, 30:] == 255).all()
+    assert not figure.any(), "the figure itself is unchanged"
+    assert in_corner(figure[:5], box).shape == (10, 50 + 4 + 20, 3)
+
+
+@pytest.mark.parametrize(
+    ("scale", "length", "pixels"), [(1.0, "200 px", 200), (4.0, "50 px", 200), (0.03, "5000 px", 150)]
+)
+def test_a_bar_has_a_round_length(said, scale, length, pixels):
+    bar = length_bar(scale, 1000, 12, " px")
+    assert said == [length]
+    assert (bar[11] == 0).all(axis=1).sum() == pixels
