@@ -24,6 +24,7 @@ from apps.volumes.volume_files import (
     kind_of,
     read_volume,
     result_suffix,
+    slice_files,
     write_labels,
 )
 from apps.volumes.voxel_geometry import Geometry
@@ -55,6 +56,11 @@ def inputs_of(chosen) -> tuple[list[Path], bool]:
             paths.append(path)
             check_out_is_not_input([path], chosen.out, "image")
         else:
+            if not any(map(_is_input_of_folder, path.iterdir())) and slice_files(path):
+                raise InputError(
+                    f"image: folder {name!r} holds .npy files; pass --volume if they are slices of one volume, or name "
+                    "the volumes"
+                )
             paths += images_in(path, accepts=_is_input_of_folder)
             many = True
     check_unique_names(paths, "image")

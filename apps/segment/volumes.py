@@ -2,7 +2,7 @@
 
 A folder of images marks single slices.  With as many images as slices, they are all slices in order of the numbers in
 their names.  With fewer, an image marks the slice of the same name if the volume is a folder of slices, and otherwise
-the slice of the last number in its name, counted from 0.
+the slice of the last number in its name, counted from 0.  A folder of .npy slices is a volume.
 """
 
 import os
@@ -69,12 +69,12 @@ def read_volume_mask(path, volume: Volume, name: str) -> np.ndarray:
 
 
 def _is_slices(path: Path) -> bool:
-    return os.path.isdir(path) and kind_of(path) is None
+    return os.path.isdir(path) and kind_of(path) is None and not any(one.suffix == ".npy" for one in slice_files(path))
 
 
 def _on_grid(path: Path, name: str, volume: Volume | None) -> np.ndarray:
     """Values of a volume in a file; InputError unless it has the size and the geometry of another volume."""
-    given = read_volume(path, name)
+    given = read_volume(path, name, folder=True)
     if volume is None:
         return given.values
     if given.values.shape != volume.values.shape:

@@ -7,7 +7,7 @@
     .mha, .mhd                  MetaImage                              labels: .mha
     a folder, or a file of it   a DICOM series                         labels: .nii.gz
     .ome.zarr, .zarr            a folder, OME-Zarr, by zarr            labels: .ome.zarr
-    a folder with --volume      images, one per slice                  labels: .tif
+    a folder with --volume      images or .npy, one per slice          labels: .tif
 
 Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.  SimpleITK and
 zarr (extra `volumes`) are imported when such a file is read.
@@ -192,8 +192,10 @@ def _is_positive(spacing) -> bool:
 
 
 def slice_files(folder: Path) -> list[Path]:
-    """The images of a folder in order of the numbers in their names."""
-    return sorted((p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.name[0] != "."), key=by_number)
+    """The images of a folder, or else its .npy files, in order of the numbers in their names."""
+    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    images = [path for path in inside if path.suffix.lower() in READABLE]
+    return sorted(images or [path for path in inside if path.suffix.lower() == ".npy"], key=by_number)
 
 
 def _read_slices(folder, name):
@@ -213,6 +215,14 @@ def _read_slices(folder, name):
 
 def read_slice(path: Path, name: str) -> np.ndarray:
     """Grey values (H, W) of an image as stored, also of grey values stored as colours; InputError for colours."""
+    if path.suffix.lower() == ".npy":
+        try:
+            pixels = load_array(read_bytes(path, name))
+        except Unreadable as error:
+            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass complete .npy slices") from None
+        if pixels.ndim != 2:
+            raise InputError(f"{name}: {str(path)!r} has shape {pixels.shape}; a .npy slice has two axes y, x")
+        return pixels
     pixels = read_pixels(path, name)
     if pixels.ndim == 3:
         if (pixels != pixels[..., :1]).any():

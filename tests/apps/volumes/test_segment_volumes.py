@@ -215,6 +215,41 @@ def test_strokes_in_some_slices(ball, tmp_path, given):
     assert segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options)[0] == 2
 
 
+def test_folders_of_npy_slices(ball, tmp_path, capfd, rejects):
+    for folder, values in (
+        ("scan", ball.values),
+        ("seeds", ball.seeds),
+        ("short", ball.seeds[:5]),
+        ("deep", [ball.seeds]),
+    ):
+        (tmp_path / folder).mkdir()
+        for n, plane in enumerate(values):
+            np.save(tmp_path / folder / f"s{n + 8}.npy", plane)
+    np.save(tmp_path / "volume.npy", ball.values)
+    assert np.array_equal(read_volume(tmp_path / "scan", folder=True).values, ball.values)
+    for image, seeds in (("scan", "seeds"), ("volume.npy", "seeds")):
+        assert segment(tmp_path, tmp_path / image, "--scribbles", tmp_path / seeds, "--volume", "--overwrite")[0] == 0
+    found = [read_volume(tmp_path / "out" / name).values for name in ("scan-mask.tif", "volume-mask.npy")]
+    assert np.array_equal(*found)
+    assert (found[0] == (ball.truth == 1)).mean() > 0.98
+    capfd.readouterr()
+    (tmp_path / "short" / "s3.npy").write_bytes(b"no array")
+    for arguments, message in (
+        (["scan", "--labels", "seeds"], r"'.*scan' holds \.npy files; pass --volume"),
+        (["scan", "--volume", "--labels", "deep"], r"holds one image; a volume has two slices"),
+        (["deep", "--volume", "--labels", "seeds"], r"holds one image"),
+        (["scan", "--volume", "--labels", "short"], r"cannot read '.*s3\.npy' \(it does not start with"),
+    ):
+        placed = [word if word.startswith("--") else tmp_path / word for word in arguments]
+        rejects(["segment", *placed, "--out", tmp_path / "none"], message, tmp_path)
+    np.save(tmp_path / "deep" / "s9.npy", ball.seeds)
+    rejects(
+        ["segment", tmp_path / "deep", "--volume", "--labels", tmp_path / "seeds", "--out", tmp_path / "none"],
+        r"s8\.npy' has shape \(12, 24, 26\); a \.npy slice has two axes",
+        tmp_path,
+    )
+
+
 def test_folder_of_volumes(ball, tmp_path, capsys):
     for folder in ("scans", "seeds"):
         (tmp_path / folder).mkdir()
