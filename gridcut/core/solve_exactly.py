@@ -24,34 +24,19 @@ from gridcut.core.units import BOUND_MARGIN, MAX_FLOAT, MAX_LOSS
 
 
 class Clock:
-    """Seconds by phase, summed over repetitions.
+    """Seconds by phase, summed over repetitions; on a GPU, a phase may leave work that the next one waits for.
 
     start   the perf_counter() from which time is measured; None: now
-    timer   creates an object whose `elapsed()` waits for the GPU and returns the seconds since it had finished the work
-            queued before; None: phases end on the host
     """
 
-    def __init__(self, start: float | None = None, timer: Callable | None = None):
+    def __init__(self, start: float | None = None):
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter() if start is None else start
-        self._timer = timer
-        self._unfinished: tuple[str, Any] | None = None
 
-    def phase(self, name: str, asynchronous: bool = False) -> None:
-        """End a phase.
-
-        asynchronous: the GPU may not have finished the phase, and is not waited for.  At the end of the next phase a
-        timer shows how the time is divided between the two.
-        """
-        late = 0.0
-        if self._unfinished is not None:
-            before, moment = self._unfinished
-            on_gpu = moment.elapsed()
-            late = max(0.0, time.perf_counter() - self._last - on_gpu)
-            self.seconds[before] += late
+    def phase(self, name: str) -> None:
+        """End a phase."""
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last - late
-        self._unfinished = (name, self._timer()) if asynchronous and self._timer is not None else None
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
         self._last = now
 
 
@@ -81,7 +66,7 @@ def solve_exactly(
             state = load(bound)
             if measured is not None and state.unit >= coarser:
                 raise too_coarse(measured, arcs)
-        clock.phase("load", asynchronous=True)
+        clock.phase("load")
         sink_side, stats = solve(state)
         clock.phase("solve")
         labels, capacity, measured = value(state, sink_side)

@@ -13,11 +13,12 @@ from gridcut.core.infinite_cut import check_finite
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, Solution, is_accurate, solve_exactly
+from gridcut.cuda import kept_solves
 from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
 from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
 from gridcut.cuda.tile_layout import to_flat
-from gridcut.device.arrays import GpuTimer, allocate, download, overwrite, refusing, return_as, synchronize, to_host
+from gridcut.device.arrays import allocate, download, overwrite, refusing, return_as, synchronize, to_host
 from gridcut.device.launch import launch
 
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
@@ -47,12 +48,12 @@ class DeviceMethod(NamedTuple):
 
 
 def gpu_clock() -> Clock:
-    """A clock for phases on a GPU."""
+    """A clock that starts when the GPU has no work left."""
     synchronize()  # the caller's library may still be writing its arrays
-    return Clock(timer=GpuTimer)
+    return Clock()
 
 
-def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple[Problem, Solution, Clock]:
+def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple["Fetched", Solution, Clock]:
     """Solve all images of a nonempty problem.
 
     Returns the problem as it was solved, the solution with its labels as bytes on the GPU, and the clock.  The value of
@@ -61,30 +62,27 @@ def solve_on_device(problem: Problem, method: DeviceMethod, callback) -> tuple[P
     """
     clock = gpu_clock()
     tiled = method.works_on_tiles
-    capacities: CapacityArrays | None = CapacityArrays(problem, make_state_layout(problem, tiled))
-    capacities.upload()
+    held = kept_solves.begin(problem, make_state_layout(problem, tiled))
     clock.phase("upload")
-    bounds = capacities.bounds()
+    bounds = held.bounds()
 
     def load(bound):
-        nonlocal capacities
-        state = capacities.fill(choose_number_types(problem._replace(bound=bound), bounds, tiled))
-        if not problem.is_float:
-            capacities = None  # frees copies of host arrays; floats are needed again for the sums below
-        return state
+        return held.load(choose_number_types(problem._replace(bound=bound), bounds, tiled))
 
     def solve(state: State):
-        sink_side, _, stats = method.solve(state, callback)
+        sink_side, held.warm, stats = method.solve(state, callback, held.warm)
         return sink_side, stats
 
     def value(state: State, sink_side):
-        labels, found = labels_and_values(state, sink_side, capacities)
+        labels, found = labels_and_values(state, sink_side, held.capacities if problem.is_float else None)
         if problem.items is not None:
             return labels, found, None
         return labels, *checked_value(problem, found[0], labels)
 
     solution = solve_exactly(load, solve, value, clock)
-    return problem._replace(bound=solution.state.number_types.bound), solution, clock
+    fetched = Fetched(problem._replace(bound=solution.state.number_types.bound), solution.state)
+    held.keep(fetched)
+    return fetched, solution, clock
 
 
 def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measured | None]:
@@ -97,16 +95,16 @@ def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measure
 
 def max_flow_on_device(problem: Problem, method: DeviceMethod, callback) -> Cut:
     """Return the cut of a single nonempty problem."""
-    problem, solution, clock = solve_on_device(problem, method, callback)
+    fetched, solution, clock = solve_on_device(problem, method, callback)
     labels = return_as(solution.labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
-    lazy = LazySolved(Fetched(problem, solution.state), library=problem.library)
+    lazy = LazySolved(fetched, library=problem.library)
     return Cut(solution.value, labels, "cuda", method.name, solution.stats, lazy)
 
 
 def batch_on_device(problem: Problem, method: DeviceMethod, callback):
     """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
-    problem, solution, clock = solve_on_device(problem, method, callback)
+    fetched, solution, clock = solve_on_device(problem, method, callback)
     values, labels, stats = solution.value, solution.labels, solution.stats
     alone = {}
     if problem.is_float:
@@ -119,7 +117,6 @@ def batch_on_device(problem: Problem, method: DeviceMethod, callback):
         overwrite(labels[i * pixels : (i + 1) * pixels], to_host(found.labels).view(np.uint8).reshape(-1))
     labels = return_as(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
-    fetched = Fetched(problem, solution.state)
     items = [(stats, LazySolved(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
     for i, found in alone.items():
         items[i] = found.stats, found._solved

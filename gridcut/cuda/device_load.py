@@ -35,7 +35,17 @@ from gridcut.cuda.pixel_kernels import (
     terminals_kernel,
 )
 from gridcut.cuda.tile_layout import TileLayout, make_tile_layout
-from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload, upload_all
+from gridcut.device.arrays import (
+    DeviceArray,
+    allocate,
+    clear,
+    copy_in,
+    download,
+    free_bytes,
+    overwrite,
+    upload,
+    upload_all,
+)
 from gridcut.device.launch import launch
 
 MAX_NARROW_SUM = 65535  # largest sum of both directions of an edge for residuals in uint16
@@ -128,6 +138,7 @@ class CapacityArrays:
     """The capacity arrays of a problem as kernels read them: for each row of the form, its data on the GPU.
 
     form, mask    arguments of the kernels in gridcut/cuda/pixel_kernels.py
+    keeps_copies  whether there is memory for copies of all host arrays
     """
 
     def __init__(self, problem: Problem, layout: StateLayout):
@@ -135,7 +146,7 @@ class CapacityArrays:
         self.layout = layout
         self._of_row = _arrays_by_row(problem, layout.flat)
         self._copies = {}
-        self._keep = self._room_for_copies()
+        self.keeps_copies = self._room_for_copies()
         self._form_entries: np.ndarray | None = NumberTypes(np.int64, np.int64, 1).form_entries
         constants = self._constants()
         self._upload_form(constants)
@@ -161,15 +172,16 @@ class CapacityArrays:
         """Copy the form and all constants to the GPU in one transfer."""
         form = _form(self.problem, self.layout, self._of_row)
         form[MAX_UNITS : CLAMPED + 1] = self._form_entries
-        block = np.zeros(form.size + len(constants), np.int64)
+        sums = 3 * (ARC + self.layout.flat.arcs)
+        block = np.zeros(form.size + len(constants) + sums, np.int64)
         block[: form.size] = form
         raw = block.view(np.uint8)
         for i, array in enumerate(constants.values()):
             raw[8 * (form.size + i) :][: array.itemsize] = np.frombuffer(array.tobytes(), np.uint8)
-        memory = upload(raw)
-        self.form = memory[: 8 * form.size].view(np.int64)
+        memory = upload(block)
+        self.form, self._sums, self._sums_are_zero = memory[: form.size], memory[block.size - sums :], True
         for i, (row, array) in enumerate(constants.items()):
-            self._copies[row] = memory[8 * (form.size + i) :][: array.itemsize].view(array.dtype)
+            self._copies[row] = memory[form.size + i : form.size + i + 1].view(array.dtype)[:1]
 
     def data(self, row: int):
         """The data of a row on the GPU."""
@@ -185,13 +197,13 @@ class CapacityArrays:
             data = upload(array)
         if row == MASK:
             data = data.view(np.uint8)
-        if self._keep or row == MASK or isinstance(array, DeviceArray):
+        if self.keeps_copies or row == MASK or isinstance(array, DeviceArray):
             self._copies[row] = data
         return data
 
     def upload(self) -> None:
         """Copy all host arrays to the GPU, if there is memory for them."""
-        if not self._keep:
+        if not self.keeps_copies:
             return
         rows = {}  # the first row that reads each array; an undirected edge serves two arcs
         for row, array in self._of_row.items():
@@ -232,23 +244,55 @@ class CapacityArrays:
 
     def largest(self, rows: list[int]) -> dict[int, int | float]:
         """The largest capacity of each row; ValueError if one is negative or NaN."""
-        count = ARC + self.layout.flat.arcs
-        (sums,) = allocate((3 * count, np.int64), zero=True)
-        whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
-        is_float = {}
+        self.find_largest(rows)
+        return self.found_largest(rows)
+
+    def find_largest(self, rows: list[int]) -> None:
+        """Enqueue the search for the largest capacities."""
+        self.clear_largest()
+        whole, real, bad = self._sums_by_kind(self._sums)
         for part, data in self.groups(rows):
-            is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
-            self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
-        whole, real, bad = download(sums).reshape(3, count)
-        real = real.view(np.float64)
-        found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
+            self.launch_group(bounds_kernel, part, data, real if data[0].dtype.kind == "f" else whole, bad)
+
+    def clear_largest(self) -> None:
+        if not self._sums_are_zero:
+            clear(self._sums)
+        self._sums_are_zero = False
+
+    def found_largest(self, rows: list[int]) -> dict[int, int | float]:
+        """The result of `find_largest`."""
+        whole, real, bad = self._sums_by_kind(download(self._sums))
         if bad.any():
             raise bad_capacity_of(self.problem)
-        return found
+        return {row: max(whole[row].item(), real[row].item()) for row in rows}
+
+    def _sums_by_kind(self, sums):
+        """The largest integers, the largest floats, and whether there is a bad one, by row; an array has one kind."""
+        count = len(self.layout.flat.offsets) + ARC
+        return sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
 
     def bounds(self) -> list:
         """Largest capacity of the source, of the sink and of each arc."""
-        return by_arc(self.largest(self.given_rows()), self.layout.flat.arcs)
+        rows = self.given_rows()
+        self.find_largest(rows)
+        return self.bounds_of(rows)
+
+    def bounds_of(self, rows: list[int]) -> list:
+        """`bounds`, from the result of `find_largest` for these rows."""
+        return by_arc(self.found_largest(rows), self.layout.flat.arcs)
+
+    def forget(self) -> None:
+        """Drop all references to the caller's arrays."""
+        for row, array in self._of_row.items():
+            if isinstance(array, DeviceArray):
+                self._copies.pop(row, None)
+        self.problem, self._of_row = None, {}
+
+    def replace(self, problem: Problem) -> None:
+        """Read another problem with arrays of the same form; those on the host are copied to the same places."""
+        self.problem, self._of_row = problem, _arrays_by_row(problem, self.layout.flat)
+        on_host = {row: a for row, a in self._of_row.items() if row in self._copies and a.ndim}
+        copy_in([(np.ascontiguousarray(array).reshape(-1), self._copies[row]) for row, array in on_host.items()])
 
     def changed(self, problem: Problem, arrays: dict[int, DeviceArray]) -> "CapacityArrays":
         """These arrays with those of some rows replaced by arrays of the same shape and strides."""

@@ -33,6 +33,7 @@ MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
 SLOTS = 4  # arrays read per launch
 THREADS = 256
 STRETCH = 8  # runs of a line whose pixels a lane reads with one computation of addresses
+TOGETHER = 4  # loads of a lane without a branch between them
 MANY_RUNS = 1 << 15  # per image
 MAX_BLOCKS = 1056  # enough to fill the largest GPUs; kernels loop over the rest
 
@@ -247,6 +248,14 @@ def array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3):
     return data3, row3
 
 
+@device_function
+def reads(form, mask, x, end, step, here, there):
+    """Whether a capacity at x, before the end of a stretch, is used; here, there: see `masks_of`."""
+    if x >= end or x + step < 0 or x + step >= form[WIDTH]:
+        return False
+    return form[MASKED] == 0 or (mask[here] != 0 and mask[there] != 0)
+
+
 @cuda_kernel
 def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
     """largest[row]: the largest used capacity; bad[row]: 1 if one is negative or NaN.  The caller zeroes both."""
@@ -254,8 +263,6 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
     highest = largest[row]
     wrong = False
     stretches = stretches_of(form)
-    masked = form[MASKED] != 0
-    width = form[WIDTH]
     r = ROWS_START + ROW_ENTRIES * row
     step = form[r + 7]
     data_step = 32 * form[r + 4]
@@ -268,16 +275,15 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
                 i = data_index(form, row, b, z, y, x)
                 here, there, mask_step = masks_of(form, row, b, z, y, x)
                 while x < end:
-                    if x + step >= 0 and x + step < width and (not masked or (mask[here] != 0 and mask[there] != 0)):
-                        value = data[i]
-                        if not value >= 0:
-                            wrong = True
-                        elif value > highest:
-                            highest = value
-                    x += 32
-                    i += data_step
-                    here += mask_step
-                    there += mask_step
+                    for _ in range(TOGETHER):
+                        used = reads(form, mask, x, end, step, here, there)
+                        value = data[i if used else 0]  # in any case, so that loads wait for memory together
+                        wrong |= used and not value >= 0
+                        highest = value if used and value > highest else highest
+                        x += 32
+                        i += data_step
+                        here += mask_step
+                        there += mask_step
             stretch += run_step()
         b += cuda.gridDim.z
     if wrong:
@@ -331,8 +337,6 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
     """Set the residuals of up to four arcs to their capacities; unused ones stay zero."""
     data, row = array_of_slot(data0, data1, data2, data3, row0, row1, row2, row3)
     stretches = stretches_of(form)
-    masked = form[MASKED] != 0
-    width = form[WIDTH]
     r = ROWS_START + ROW_ENTRIES * row
     step = form[r + 7]
     data_step = 32 * form[r + 4]
@@ -348,13 +352,19 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
                 _, to, arc = state_index(form, b, z, y, x)
                 to += (row - ARC) * arc
                 while x < end:
-                    if x + step >= 0 and x + step < width and (not masked or (mask[here] != 0 and mask[there] != 0)):
-                        residual[to] = capacity_units(data[i], scale, form)
-                    x += 32
-                    i += data_step
-                    here += mask_step
-                    there += mask_step
-                    to += residual_step
+                    used = reads(form, mask, x, end, step, here, there)
+                    also = reads(form, mask, x + 32, end, step, here + mask_step, there + mask_step)
+                    value = data[i if used else 0]
+                    other = data[i + data_step if also else 0]
+                    if used:
+                        residual[to] = capacity_units(value, scale, form)
+                    if also:
+                        residual[to + residual_step] = capacity_units(other, scale, form)
+                    x += 64
+                    i += 2 * data_step
+                    here += 2 * mask_step
+                    there += 2 * mask_step
+                    to += 2 * residual_step
             stretch += run_step()
         b += cuda.gridDim.z
 

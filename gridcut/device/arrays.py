@@ -7,6 +7,7 @@ libraries is imported for it.  numba.cuda is imported on first use, so any modul
 import math
 import sys
 import time
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from importlib import import_module
 
 import numpy as np
 
+_SIMULATED: deque = deque()
 ALIGNMENT = 256  # bytes; every array in a slab starts at a multiple of it, as the driver's allocations do
 
 
@@ -38,6 +40,11 @@ class DeviceArray:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def address(self) -> int:
+        """Where `data` starts on the GPU."""
+        return self.data.ctypes.data if _numba()[1] else _memory().address_of(self.data)
 
     def __getitem__(self, i: int) -> "DeviceArray":
         """Element i along the first axis, without a copy."""
@@ -175,16 +182,17 @@ def upload_all(arrays: list[np.ndarray]) -> list:
     """Copies on the GPU, flat; large arrays take less time together than one by one."""
     arrays = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
     copies = [allocate((array.size, array.dtype))[0] for array in arrays]
-    _copy_in([(array, copy) for array, copy in zip(arrays, copies, strict=True) if array.size])
+    copy_in([(array, copy) for array, copy in zip(arrays, copies, strict=True) if array.size])
     return copies
 
 
 def overwrite(there, array: np.ndarray) -> None:
     """Copy a host array into one of our own on the GPU; both flat, with the same length and dtype."""
-    _copy_in([(array, there)])
+    copy_in([(array, there)])
 
 
-def _copy_in(copies: list) -> None:
+def copy_in(copies: list) -> None:
+    """`overwrite` for pairs (host array, array on the GPU); large ones take less time together than one by one."""
     if _numba()[1]:
         for array, there in copies:
             there.copy_to_device(array)
@@ -220,6 +228,14 @@ class GpuTimer:
         if self._event is None:
             return time.perf_counter() - self._time
         return self._event.until(_memory().Event())
+
+
+def kept_objects() -> tuple[deque, int]:
+    """Objects with memory on the active GPU that are dropped when memory is needed, and how many bytes they may use."""
+    if _numba()[1]:
+        return _SIMULATED, 1 << 40
+    pool = _memory().pool()
+    return pool.kept, pool.capacity
 
 
 def release_memory() -> None:
@@ -267,7 +283,12 @@ def _is_simulated(value) -> bool:
 
 def _library(value) -> str:
     """The library of an array: "torch", "cupy", or "numba" for all others."""
-    modules = [base.__module__.partition(".")[0] for base in type(value).__mro__]
+    return _library_of(type(value))
+
+
+@cache
+def _library_of(kind: type) -> str:
+    modules = [base.__module__.partition(".")[0] for base in kind.__mro__]
     return next((name for name in modules if name in ("torch", "cupy")), "numba")
 
 
@@ -283,8 +304,11 @@ class _Memory:
 def _span(shape, strides) -> tuple[int, int]:
     """Smallest and largest offset of an element from the first one."""
     # An axis of length 1 may have any stride, which must not enlarge the span.
-    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
-    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+    below = above = 0
+    for length, stride in zip(shape, strides, strict=True):
+        reach = (length - 1) * stride
+        below, above = min(below, below + reach), max(above, above + reach)
+    return below, above
 
 
 def _window(owner, address, length, dtype, simulated):
@@ -292,11 +316,15 @@ def _window(owner, address, length, dtype, simulated):
         interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
         return type(owner)(np.asarray(_Memory(owner, interface)))
     # Omit the owner's stream, on which numba would copy without waiting; every reader synchronises first.
-    return _memory().flat_array(address, length, dtype, owner)
+    return _memory().FlatArray.at(address, (length,), dtype, owner)
 
 
 def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
-    return tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    strides = ()
+    for length in reversed(shape):
+        strides = (itemsize, *strides)
+        itemsize *= length
+    return strides
 
 
 def _check_device(name: str, address: int, simulated: bool) -> None:

@@ -9,11 +9,13 @@ that takes many arrays gets them as bundles).  In the simulator, and with any ot
     prepare(kernel, blocks, threads, *args)     return a callable that launches, any number of times
     most_blocks(kernel, args, threads)          `cooperative_blocks`, cached
     blocks_of(items, threads)                   blocks for one thread per item
+    recording()                                 the launches within, to be repeated
 """
 
 import ctypes
 import struct
 import threading
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -31,6 +33,7 @@ SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.f
 
 _compiled_kernels = {}  # (kernel, GPU, dtypes) -> _Compiled
 _max_blocks = {}
+_tapes = threading.local()  # .tape: the launches that this thread is recording
 _lock = threading.Lock()  # numba cannot load one kernel from two threads concurrently
 
 
@@ -60,7 +63,27 @@ class _Compiled:
 
 def launch(kernel, blocks, threads: int, *args) -> None:
     """Launch a kernel once; blocks: one integer, or a tuple of three."""
-    prepare(kernel, blocks, threads, *args)()
+    start = prepare(kernel, blocks, threads, *args)
+    start()
+    tape = getattr(_tapes, "tape", None)
+    if tape is not None:
+        tape.append(start)
+
+
+@contextmanager
+def recording():
+    """Yield a list to which all `launch` in this thread append callables that launch again.
+
+    They do not keep arrays alive: whoever repeats them makes sure that the same memory is still in use.
+    """
+    before, _tapes.tape = getattr(_tapes, "tape", None), []
+    try:
+        yield _tapes.tape
+    finally:
+        for start in _tapes.tape:
+            if isinstance(start, _Launch):
+                start.arrays = None
+        _tapes.tape = before
 
 
 def prepare(kernel, blocks, threads: int, *args, shared: int = 0):
@@ -94,7 +117,7 @@ class _Launch:
 
     def __init__(self, compiled: _Compiled, shape: tuple, args, values):
         self._compiled = compiled
-        self._args = args  # keeps the arrays alive
+        self.arrays = args  # keeps them alive
         self._words = compiled.words(values)
         self._call = (*shape, ctypes.addressof(self._words), *compiled.tail)
 

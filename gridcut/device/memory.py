@@ -45,30 +45,24 @@ class FlatArray(OwnedArray):
         dtype = np.dtype(dtype)
         if not self._is_flat() or self.size * self.dtype.itemsize % dtype.itemsize:
             return super().view(dtype)
-        return flat_array(self.address, self.size * self.dtype.itemsize // dtype.itemsize, dtype, self.owner)
+        return FlatArray.at(self.address, (self.size * self.dtype.itemsize // dtype.itemsize,), dtype, self.owner)
 
     def __getitem__(self, item):
         if isinstance(item, slice) and item.step is None and self._is_flat():
             start, stop, _ = item.indices(self.size)
             if start < stop:
                 address = self.address + start * self.dtype.itemsize
-                return flat_array(address, stop - start, self.dtype, self.owner)
+                return FlatArray.at(address, (stop - start,), self.dtype, self.owner)
         return super().__getitem__(item)
 
     def reshape(self, *shape, **options):
         if len(shape) == 1 and isinstance(shape[0], tuple) and math.prod(shape[0]) == self.size and self._is_flat():
-            strides = tuple(self.dtype.itemsize * math.prod(shape[0][axis + 1 :]) for axis in range(len(shape[0])))
-            return self.with_shape(shape[0], strides)
+            return FlatArray.at(self.address, shape[0], self.dtype, self.owner)
         return super().reshape(*shape, **options)
 
     def _is_flat(self) -> bool:
         """Whether the array is contiguous; arrays that numba derives from it may not be."""
         return self.strides == (self.dtype.itemsize,)
-
-
-def flat_array(address: int, length: int, dtype: np.dtype, owner) -> FlatArray:
-    """An array in memory that belongs to `owner`, which is kept alive."""
-    return FlatArray.at(address, length, dtype, owner)
 
 
 def pool() -> Pool:
@@ -121,7 +115,8 @@ def arrays_in_slab(places, total: int, zero: bool = False) -> list[FlatArray]:
     slab = Slab(pool(), total)
     if zero:
         check(driver.cuMemsetD8Async(slab.address, 0, total, 0))
-    return [flat_array(slab.address + first, size // dtype.itemsize, dtype, slab) for first, size, dtype in places]
+    at, start = FlatArray.at, slab.address
+    return [at(start + first, (size // dtype.itemsize,), dtype, slab) for first, size, dtype in places]
 
 
 def synchronize() -> None:

@@ -100,25 +100,19 @@ class OwnedArray(_DeviceNDArray):
     """
 
     @classmethod
-    def at(cls, address: int, length: int, dtype: np.dtype, owner):
-        """A one-dimensional array at an address; its owner is kept alive."""
+    def at(cls, address: int, shape: tuple[int, ...], dtype: np.dtype, owner):
+        """A contiguous array at an address; its owner is kept alive."""
         array = cls.__new__(cls)
-        array.__dict__.update(
-            address=address,
-            owner=owner,
-            dtype=dtype,
-            size=length,
-            shape=(length,),
-            strides=(dtype.itemsize,),
-            ndim=1,
-            alloc_size=length * dtype.itemsize,
-            stream=0,
-        )
+        stride = dtype.itemsize
+        strides = ()
+        for length in reversed(shape):
+            strides = (stride, *strides)
+            stride *= length
+        state = array.__dict__
+        state["address"], state["owner"], state["dtype"] = address, owner, dtype
+        state["shape"], state["strides"], state["ndim"] = shape, strides, len(shape)
+        state["size"], state["alloc_size"], state["stream"] = stride // dtype.itemsize, stride, 0
         return array
-
-    def with_shape(self, shape: tuple[int, ...], strides: tuple[int, ...]):
-        """The same memory, of the same size, as an array of another shape."""
-        return type(self)(shape, strides, self.dtype, gpu_data=self.gpu_data)
 
     @cached_property
     def address(self) -> int:

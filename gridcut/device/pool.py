@@ -26,7 +26,8 @@ class Pool:
     def __init__(self, allocate, free, capacity: int):
         self._allocate = allocate
         self._free_memory = free
-        self._capacity = capacity  # bytes
+        self.capacity = capacity
+        self.kept = deque()  # objects with memory of the pool that may be dropped at any time
         self._lock = threading.Lock()
         self._available = []  # (size, piece), oldest first
         # The garbage collector puts pieces back at any time, also while this thread holds the lock.  So `_returned`
@@ -40,7 +41,7 @@ class Pool:
             for i in reversed(range(len(self._available))):
                 if self._available[i][0] == rounded:
                     return self._available.pop(i)
-        if rounded > self._capacity:
+        if rounded > self.capacity:
             rounded = size  # such a piece is never kept
         try:
             return rounded, self._allocate(rounded)
@@ -52,7 +53,7 @@ class Pool:
 
     def put_back(self, size: int, piece) -> None:
         """Keep a piece, or free it if the pool would exceed its capacity."""
-        if size + _bytes(self._returned) <= self._capacity and size == size_class(size):
+        if size + _bytes(self._returned) <= self.capacity and size == size_class(size):
             self._returned.append((size, piece))
         else:
             self._free_memory(piece)
@@ -71,7 +72,7 @@ class Pool:
         """Make pieces from `returned` available again; free the oldest ones if there are too many."""
         with self._lock:
             self._available += found
-            while len(self._available) > MAX_PIECES or _bytes(self._available) > self._capacity:
+            while len(self._available) > MAX_PIECES or _bytes(self._available) > self.capacity:
                 self._free_memory(self._available.pop(0)[1])
 
     def held(self) -> int:
@@ -80,6 +81,7 @@ class Pool:
 
     def empty(self) -> None:
         """Free all pieces."""
+        self.kept.clear()
         with self._lock:
             free, self._available = self._available, []
         for _, piece in free + self.returned():

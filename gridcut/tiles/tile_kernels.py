@@ -120,22 +120,28 @@ EASY_ROUNDS = 4  # after these, excess has far to travel: steps_per_pixel is dou
 
 @cuda_kernel
 def bits_kernel(excess, residual, arcs, tiles, bits):
-    """Set `bits` of all tiles from excess and residuals; one warp per tile."""
+    """Set `bits` of all tiles from excess and residuals; one warp for each arc of a tile, and one for its excess."""
     lane = cuda.threadIdx.x & 31
-    t = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) >> 5
+    warp = cuda.grid(1) >> 5
+    t = warp // (arcs + 1)
+    k = warp - t * (arcs + 1)
     if t >= tiles:
         return
-    for row in range(32):
-        words = t * (arcs + 2) * 32 + row
-        e = excess[(t * 32 + row) * 32 + lane]
-        negative, positive = ballot(e < 0), ballot(e > 0)
-        if lane == 0:
-            bits[words + arcs * 32] = negative
-            bits[words + (arcs + 1) * 32] = positive
-        for k in range(arcs):
+    words = t * (arcs + 2) * 32 + lane
+    mine = other = NONE
+    # No store in these loops, so that all loads of a warp wait for memory together.
+    if k < arcs:
+        for row in range(32):
             some = ballot(residual[((t * arcs + k) * 32 + row) * 32 + lane] > 0)
-            if lane == 0:
-                bits[words + k * 32] = some
+            mine = some if lane == row else mine
+    else:
+        for row in range(32):
+            e = excess[(t * 32 + row) * 32 + lane]
+            negative, positive = ballot(e < 0), ballot(e > 0)
+            mine = negative if lane == row else mine
+            other = positive if lane == row else other
+        bits[words + (arcs + 1) * 32] = other
+    bits[words + k * 32] = mine
 
 
 @cache

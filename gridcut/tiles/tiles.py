@@ -39,14 +39,16 @@ No bound on the number of operations is proved.  Memory in addition to excess an
 1/8 byte per arc.
 """
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
-from gridcut.device.launch import launch, most_blocks, prepare
+from gridcut.device.launch import most_blocks, prepare
 from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import SEARCH_THREADS, THREADS, bits_kernel, kernels_for
 from gridcut.tiles.tile_rounds import SEARCHERS, rounds_kernel_for
@@ -76,6 +78,26 @@ MAX_STEPS_PER_PIXEL = 2**16  # a launch checks its time only after a pass over a
 MAX_DISCHARGE_RATIO = 1000
 SMALL_GRID_TILES = 1024  # up to this many tiles, one launch runs all rounds; fewer blocks, for faster barriers
 MAX_WORKERS = 1056  # warps that pop tiles from the queue; more of them slow each other down
+
+
+class Prepared(NamedTuple):
+    """Arrays and launches of a solve, for the next one on the same excess and residuals.
+
+    options    what the launches depend on
+    fill       sets the bits of the tiles
+    run        enqueues some rounds
+    """
+
+    state: TileState
+    options: tuple
+    rounds: "Rounds"
+    fill: Callable
+    run: Callable
+
+    @property
+    def reach_bits(self):
+        """The sink side."""
+        return self.state.reach_bits
 
 
 class Rounds:
@@ -148,8 +170,8 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     excess, residual : device arrays
         In the tiled layout of `layout`; modified in place.
     layout : TileLayout
-    warm : TileState, optional
-        The state returned by the last solve on these arrays; its memory is reused.
+    warm : Prepared, optional
+        What the last solve on these arrays has returned; its memory and launches are reused.
     callback : callable, optional
         Called with a dict of counters after each round.  An exception raised by it stops the solve.
     steps_per_pixel : int
@@ -159,19 +181,23 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
 
     Returns
     -------
-    state : TileState
-        ``state.reach_bits`` is the sink side.
+    warm : Prepared
+        ``warm.reach_bits`` is the sink side.
     stats : dict
         Counters, and the "kernel_seconds" of both kernels.
     """
     steps_per_pixel, discharge_ratio = check_options(steps_per_pixel, discharge_ratio)
-    n, arcs = layout.count, layout.arcs
-    state = make_state(n, arcs, shape_of(layout, excess.dtype).lists) if warm is None else warm
+    count = LAUNCHES_AHEAD if layout.count > SMALL_GRID_TILES else ROUNDS_PER_LAUNCH
+    options = steps_per_pixel, discharge_ratio, 1 if callback is not None else count
+    if warm is None or warm.options != options:
+        shape = shape_of(layout, excess.dtype)
+        state = make_state(layout.count, layout.arcs, shape.lists) if warm is None else warm.state
+        rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
+        run = rounds.prepare_rounds(options[-1], discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
+        warm = Prepared(state, options, rounds, prepare_bits(excess, residual, layout, state), run)
+    state, run = warm.state, warm.run
     clear(state.tally)
-    fill_bits(excess, residual, layout, state)
-    rounds = Rounds(excess, residual, layout, state, steps_per_pixel)
-    count = 1 if callback is not None else ROUNDS_PER_LAUNCH if rounds.is_small else LAUNCHES_AHEAD
-    run = rounds.prepare_rounds(count, discharge_ratio, may_relabel=FALLBACK_ROUND > 0)
+    warm.fill()
     while True:
         run()
         done, times = counts_and_times(download(state.tally))
@@ -187,9 +213,9 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
         if done[DONE]:
             break
         if done[ROUNDS] >= FALLBACK_ROUND:
-            run = rounds.prepare_rounds(count, discharge_ratio, may_relabel=False)
+            run = warm.rounds.prepare_rounds(options[-1], discharge_ratio, may_relabel=False)
     relabeling, discharging = (int(times[i]) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL))
-    return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
+    return warm, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
 
 def check_options(steps_per_pixel, discharge_ratio) -> tuple[int, float]:
@@ -204,8 +230,8 @@ def check_options(steps_per_pixel, discharge_ratio) -> tuple[int, float]:
     return steps_per_pixel, discharge_ratio
 
 
-def fill_bits(excess, residual, layout, state: TileState) -> None:
-    """Set `state.bits` from excess and residuals."""
+def prepare_bits(excess, residual, layout, state: TileState) -> Callable:
+    """A launch that sets `state.bits` from excess and residuals."""
     threads = search_threads(layout.count)
-    blocks = -(-layout.count // (threads // WARP))
-    launch(bits_kernel, blocks, threads, excess, residual, layout.arcs, layout.count, state.bits)
+    blocks = -(-layout.count * (layout.arcs + 1) // (threads // WARP))
+    return prepare(bits_kernel, blocks, threads, excess, residual, layout.arcs, layout.count, state.bits)

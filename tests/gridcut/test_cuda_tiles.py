@@ -217,7 +217,7 @@ def on_device(tiled, layout, excess, residual):
     state = make_state(tiled.count, tiled.arcs, Shape(tiled.offsets, tiled.tile, False).lists)
     for array in state:
         array.copy_to_device(np.zeros(array.shape, array.dtype))
-    bits_kernel[tiled.count, 32](*arrays, tiled.arcs, tiled.count, state.bits)
+    bits_kernel[tiled.count * (tiled.arcs + 1), 32](*arrays, tiled.arcs, tiled.count, state.bits)
     return arrays, state
 
 
@@ -304,7 +304,7 @@ def test_discharge_updates_the_bits(connectivity, shape):
     for _ in range(2):
         kernel[1, THREADS, 0, kind.shared_bytes](e, r, *state[:-1], tiled.tiles, (1, 1e9, 0))
         kept = state.bits.copy_to_host()
-        bits_kernel[tiled.count, 32](e, r, tiled.arcs, tiled.count, state.bits)
+        bits_kernel[tiled.count * (tiled.arcs + 1), 32](e, r, tiled.arcs, tiled.count, state.bits)
         assert (state.bits.copy_to_host() == kept).all()
         relabel(tiled, state)
     flat_excess, flat_residual = to_flat(tiled, e.copy_to_host(), r.copy_to_host(), layout)

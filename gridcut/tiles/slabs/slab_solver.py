@@ -18,7 +18,7 @@ from gridcut.tiles.slabs.slab_load import Slab
 from gridcut.tiles.slabs.slab_rules import SLAB_RULES
 from gridcut.tiles.slabs.split import Face
 from gridcut.tiles.tile_state import GHOSTS_BEFORE, ROUNDS, counts_and_times, make_state
-from gridcut.tiles.tiles import Rounds, fill_bits, shape_of
+from gridcut.tiles.tiles import Rounds, prepare_bits, shape_of
 
 
 class SlabSolver:
@@ -36,7 +36,7 @@ class SlabSolver:
         self.memory = make_state(tiles.count, tiles.arcs, shape_of(tiles, state.excess.dtype).lists)
         clear(self.memory.tally)
         self._set(GHOSTS_BEFORE, part.ghosts_before, part.ghosts_after)
-        fill_bits(state.excess, state.residual, tiles, self.memory)
+        prepare_bits(state.excess, state.residual, tiles, self.memory)()
         self._rounds = Rounds(state.excess, state.residual, tiles, self.memory, steps_per_pixel, SLAB_RULES)
         self.boundaries = [Boundary(self, face) for face in part.faces()]
 
