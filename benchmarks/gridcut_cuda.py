@@ -1,6 +1,6 @@
 """`python -m benchmarks gridcut --device cuda`: max-flow on a GPU, against the CPU default and PyMaxflow.
 
-kernel s          the solve alone, after loading and before the labels are written
+kernel s          the solve, and what the GPU still has to load when it starts; before the labels are written
 on card s         from arrays on the GPU to value and labels on the GPU, synchronised
 transfers s       from arrays on the host to value and labels on the host
 CPU s             the CPU's default method with all threads of this machine, arrays to labels

@@ -273,13 +273,7 @@ class CapacityArrays:
 
     def bounds(self) -> list:
         """Largest capacity of the source, of the sink and of each arc."""
-        rows = self.given_rows()
-        self.find_largest(rows)
-        return self.bounds_of(rows)
-
-    def bounds_of(self, rows: list[int]) -> list:
-        """`bounds`, from the result of `find_largest` for these rows."""
-        return by_arc(self.found_largest(rows), self.layout.flat.arcs)
+        return by_arc(self.largest(self.given_rows()), self.layout.flat.arcs)
 
     def forget(self) -> None:
         """Drop all references to the caller's arrays."""

@@ -10,7 +10,7 @@ import weakref
 from contextlib import suppress
 
 from gridcut.core.problem import Problem
-from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, StateLayout
+from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, StateLayout, by_arc
 from gridcut.device.arrays import DeviceArray, clear, kept_objects
 from gridcut.device.launch import recording
 
@@ -35,7 +35,8 @@ class Solve:
             self.capacities.find_largest(self._rows)
 
     def bounds(self) -> list:
-        return self.capacities.bounds_of(self._rows)
+        """Largest capacity of the source, of the sink and of each arc."""
+        return by_arc(self.capacities.found_largest(self._rows), self.capacities.layout.flat.arcs)
 
     def again(self, problem: Problem) -> "Solve":
         """Start over with another problem."""

@@ -6,7 +6,6 @@ libraries is imported for it.  numba.cuda is imported on first use, so any modul
 
 import math
 import sys
-import time
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -214,20 +213,6 @@ def free_bytes() -> int:
     """Bytes of free memory on the GPU, including memory kept by the pool."""
     cuda, simulated = _numba()
     return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free) + _memory().pool().held()
-
-
-class GpuTimer:
-    """Timer that starts when the GPU has finished all work enqueued before its creation."""
-
-    def __init__(self):
-        self._event = None if _numba()[1] else _memory().Event()
-        self._time = time.perf_counter()
-
-    def elapsed(self) -> float:
-        """Wait until the GPU has finished all work enqueued so far; the seconds since the start."""
-        if self._event is None:
-            return time.perf_counter() - self._time
-        return self._event.until(_memory().Event())
 
 
 def kept_objects() -> tuple[deque, int]:

@@ -1,4 +1,4 @@
-"""Memory of a real GPU: arrays in memory that is reused by the next solve, synchronisation, events.
+"""Memory of a real GPU: arrays in memory that is reused by the next solve, synchronisation.
 
 Arrays are numba device arrays whose rarely used attributes are computed on demand.  The driver is called without
 numba's checks, which take longer than most of these calls.
@@ -143,29 +143,6 @@ def gpu_of(address: int) -> int | None:
         driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
     )
     return None if error else int(device)
-
-
-class Event:
-    """A position in the GPU's stream of work."""
-
-    _event = None  # until __init__ has created it; an interrupt may end that at any line
-
-    def __init__(self):
-        self._event = check(driver.cuEventCreate(0))
-        check(driver.cuEventRecord(self._event, 0))
-
-    def wait(self) -> None:
-        """Wait until the GPU has finished all work enqueued before this event."""
-        check(driver.cuEventSynchronize(self._event))
-
-    def until(self, later: "Event") -> float:
-        """Wait for a later event; seconds on the GPU between the two."""
-        later.wait()
-        return check(driver.cuEventElapsedTime(self._event, later._event)) / 1000
-
-    def __del__(self):
-        if self._event is not None:
-            driver.cuEventDestroy(self._event)
 
 
 def check(result):

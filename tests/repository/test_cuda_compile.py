@@ -12,6 +12,8 @@ import importlib.util
 import pkgutil
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -151,6 +153,21 @@ def test_no_kernel_is_launched_the_slow_way(kernel, arguments):
     known = {str(numba_types.int64 if kind is int else from_dtype(np.dtype(kind))) for kind in SCALARS}
     flat = [part for a in arguments for part in (a if isinstance(a, numba_types.BaseTuple) else (a,))]
     assert {str(a) for a in flat if not isinstance(a, numba_types.Array)} <= known
+
+
+def test_kernels_have_the_same_key_in_every_process():
+    """Else every process compiles them, and stores them in vain."""
+    code = """
+from types import SimpleNamespace
+from tests.repository.test_cuda_compile import listed
+for case in listed():
+    kernel, *_ = case.values
+    print(case.id, kernel._cache._code.key((), SimpleNamespace(magic_tuple=tuple)))
+"""
+    run = [sys.executable, "-c", code]
+    first, second = (subprocess.run(run, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True) for _ in range(2))
+    assert first.stdout.count("\n") > 100
+    assert first.stdout == second.stdout
 
 
 def test_the_compiler_is_read_correctly(no_driver):
