@@ -15,7 +15,7 @@ from gridcut.device.arrays import DeviceArray, clear, kept_objects
 from gridcut.device.launch import recording
 
 MOST_SOLVES = 4  # per GPU
-BYTES_PER_NUMBER = 10  # of the excess, each arc and each terminal: in the state, and copied from the host
+BYTES_PER_NUMBER = 6  # of the excess, each arc and both terminals: about what the state and copies of host arrays take
 
 _lock = threading.Lock()
 
