@@ -132,9 +132,9 @@ def test_arguments_are_packed_as_in_numba():
     from types import SimpleNamespace
 
     from gridcut.device.launch import _flatten, _formats
-    from gridcut.device.memory import flat_array
+    from gridcut.device.memory import FlatArray
 
-    array = flat_array(4096, 7, np.dtype(np.int32), None)
+    array = FlatArray.at(4096, (7,), np.dtype(np.int32), None)
     most = np.uint64(2**64 - 1)
     args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6, most, np.float32(0.25), np.int64(-7))
     kinds, values = [], []
