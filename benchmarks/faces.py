@@ -8,6 +8,8 @@ of gco, how far the energy is above the lower one.
 "conversion" says whether a graph of networkx is converted in each call, or was before.
 """
 
+import subprocess
+import sys
 import time
 import warnings
 from functools import partial
@@ -326,7 +328,20 @@ def skimage_rows(repeats, quick):
         )
 
 
+def process_rows(repeats, quick):
+    """Whole processes: Python's start, imports and the first call."""
+    costs = "import numpy, scipy.optimize; {}.linear_sum_assignment(numpy.ones((12, 15)))"
+    cut = "import numpy, {} as m; g = m.GraphInt(); g.add_grid_edges(g.add_grid_nodes((9, 9)), 5); g.add_tedge(1, 2, 1)"
+    for face, code, ours in (
+        ("SciPy linear_sum_assignment", costs, ("scipy.optimize", "__import__('assign')")),
+        ("PyMaxflow", cut + "; g.maxflow()", ("maxflow", "gridcut.compat.maxflow")),
+    ):
+        processes = (partial(subprocess.run, [sys.executable, "-c", code.format(one)], check=True) for one in ours)
+        yield compared(face, "a new process, first call", *processes, (), repeats)
+
+
 FACES = {
+    "processes": process_rows,
     "scipy": scipy_rows,
     "lap": lap_rows,
     "maxflow": maxflow_rows,

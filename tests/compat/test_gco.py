@@ -179,3 +179,109 @@ def test_energies_of_gco_on_graphs(algorithm):
         energies.append([energy(unary, pairwise, weights, one) for one in labels])
     found, expected = np.sum(energies, axis=0)
     assert found <= 1.005 * expected
+
+
+def graph_of(unary, pairwise, edges, weights, module=ours, is_float=False):
+    graph = module.GCO()
+    graph.create_general_graph(*unary.shape, is_float)
+    graph.set_data_cost(unary)
+    graph.set_all_neighbors(*edges.T, weights)
+    graph.set_smooth_cost(pairwise)
+    return graph
+
+
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("move", ["expansion", "swap"])
+def test_moves_of_the_class(move, is_float):
+    """Cycles of a matrix, of the same costs by a function, and single moves: none leaves a better move."""
+    unary, pairwise, weights = problem((5, 6), ["cost_v", "cost_h"], 4, float if is_float else int)
+    edges, given, costs = as_graph(unary, weights)
+    graph, other = (graph_of(costs, pairwise, edges, given, is_float=is_float) for _ in range(2))
+    other.set_smooth_cost_function(lambda s1, s2, l1, l2: pairwise[l1, l2])
+    assert graph.compute_energy() == other.compute_energy() == energy(unary, pairwise, weights, np.zeros(30, int))
+    assert graph.expansion(0) == graph.compute_energy()
+    for one in (graph, other):
+        found = getattr(one, move)()
+        labels = one.get_labels()
+        assert (labels.dtype, labels.shape) == (np.int32, (30,))
+        assert found == one.compute_energy() == energy(unary, pairwise, weights, labels)
+        assert found == one.compute_data_energy() + one.compute_smooth_energy()
+        assert type(found) is (float if is_float else int)
+        if move == "expansion":
+            assert not any(one.expansion_on_alpha(label) for label in range(4))
+        else:
+            for pair in itertools.combinations(range(4), 2):
+                one.alpha_beta_swap(*pair)
+        assert one.compute_energy() == found
+
+
+@pytest.mark.parametrize("move", [("expansion_on_alpha", 1), ("alpha_beta_swap", 0, 2)])
+def test_a_single_move_is_the_best_one(move):
+    rng = np.random.default_rng(5)
+    edges = rng.permuted(np.array(list(itertools.combinations(range(7), 2))), axis=1)
+    unary, weights, start = rng.integers(0, 20, (7, 3)), rng.integers(0, 5, len(edges)), rng.integers(0, 3, 7)
+    graph = graph_of(unary, METRIC[:3, :3], edges, weights)
+    for site, label in enumerate(start.tolist()):
+        graph.init_label_at_site(site, label)
+    assert [graph.get_label_at_site(site) for site in range(7)] == start.tolist()
+
+    def energy_of(labels):
+        return unary[range(7), labels].sum() + (weights * METRIC[tuple(np.array(labels)[edges.T])]).sum()
+
+    choices = [(label, 1) if len(move) == 2 else (0, 2) if label != 1 else (1,) for label in start.tolist()]
+    getattr(graph, move[0])(*move[1:])
+    assert graph.compute_energy() == min(energy_of(labels) for labels in itertools.product(*choices))
+
+
+def test_the_graphs_of_gcos_tests():
+    graph = ours.GCO()
+    graph.create_general_graph(3, 2, True)
+    assert graph.handle is not None
+    graph.destroy_graph()
+    graph = graph_of(np.array([[8, 1], [8, 2], [2, 8]]), 1 - np.eye(2), np.array([[0, 1], [1, 2]]), np.ones(2))
+    graph.set_smooth_cost_function(lambda s1, s2, l1, l2: 5 if (s1, s2) == (0, 1) and l1 == l2 else 8)
+    graph.expansion()
+    assert graph.get_labels().tolist() == [1, 1, 0]
+
+
+def test_edges_and_costs_one_at_a_time():
+    many = graph_of(np.array([[0, 9], [5, 4], [9, 0]]), 1 - np.eye(2), np.array([[0, 1], [1, 2]]), np.array([3, 1]))
+    one = ours.GCO()
+    one.create_general_graph(3, 2)
+    for site, costs in enumerate([[0, 9], [5, 4], [9, 0]]):
+        for label, cost in enumerate(costs):
+            one.set_site_data_cost(site, label, cost)
+    one.set_neighbor_pair(0, 1, 3)
+    one.set_neighbor_pair(1, 2, 1)
+    one.set_pair_smooth_cost(0, 1, 1)
+    one.set_pair_smooth_cost(1, 0, 1)
+    assert many.expansion() == one.expansion() == 6
+    assert many.get_labels().tolist() == one.get_labels().tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "call"),
+    [
+        (ours.ShapeMismatchError, r"unary must have the shape \(3, 2\)", lambda g: g.set_data_cost(np.ones((3, 3)))),
+        (ours.ShapeMismatchError, r"cost must have the shape \(2, 2\)", lambda g: g.set_smooth_cost(np.eye(3))),
+        (ours.DataTypeNotSupportedError, "symmetric", lambda g: g.set_smooth_cost(np.array([[0, 1], [2, 0]]))),
+        (ours.IndexOutOfBoundError, "site must be from 0 to 2", lambda g: g.set_site_data_cost(3, 0, 1)),
+        (ours.IndexOutOfBoundError, "label must be from 0 to 1", lambda g: g.set_site_data_cost(0, 2, 1)),
+        (ours.IndexOutOfBoundError, "nodes of edges must be", lambda g: g.set_neighbor_pair(0, -1, 1)),
+        (ours.IndexOutOfBoundError, "l1 and l2 must be", lambda g: g.set_pair_smooth_cost(0, 2, 1)),
+        (ours.IndexOutOfBoundError, "l1 and l2 must be", lambda g: g.alpha_beta_swap(2, 0)),
+        (ours.IndexOutOfBoundError, "label must be", lambda g: g.expansion_on_alpha(2)),
+        (ours.IndexOutOfBoundError, "site must be", lambda g: g.get_label_at_site(3)),
+        (ours.IndexOutOfBoundError, "label must be", lambda g: g.init_label_at_site(0, 2)),
+    ],
+)
+def test_errors_of_the_class(error, text, call):
+    graph = graph_of(np.ones((3, 2)), 1 - np.eye(2), np.array([[0, 1]]), np.ones(1))
+    with pytest.raises(error, match=text):
+        call(graph)
+
+
+def test_a_move_of_costs_that_are_no_metric_is_an_error():
+    graph = graph_of(np.zeros((2, 2), int), np.eye(2), np.array([[0, 1]]), np.ones(1))
+    with pytest.raises(ValueError, match="a move needs costs of pairs"):
+        graph.expansion_on_alpha(1)

@@ -11,8 +11,8 @@ from gridcut.device import kernel
 OFFSETS = (0, 1), (0, -1), (1, 0), (-1, 0)  # of the arcs to i + 1, i - 1, i + W and i - W
 
 
-def numbered_grid(nodes: int, arcs) -> tuple[tuple[int, int], list] | None:
-    """Shape and arcs, as `solve_grid` takes them, of a graph that is an image with 4 neighbours; None of any other.
+def numbered_grid(nodes: int, arcs) -> tuple[tuple[int, int], dict] | None:
+    """Shape and edges, as `max_flow` takes them, of a graph that is an image with 4 neighbours; None of any other.
 
     O(nodes + arcs), but on a graph that is none, it usually ends at the first arcs.
     """
@@ -27,7 +27,7 @@ def numbered_grid(nodes: int, arcs) -> tuple[tuple[int, int], list] | None:
     right, left, down, up = planes.reshape(4, *shape)
     if right[:, -1].any() or left[:, 0].any() or down[-1].any() or up[0].any():
         return None
-    return shape, [(offset, plane, False) for offset, plane in zip(OFFSETS, (right, left, down, up), strict=True)]
+    return shape, dict(zip(OFFSETS, (right, left, down, up), strict=True))
 
 
 @kernel

@@ -29,14 +29,19 @@ class Solution(NamedTuple):
 
 def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
-    from gridcut.maximum_flow import max_flow
-
     edges = _edges(shape, arcs)
     *capacities, source, sink = [*edges.values(), source, sink]
     total, (*capacities, source, sink) = without_infinities([*capacities, source, sink], source.size)
     edges = dict(zip(edges, capacities, strict=True))
+    value, sink_side = _cut_of_grid(shape, edges, source, sink)
+    return Solution(_checked(value, total), sink_side)
+
+
+def _cut_of_grid(shape, edges, source, sink) -> tuple[Any, np.ndarray]:
+    from gridcut.maximum_flow import max_flow
+
     cut = max_flow(source.reshape(shape), sink.reshape(shape), edges, device="cpu")
-    return Solution(_checked(cut.value, total), ~cut.labels.ravel())
+    return cut.value, ~cut.labels.ravel()
 
 
 def _edges(shape: tuple[int, ...], arcs: list) -> dict:
@@ -98,7 +103,7 @@ def _solve_finite(arcs, source, sink) -> tuple[Any, np.ndarray]:
 
         grid = numbered_grid(nodes, arcs)
         if grid is not None:
-            return solve_grid(*grid, source, sink)
+            return _cut_of_grid(*grid, source, sink)
     from gridcut.graph.edge_lists import edge_lists
     from gridcut.graph.graph_flow import cut_of_graph
     from gridcut.graph.graph_problem import GraphProblem
