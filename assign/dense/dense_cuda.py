@@ -2,8 +2,10 @@
 
     reduce    reduction of columns, rows, columns: first prices                    (GPU, reduce_cuda.py; square only)
     auction   near-optimal prices, decreasing eps, long price wars truncated       (GPU, auction_cuda.py)
+    augment   shortest augmenting paths from all unmatched rows at once            (GPU, augment_cuda.py; square only)
+              The end, if costs are integers that the GPU does not round; otherwise:
     lists     the cheapest arcs of each row, and a bound for all others            (GPU, arc_lists_cuda.py)
-    augment   shortest augmenting paths over the lists                             (CPU, arc_list_paths.py)
+    search    shortest augmenting paths over the lists, one row after the other    (CPU, arc_list_paths.py)
               A row whose list is exhausted in a search gets a new list, or its
               whole row of costs is transferred                                    (GPU, arc_lists_cuda.py)
 
@@ -13,7 +15,7 @@ the search itself runs in float64 on the unrounded costs.
 
 A GPU processes in one pass over the matrix what takes a CPU core a second, but a dependent step takes a microsecond on
 the GPU and a few nanoseconds on a core.  A price war of two rows consists of dependent steps only, as does Dijkstra's
-search.
+search; searches from many rows at once do not.
 
 With far fewer rows than columns, all columns start at price 0 and a single phase is run, so that few unmatched columns
 end below 0.  With limits there is no auction: the search starts from prices 0.
@@ -29,12 +31,14 @@ searches.
 
 import math
 import time
+from functools import cached_property
 
 import numpy as np
 
 from assign.core.infeasible import InfeasibleError
 from assign.core.start import lost_digits
 from assign.dense import arc_list_paths as paths
+from assign.dense import augment_cuda
 from assign.dense.arc_lists_cuda import SHIFT, WIDTH, lists_kernel_for, row_kernel_for
 from assign.dense.arc_lists_cuda import THREADS as LIST_THREADS
 from assign.dense.auction_cuda import (
@@ -56,6 +60,7 @@ from assign.dense.auction_cuda import (
 )
 from assign.dense.auction_cuda import THREADS as AUCTION_THREADS
 from assign.dense.auction_cuda import WIDTH as AUCTION_WIDTH
+from assign.dense.augment_steps_cuda import LEFT, PARTS, SCANS, SEARCHES, STATES, SWEEPS, Paths
 from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, scale_for
 from assign.dense.reduce_cuda import NO_BITS, STRIP, kernels_of
 from assign.dense.reduce_cuda import THREADS as REDUCE_THREADS
@@ -72,6 +77,7 @@ MAX_ROWS = 1 << SHIFT
 # Default timeout in seconds, per row and its minimum: four to ten times the time of auctions on costs that suit them.
 # A longer auction is a price war of rows that prefer the same few columns, which the search resolves faster.
 SECONDS_PER_ROW, MIN_TIMEOUT = 40e-6, 0.02
+AUGMENT_SHARE = 0.25  # of the timeout, for searches on the GPU
 
 
 def solve(
@@ -96,7 +102,8 @@ def solve(
     last_eps    eps of the last phase, in scaled integer costs; if negative, in millionths of that width
     alpha       divisor of eps from phase to phase
     stop_share  share of rows without a column at which a phase ends (at least one row)
-    timeout     seconds after which the auction stops; None: SECONDS_PER_ROW * n, at least MIN_TIMEOUT
+    timeout     seconds after which the auction stops, and after which paths are left to the CPU; None:
+                SECONDS_PER_ROW * n, at least MIN_TIMEOUT
     threads     threads per block of the auction, a power of two; None: chosen by the number of columns
     """
     array = cost if isinstance(cost, DeviceArray) else wrap_device_array("cost", cost)
@@ -132,6 +139,8 @@ def _solve(form, data, n, m, limit, start, callback, options):
     first_eps, last_eps, alpha, stop_share, timeout, threads = options
     if not 1 < check_real("alpha", alpha) < np.inf:
         raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
+    if timeout is None:
+        timeout = max(MIN_TIMEOUT, SECONDS_PER_ROW * n)
     problem = Problem(form, data, n, m)
     stats = {}
     begin = time.perf_counter()
@@ -150,9 +159,13 @@ def _solve(form, data, n, m, limit, start, callback, options):
             first_eps, last_eps = SINGLE_PHASE_EPS, int(-1e6 * SINGLE_PHASE_EPS)
         counts = problem.auction(first_eps, last_eps, alpha, stop_share, timeout, threads)
         stats |= counts
+        if n == m:
+            stats |= problem.augment(timeout * AUGMENT_SHARE)
     stats["auction_seconds"] = time.perf_counter() - begin
     if callback is not None:
         callback(dict(stats))
+    if problem.is_solved:
+        return *problem.found, {**stats, "search_seconds": 0.0}
     begin = time.perf_counter()
     s = search(problem, prices, limit, callback, stats)
     stats["search_seconds"] = time.perf_counter() - begin
@@ -176,6 +189,13 @@ class Problem:
         bits = upload(np.full(1, NO_BITS, np.int64))
         launch(self.largest_kernel, min(n, BLOCKS_PER_SM * multiprocessors()), REDUCE_THREADS, *self.front, bits)
         self.scale = scale_for(int(download(bits)[0]), form.is_integer)
+        self.is_solved = False
+
+    @cached_property
+    def short_lists(self) -> Lists:
+        """Memory for the lists that the GPU uses."""
+        size = self.n * AUCTION_WIDTH
+        return Lists(*allocate((size, np.int32), (size, np.int64), (self.n, np.int64)))
 
     def reduce(self) -> None:
         """Set the first prices of a square matrix."""
@@ -192,11 +212,7 @@ class Problem:
 
     def auction(self, first_eps, last_eps, alpha, stop_share, timeout, threads) -> dict:
         n = self.n
-        col, cost, bound, counts = allocate(
-            (n * AUCTION_WIDTH, np.int32), (n * AUCTION_WIDTH, np.int64), (n, np.int64), (COUNTS, np.int64), zero=True
-        )
-        if timeout is None:
-            timeout = max(MIN_TIMEOUT, SECONDS_PER_ROW * n)
+        (counts,) = allocate((COUNTS, np.int64), zero=True)
         threads = threads or AUCTION_THREADS[self.m >= MANY_COLUMNS]
         auction_kernel = auction_kernel_for(self.form, threads)
         stop_rows = max(1, int(stop_share * n)) if stop_share > 0 else 0
@@ -208,7 +224,7 @@ class Problem:
             stride=np.int64(coprime(n)),
             timeout=np.int64(timeout * 1e9),
         )
-        args = (Costs(*self.front, self.scale), self.word, Lists(col, cost, bound), schedule, counts)
+        args = (Costs(*self.front, self.scale), self.word, self.short_lists, schedule, counts)
         blocks = min(n, BLOCKS_PER_SM * multiprocessors(), most_blocks(auction_kernel, args, threads))
         launch(auction_kernel, blocks, threads, *args)
         done = download(counts)
@@ -219,6 +235,24 @@ class Problem:
             "blocks": blocks,
             "profile": done[PROFILE:].reshape(-1, 4)[: done[PHASES]].tolist(),  # per phase, see auction_cuda.py
         }
+
+    def augment(self, timeout: float) -> dict:
+        """Match all rows along arcs with reduced cost 0, from the auction's prices and owners."""
+        wide, narrow = np.int64, np.int32
+        kinds = (wide, narrow, narrow, wide, wide, wide, wide, narrow, narrow, narrow)
+        arrays = list(allocate(*((self.n, kind) for kind in kinds), (4 * self.n, narrow), zero=True))
+        arrays[2] = upload(np.full(self.n, -1, narrow))
+        found, state = Paths(*arrays), upload(np.zeros(STATES, wide))
+        args = (Costs(*self.front, self.scale), self.word, self.short_lists, found, state, np.int64(timeout * 1e9))
+        kernel, threads = augment_cuda.augment_kernel_for(self.form), augment_cuda.THREADS
+        blocks = min(augment_cuda.BLOCKS_PER_SM * multiprocessors(), most_blocks(kernel, args, threads))
+        launch(kernel, blocks, threads, *args)
+        done = download(state)
+        self.found = found.column, found.u, found.price
+        self.is_solved = self.form.is_integer and self.scale == 0 and not done[LEFT]
+        names = {"searches": SEARCHES, "rows_left": LEFT, "sweeps": SWEEPS}
+        names |= {"rows_scanned": SCANS, "parts_scanned": PARTS}
+        return {name: int(done[slot]) for name, slot in names.items()}
 
     def set_prices(self, v: np.ndarray) -> None:
         """Set the prices for the lists: scaled to integers, rounded up."""

@@ -33,6 +33,7 @@ CAPABILITIES = [(7, 5), (9, 0)]
 MAX_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
+    "augment_kernel": 192,
     "discharge_kernel": 400,
     "graft_kernel": 112,
     "karp_sipser_kernel": 112,

@@ -1,0 +1,86 @@
+"""Shortest augmenting paths on a GPU, from any prices and owners: the matching and the prices are optimal."""
+
+import numpy as np
+import pytest
+
+from tests.assign.test_cuda_dense import FAMILIES, best_value, certified, instance, on_gpu, solved, value
+
+
+def augmented(cost, prices=None, owners=None, timeout=60.0):
+    """The search alone: pairs, prices, the number of unmatched rows, and counts."""
+    from assign.dense.auction_cuda import SHIFT
+    from assign.dense.costs_cuda import Matrix
+    from assign.dense.dense_cuda import Problem
+    from gridcut.device.arrays import download, upload
+
+    n = len(cost)
+    problem = Problem(Matrix("i"), on_gpu(cost.reshape(-1)), n, n)
+    prices = np.zeros(n, np.int64) if prices is None else prices
+    owners = np.full(n, -1) if owners is None else owners
+    problem.word = upload((prices.astype(np.int64) << SHIFT) | (owners + 1))
+    stats = problem.augment(timeout)
+    col_of, u, v = (download(array) for array in problem.found)
+    return col_of, u, v, stats
+
+
+def check(cost, *given):
+    col_of, u, v, stats = augmented(cost, *given)
+    assert stats["rows_left"] == 0
+    certified(cost, col_of, u, v)
+    assert value(cost, col_of) == best_value(cost)
+    return stats
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("n", [1, 2, 7, 20, 40])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_simulated_from_nothing(family, n):
+    """No row is matched, and rows are longer than lists."""
+    check(instance(family, n, n, 3))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("family", FAMILIES)
+def test_simulated_from_any_prices_and_owners(family):
+    """Pairs that are not at the minimum of their row are given up, whatever the prices."""
+    rng = np.random.default_rng(5)
+    cost = instance(family, 24, 24, 4)
+    owners = np.where(rng.random(24) < 0.7, rng.permutation(24), -1)
+    check(cost, rng.integers(-(10**6), 1, 24), owners)
+
+
+@pytest.mark.sim
+def test_simulated_from_the_optimum():
+    """Nothing is left to be searched for."""
+    cost = instance("points", 20, 20, 6)
+    col_of, _, v, _ = augmented(cost)
+    stats = check(cost, v, np.argsort(col_of))
+    assert stats["searches"] == 0
+
+
+@pytest.mark.sim
+def test_simulated_out_of_time():
+    """Whatever is left is matched on the CPU."""
+    cost = instance("product", 15, 15, 1)
+    *_, stats = augmented(cost, timeout=0.0)
+    assert stats["rows_left"] > 0
+    col_of, *_, stats = solved(cost, timeout=0)
+    assert stats["rows_left"] > 0
+    assert stats["augmentations"] > 0
+    assert value(cost, col_of) == best_value(cost)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [1, 7, 100, 700])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_from_nothing_on_gpu(family, n):
+    check(instance(family, n, n, 3))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("family", FAMILIES)
+def test_from_any_prices_and_owners_on_gpu(family):
+    rng = np.random.default_rng(5)
+    cost = instance(family, 700, 700, 4)
+    owners = np.where(rng.random(700) < 0.7, rng.permutation(700), -1)
+    check(cost, rng.integers(-(10**6), 1, 700), owners)
