@@ -55,6 +55,8 @@ MAX_PICKS = 64  # ... up to this number
 OUTSIDE = -2  # in row_match and col_match: free, and not in the core
 MAX_VERTICES = 2**31 - 1  # vertices of both sides, whose indices are int32
 CHUNK_ROWS = 256  # rows that a thread claims at a time
+SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32
+FEW = 8  # rows of the graph for each forced pair
 PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 
 
@@ -232,6 +234,18 @@ def mark_outside_core(match, left, first, begin, end):
     return free
 
 
+def is_scattered(row_ptr, row_adj, cols) -> bool:
+    """Whether the columns of a row are far from the row in the numbering.
+
+    The matching of such a graph waits for memory, which threads do concurrently.  In others, each thread starts in the
+    middle of the local order, and the pairs of two threads are shifted against each other.
+    """
+    rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
+    rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
+    position, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
+    return len(rows) > 0 and float(np.median(np.abs(position - column))) > LOCAL_DISTANCE
+
+
 def initialise(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = 1) -> dict:
     """Add pairs to a matching in place; returns stats; "forced": pairs of a vertex with a single free neighbour.
 
@@ -264,6 +278,7 @@ def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads:
     queues = [np.empty(3 * n + m + 1, np.int32) for _ in range(threads)]
     rows, cols, both = ([size * i // threads for i in range(threads + 1)] for size in (n, m, n + m))
     shared = None if threads == 1 else np.zeros(1, np.int64)
+    pickers = threads
     picks = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
 
     def count(i):
@@ -281,11 +296,14 @@ def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads:
         mark_outside_core(col_match, left, n, cols[i], cols[i + 1])
 
     def pick_and_follow(i):
-        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, picks, shared)
+        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, picks, None if pickers == 1 else shared)
 
     run_threads(count, threads)
     tails = run_threads(list_forced, threads)
     looked = run_threads(follow, threads)
     run_threads(find_core, threads)
-    looked += run_threads(pick_and_follow, threads)
+    # Few forced pairs in a local order: threads leave more rows, from which searches are long.
+    if threads > 1 and FEW * sum(forced for _, forced in looked) < n and not is_scattered(row_ptr, row_adj, m):
+        pickers = 1
+    looked += run_threads(pick_and_follow, pickers)
     return 2 * graph.edges + sum(edges for edges, _ in looked), sum(forced for _, forced in looked)

@@ -32,7 +32,7 @@ from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, se
 from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.initial.karp_sipser import PARALLEL_MIN_EDGES
+from matching.initial.karp_sipser import PARALLEL_MIN_EDGES, is_scattered
 from matching.portfolio.frontier_growth import frontier_growth
 
 ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
@@ -41,7 +41,6 @@ MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
 # Growth per level above which searches from many rows visit most of the graph many times; meshes: below 1.35.
 MIN_GROWTH = 1.5
 # Sampled rows, and the distance of row and column, per side, in a local numbering.
-SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
 
 
@@ -127,18 +126,6 @@ def match_cheap(rows, row_match, col_match, threads):
         return take_first_free(*rows, row_match, col_match)
     shared = np.zeros(1, np.int64)
     return sum(run_threads(lambda i: take_first_free_shared(*rows, row_match, col_match, shared), threads))
-
-
-def is_scattered(row_ptr, row_adj, cols) -> bool:
-    """Whether the columns of a row are far from the row in the numbering.
-
-    The cheap matching of such a graph waits for memory, which threads do concurrently.  In others, each thread starts
-    in the middle of the local order, and the pairs of two threads are shifted against each other.
-    """
-    rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
-    rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
-    position, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
-    return len(rows) > 0 and float(np.median(np.abs(position - column))) > LOCAL_DISTANCE
 
 
 def search_all(graph, row_match, col_match, counts, threads):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import matching
 from matching.core.certificate import certify_pairs
@@ -82,3 +83,20 @@ def test_two_sided_is_nearly_maximum_on_random_graphs(tools):
     left = {init: size - (run(graph, init)[0] >= 0).sum() for init in NAMES}
     assert left["karp_sipser"] <= 20
     assert left["karp_sipser"] < left["karp_sipser_one_sided"] < left["cheap"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 8, 16])
+@pytest.mark.parametrize("kind", ["lattice", "random"])
+def test_one_thread_picks_the_rows_of_a_mesh_in_its_own_order(threads, kind, monkeypatch, tools):
+    """Threads that pick rows next to each other would leave many, from which searches are long."""
+    side, counts, run_threads = 60, [], karp_sipser.run_threads
+    monkeypatch.setattr(karp_sipser, "PARALLEL_MIN_EDGES", 0)
+    monkeypatch.setattr(karp_sipser, "run_threads", lambda work, n: counts.append(n) or run_threads(work, n))
+    lattice = scipy.sparse.diags_array([1.0] * 4, offsets=[-side, -1, 1, side], shape=(side**2, side**2))
+    matrix = lattice if kind == "lattice" else tools.uniform(side**2, 5, np.random.default_rng(0))
+    graph = bipartite_graph(scipy.sparse.csr_array(matrix))
+    rows, cols = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    karp_sipser.initialise(graph, rows, cols, threads=threads)
+    left = matching.maximum(graph, device="cpu").cardinality - np.count_nonzero(rows >= 0)
+    assert left == 0 if kind == "lattice" else left < 40
+    assert counts == [threads] * 4 + [1 if kind == "lattice" else threads]
