@@ -61,6 +61,7 @@ from gridcut.ibfs.strip_tasks import (
 from gridcut.ibfs.warm import resume
 
 STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
+FEW_STRIPS = 8  # with two or more, but less than these, several threads get strips of half the size
 MIN_STRIP_LINES = 8  # of slices, most arcs of a thinner strip would cross its seams
 MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
 MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
@@ -163,7 +164,8 @@ class Run:
     def solve(self, until):
         """Run all steps; `until`: the forests that must be complete at the end, UNTIL_SINK or UNTIL_BOTH."""
         max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
-        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // self.layout.stride[0])
+        few = self.threads > 1 and 2 * STRIP_CELLS < self.layout.size < FEW_STRIPS * STRIP_CELLS
+        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // (1 + few) // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         strips = self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])

@@ -10,6 +10,7 @@ from gridcut import small
 from gridcut.core.load import load
 from gridcut.core.problem import check_problem
 from gridcut.ibfs import ibfs, prepass
+from gridcut.solver_states import small_state
 from tests.tiers import in_quick_tier
 
 THIN = {"STRIP_CELLS": 20, "MIN_STRIP_LINES": 1}
@@ -260,6 +261,7 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
     """Full lists and a ring that has wrapped around change nothing, nor does a re-solve that was abandoned."""
     monkeypatch.setattr(ibfs, "MAX_RESOLVE_REPAIR", budget)
     monkeypatch.setattr(ibfs, "MAX_CHANGED_SHARE", 2)
+    assert small_state.STRIP_CELLS == ibfs.STRIP_CELLS  # imported above, before another test changes it
     rng = np.random.default_rng(3)
     source, sink, edges = (rng.integers(0, 60, (9, 11)) for _ in range(3))
     solver = gridcut.Solver(source, sink, {(0, 1): edges, (1, 0): 40}, method="ibfs", device="cpu")
@@ -281,9 +283,13 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
     solver.solve().check()
 
 
-@pytest.mark.parametrize(("shape", "strips"), [((16, 260, 260), 2), ((20, 30, 40), 1), ((400, 400), 2)])
-def test_strips_of_volumes_have_several_slices(shape, strips):
+@pytest.mark.parametrize(
+    ("shape", "threads", "strips"),
+    [((16, 260, 260), 1, 2), ((20, 30, 40), 1, 1), ((400, 400), 1, 2), ((400, 400), 2, 5), ((250, 250), 2, 1)],
+)
+def test_strips_of_volumes_have_several_slices(shape, threads, strips, monkeypatch):
     """A slice of 260 x 260 exceeds a strip's cells, but a strip of one slice would have most arcs across its seams."""
+    monkeypatch.setattr(ibfs, "thread_count", lambda: threads)
     source, sink = np.random.default_rng(7).integers(0, 100, (2, *shape))
     cut = gridcut.max_flow(source, sink, dict.fromkeys(gridcut.neighbourhood(2 * len(shape)), 2), method="ibfs")
     cut.check()
