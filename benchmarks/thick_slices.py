@@ -68,6 +68,7 @@ def masks(seed: int, connectivity: int) -> dict[str, np.ndarray]:
 def main(figure: Path) -> None:
     """Print the coefficients and write the figure: a section across y, isotropic on the left, thick on the right."""
     from apps.common.images import write_image
+    from apps.common.scales import enlarged, side_by_side
     from apps.segment.label_figures import labels_overlay
 
     for connectivity in (6, 26):
@@ -79,11 +80,9 @@ def main(figure: Path) -> None:
     coarse = np.repeat(thick_values(truth, 0), FACTOR, axis=0)
     parts = []
     for shown, mask in ((values, found["isotropic"]), (coarse, found["thick"])):
-        grey, side = np.float32(np.clip((shown[:, 31] - 20) / 190, 0, 1)), 6
-        large = [np.repeat(np.repeat(plane, side, axis=0), side, axis=1) for plane in (grey, mask[:, 31])]
-        parts.append(labels_overlay(np.repeat(large[0][..., None], 3, axis=2), large[1].astype(np.uint8)))
-    gap = np.full((parts[0].shape[0], 12, 3), 255, np.uint8)
-    write_image(figure, np.concatenate([parts[0], gap, parts[1]], axis=1), "figure")
+        grey = np.float32(np.clip((shown[:, 31, :, None] - 20) / 190, 0, 1)).repeat(3, axis=2)
+        parts.append(labels_overlay(enlarged(grey, 6), enlarged(mask[:, 31].astype(np.uint8), 6)))
+    write_image(figure, side_by_side(*parts, gap=12), "figure")
 
 
 if __name__ == "__main__":

@@ -40,25 +40,21 @@ HUES = (210, 30, 140, 275, 0, 185, 55, 320, 100, 240)  # degrees: colours of the
 
 
 class Thumbnail(NamedTuple):
-    """A small copy of a result: its kind, path, data URI, width and height in pixels."""
+    """A small copy of a result: its kind, the figure itself, data URI, width and height in pixels."""
 
     kind: str
-    path: str
+    link: str
     source: str
     width: int
     height: int
 
 
 class Row(NamedTuple):
-    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text).
-
-    links   of the thumbnails, to the figures themselves
-    """
+    """One result of the page: `files` are (kind, name, link), `seconds` (phase, share in percent, text)."""
 
     name: str
     skipped: bool
     thumbnails: list[Thumbnail]
-    links: list[str]
     numbers: list[str]
     files: list[tuple[str, str, str]]
     energy: str
@@ -133,8 +129,7 @@ def _row(report, thumbnails, noun, folder, skipped, colours) -> Row:
     return Row(
         name=name,
         skipped=name in skipped,
-        thumbnails=thumbnails,
-        links=[_link(one.path, folder) for one in thumbnails],
+        thumbnails=[one._replace(link=_link(one.link, folder)) for one in thumbnails],
         numbers=_numbers(report),
         files=[(kind, Path(path).name, _link(path, folder)) for kind, path in _files(report)],
         energy="" if energy is None else _number(energy),

@@ -180,13 +180,13 @@ def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Image (H, W, 3), uint8 or in [0, 1], with a line along the boundaries of the regions; uint8 RGB."""
     import cv2
 
-    from apps.common.figures import OUTLINE_COLOUR
+    from apps.common.figures import OUTLINE_COLOUR, line_width
     from apps.common.images import to_bytes
 
     line = np.zeros(labels.shape, np.uint8)
     line[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     line[1:] |= labels[1:] != labels[:-1]
-    width = 1 + max(labels.shape) // 1000
+    width = line_width(labels.shape)
     shown = to_bytes(rgb)
     shown = shown.copy() if shown is rgb else shown
     shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = to_bytes(OUTLINE_COLOUR)

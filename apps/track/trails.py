@@ -29,19 +29,15 @@ class Trails:
 
     def __init__(self, tracks: Tracks, shape: tuple | None = None):
         position = tracks.detections.position[:, :2]
-        low = np.zeros(2)
-        scale, unit = 1.0, " px"
+        low, scale, unit = np.zeros(2), 1.0, " px"
         if shape is None:
-            unit = ""
             # Without frames the unit of length is unknown: fit the tracks into the default size.
-            low, high = position.min(axis=0), position.max(axis=0)
+            low, high, unit = position.min(axis=0), position.max(axis=0), ""
             extent = max(float((high - low).max()), 1e-9)
             scale = MIN_LONG_SIDE / extent
             shape = tuple(int(s) for s in np.maximum(1, np.ceil((high - low) * scale * 1.02 + 20))[::-1])
             low = low - (0.01 * (high - low) + 10 / scale)
-            self.zoom = 1
-        else:
-            self.zoom = zoom_of(shape, MIN_LONG_SIDE)
+        self.zoom = zoom_of(shape, MIN_LONG_SIDE)
         self.shape = (shape[0] * self.zoom, shape[1] * self.zoom)
         scaled = ((position - low) * scale + 0.5) * self.zoom - 0.5
         self.position = np.rint(np.clip(scaled, -1e6, 1e6) * 2**SUBPIXEL_BITS).astype(np.int32)

@@ -63,6 +63,7 @@ def test_particles_in_frames(files, name, capsys):
     figure = np.array(Image.open(files / "out" / f"{stem}-trails.png"))
     assert figure.shape == (640, 640 * 80 // 64, 3) or figure.shape[0] % 64 == 0
     assert (np.ptp(figure.astype(int), axis=2) > 60).any(), "no coloured trails"
+    assert (figure[-1, :40] == 255).all(), "the scale is in the lower left corner"
     captured = capsys.readouterr()
     assert "54 points in 6 frames, 9 tracks, 45 links" in captured.out
     assert captured.out.count("\n") == 1
