@@ -1,6 +1,6 @@
 """What few marks say about places: costs by location, trust in the colours, and initial labellings.
 
-With s the share of the image that is marked, and f = FEW / (FEW + s) * max(0, 1 - s / ENOUGH),
+With s the share of the image that marks describe (`described_share`), and f = FEW / (FEW + s) * max(0, 1 - s / ENOUGH),
 
     trust       1 / (1 + CAUTION * f)    factor of all costs of a pixel, so that neighbours count more
     location    (1 + f) * g              g in [-1, 1]: the geodesic preference [1] of apps.segment.geodesic
@@ -32,6 +32,7 @@ from apps.segment.geodesic import UNREACHED, barrier_distance, geodesic_preferen
 
 FEW = 0.005  # share of the image at which half of the additional weight of the location is left
 ENOUGH = 0.015  # share of the image from which marks describe the colours
+USUAL_DEPTH = 0.0035  # mean distance of a marked pixel from the nearest other one, in sides of a square image
 CAUTION = 0.75  # by how much the neighbours count more, for no mark at all
 SIDE_SHARE = 0.001  # share of the image by which the initial length of paths from the sides grows by 1 Lab unit
 BORDER = 0.0003  # share of the image at which half of the weight of the depth is left
@@ -72,7 +73,7 @@ def mark_prior(
     linear in the pixels.
     """
     steps = lab if scale == 1 else lab * np.float32(scale)
-    share = (np.count_nonzero(is_object) + np.count_nonzero(is_background)) / is_object.size
+    share = described_share(is_object, is_background)
     border = BORDER / (BORDER + share)
     if not is_background.any():
         border = max(border, ONLY_BORDER)
@@ -94,6 +95,23 @@ def mark_prior(
         initial += [(geodesic < 0, geodesic > 0), (compared < 0, compared > 0)]
     initial = [one for one in initial if one[0].any() and one[1].any()]
     return MarkPrior(trust, location, tuple(initial), not initial or bool(border >= MIN_BORDER))
+
+
+def described_share(is_object: np.ndarray, is_background: np.ndarray) -> float:
+    """The marked share of the image, as if no stroke was wider than usual once both sides are marked.
+
+    The first stroke of a finger on the background covers as many pixels as ten of a pen, but tells as little of the
+    other places of the image.
+    """
+    import cv2
+
+    marked = is_object | is_background
+    share = np.count_nonzero(marked) / marked.size
+    if not (is_object.any() and is_background.any()):
+        return share
+    depth = cv2.distanceTransform(np.pad(marked, 1).astype(np.uint8), cv2.DIST_L2, 3)
+    usual = max(1.0, USUAL_DEPTH * marked.size**0.5)
+    return share * min(1.0, usual / float(depth[depth > 0].mean()))
 
 
 def side_lengths(palette: Palette, whole: np.ndarray, is_background: np.ndarray) -> np.ndarray:

@@ -57,6 +57,20 @@ def test_trust_grows_with_the_marks(two_objects):
     assert trusts[0] < 0.8
 
 
+def test_a_wide_stroke_describes_no_more_than_a_usual_one():
+    """Strokes on both sides, of a finger and of a pen; a single side counts by its pixels."""
+    side = 600
+    shares = []
+    for width in (1, 8, 24, 48):
+        background = np.zeros((side, side), bool)
+        background[100 : 100 + width, 50:550] = True
+        shares.append(prior.described_share(dot(background.shape, 400, 300), background))
+    assert shares[0] == pytest.approx(509 / side**2)
+    assert shares[0] < shares[1]
+    assert shares[3] < 1.1 * shares[2] < 1.3 * shares[1]
+    assert prior.described_share(background, np.zeros_like(background)) == pytest.approx(48 * 500 / side**2)
+
+
 def test_enough_marks_leave_the_geodesic_preference_alone(two_objects):
     image, left = two_objects
     background = np.zeros_like(left)
