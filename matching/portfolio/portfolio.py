@@ -40,7 +40,7 @@ ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
 MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
 # Growth per level above which searches from many rows visit most of the graph many times; meshes: below 1.35.
 MIN_GROWTH = 1.5
-# Sampled rows, and the distance of row and column, per side, in a local numbering.
+MIN_ROWS_PER_FREE = 256  # few rows are free
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
 
 
@@ -129,9 +129,16 @@ def match_cheap(rows, row_match, col_match, threads):
 
 
 def search_all(graph, row_match, col_match, counts, threads):
-    """All augmenting paths; with the lists of the columns only if the search exceeds its budget of edges."""
+    """All augmenting paths; with the lists of the columns only if the search exceeds its budget of edges.
+
+    If few rows are free, one phase on one thread often takes less time than the start of the others.
+    """
     matches, no_bound = (row_match, col_match), UNLIMITED
-    if not run_search((*graph.by_row, *NO_LISTS), *matches, counts, MAX_SWEEPS * graph.edges, no_bound, threads):
+    without_columns = (*graph.by_row, *NO_LISTS)
+    few = threads > 1 and free_rows(graph.row_ptr, row_match) * MIN_ROWS_PER_FREE < len(row_match)
+    if few and run_search(without_columns, *matches, counts, counts[EDGES], no_bound, 1):
+        return
+    if not run_search(without_columns, *matches, counts, MAX_SWEEPS * graph.edges, no_bound, threads):
         run_search((*graph.by_row, *graph.by_col), *matches, counts, UNLIMITED, no_bound, threads)
 
 
