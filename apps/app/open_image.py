@@ -289,11 +289,12 @@ class OpenImage(Uncopied):
         return same and last.label == stroke.label and last.slice == stroke.index
 
     def _end_stroke(self, remove: bool = False) -> None:
-        """End the stroke that is being drawn, for a page that will not; remove it if requested."""
-        if (part := self._last_part) is not None:
+        """End the stroke that is being drawn, for a page that will not, or remove it."""
+        if (part := self._last_part) is not None and remove:
+            self._last_part = None
+            self.session.undo()
+        elif part is not None:
             self._draw(part._replace(points=part.points[-1:], final=True, again=False))
-            if remove:
-                self.session.undo()
 
     def change(self, action: dict) -> None:
         """Call the method of the session that an action names."""

@@ -1,6 +1,7 @@
 """The images of one run of the app, those that are open, and the messages of the tabs that show them."""
 
 import asyncio
+import os
 import threading
 from argparse import Namespace
 from collections.abc import Coroutine
@@ -64,7 +65,7 @@ class OpenImages(Uncopied):
                 "colours": [colour_of(label) for label in range(MAX_LABEL + 1)],
                 "kinds": [[kind, shown] for kind, (shown, _) in KINDS.items()],
                 "chosen": list(DEFAULT),
-                "out": str(Path(self.chosen.out)),
+                "out": os.path.join(os.curdir, Path(self.chosen.out)),  # absolute paths stay
             }
         )
 

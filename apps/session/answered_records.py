@@ -60,7 +60,7 @@ class AnsweredRecords(Uncopied):
         return effective(self._history.records)
 
     def undo(self) -> bool:
-        """Remove the last record; False if there is none."""
+        """Remove the last record, or for good a stroke whose last part is missing; False if there is none."""
         return self._step(RecordHistory.with_undone)
 
     def redo(self) -> bool:

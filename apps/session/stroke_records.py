@@ -325,11 +325,16 @@ class RecordHistory(NamedTuple):
         return RecordHistory((*self.records, *records), (), is_final)
 
     def with_undone(self) -> "RecordHistory | None":
-        """The history without the last record and its parts; None if there is none."""
+        """The history without the last record and its parts; None if there is none.
+
+        A stroke that is still being drawn is given up, not kept to be repeated.
+        """
         count = len(self.records) - 1
         while count > 0 and is_part(self.records[count - 1]):
             count -= 1
-        return None if count < 0 else RecordHistory(self.records[:count], self.undone + self.records[count:][::-1])
+        if count < 0:
+            return None
+        return RecordHistory(self.records[:count], self.undone + self.records[count:][::-1] if self.is_final else ())
 
     def with_repeated(self) -> "RecordHistory | None":
         """The history with the record that was undone last; None if there is none."""

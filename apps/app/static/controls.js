@@ -1,6 +1,7 @@
 // The controls around the image: buttons, sliders, files that are chosen, dropped or pasted.
 
 import { $, buttonOf, inputOf } from "./elements.js";
+import { dismissHint } from "./panel.js";
 import { copyCutout, downloadCutout, openSample, sendHint, uploadAll } from "./uploads.js";
 
 /** @import { App } from "./main.js" */
@@ -19,7 +20,7 @@ export function bindControls(app) {
     undo: () => app.undo(), redo: () => app.redo(), clear: () => app.clear(), fit: () => app.fit(),
     "help-button": () => app.help(), previous: () => app.step(-1), next: () => app.step(1), "card-next": () => app.step(1),
     save: () => app.save(false), "save-next": () => app.save(true), open: choose, "open-more": choose, "card-open": choose,
-    sample: () => openSample(app),
+    sample: () => openSample(app), hint: dismissHint,
     "copy-cutout": () => app.attempt(copyCutout(app)), "download-cutout": () => app.attempt(downloadCutout(app)),
   };
   for (const [id, action] of Object.entries(buttons)) $(id).onclick = action;

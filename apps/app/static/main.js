@@ -120,7 +120,6 @@ export class App {
     if (info.item !== this.item) return;
     const again = this.info?.item === info.item, isVolume = info.shape.length > 2;
     this.info = info;
-    $("title").textContent = $("title").title = info.name;
     document.title = `${info.name} · cutmatch`;
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
     for (const id of ["kinds", "brighten-row", "cutout-row"]) $(id).hidden = isVolume;
@@ -220,6 +219,7 @@ export class App {
   /** @param {Messages["error"]} message */
   error({ text, number }) {
     if (number !== undefined) { this.strokes.own.delete(number); this.strokesChanged(); }
+    this.setPending(false);
     this.#setSaving(false);
     panel.hint(text, "error");
   }
@@ -239,7 +239,9 @@ export class App {
     if (item < 0 || item >= this.items.length) return;
     this.cancel();
     this.pen.forgetCopies();
-    const name = this.items[item].name;
+    const { name, state } = this.items[item], { length } = this.items;
+    // A new image starts with the object, or with a box where the one before it did.
+    if (item !== this.item) this.setTool(state === "new" && (this.state.box || this.tool === "box") ? "box" : "object");
     if (item !== this.item || !this.ready) {
       this.ready = false;
       this.info = null;
@@ -249,9 +251,9 @@ export class App {
       for (const id of ["saved", "areas", "certificate", "pointer"]) $(id).textContent = "";
       panel.showStatus();
       panel.showCard("opening", `Opening ${name}…`);
-      $("title").textContent = name;
+      $("title").textContent = $("title").title = length > 1 ? `${item + 1}/${length} ${name}` : name;
       panel.hint("");
-      if (this.items[item].state === "unreadable") this.items[item].state = "new";
+      if (state === "unreadable") this.items[item].state = "new";
       this.draw();
       this.drawTop();
     }
@@ -287,8 +289,18 @@ export class App {
   boxDone(drawn) {
     const box = boxOf(this, drawn);
     if (!box) return;
-    this.connection.send({ do: "box", item: this.item, box });
+    if (this.connection.send({ do: "box", item: this.item, box })) this.setPending(true);
     this.setTool("object");
+  }
+
+  /**
+   * Show that an answer is awaited, before the server says so: the first one of a new installation compiles kernels.
+   * @param {boolean} pending
+   */
+  setPending(pending) {
+    this.state = { ...this.state, pending };
+    panel.showState(this.state);
+    this.#showBusy();
   }
 
   undo() { this.edit("undo"); }
@@ -380,7 +392,12 @@ export class App {
   }
   help() {
     const dialog = $("help");
-    if (dialog instanceof HTMLDialogElement) dialog.showModal();
+    if (!(dialog instanceof HTMLDialogElement)) return;
+    dialog.onclick = ({ clientX: x, clientY: y }) => {
+      const { left, right, top, bottom } = dialog.getBoundingClientRect();
+      if (x < left || x > right || y < top || y > bottom) dialog.close();
+    };
+    dialog.showModal();
   }
 }
 

@@ -6,12 +6,13 @@ import { $, buttonOf, inputOf } from "./elements.js";
 
 /** @type {Record<string, [string, string]>} */
 const HINTS = {   // for a mouse, and for a finger
-  "mark the object": ["Mark the object with the left button", "Draw on the object with a finger"],
+  "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Box and drag a box around it"],
   "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
   "save or correct": ["Right? Save it. Else draw what is missing, or the background with the right button",
     "Right? Tap Save. Else draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
 };
+const WORKING = "Working… The first answer of a new installation takes longer";
 const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
 const IMAGE_KINDS = ["mask", "cutout", "labels", "labels-tiff"];
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
@@ -75,16 +76,17 @@ export function showState(state) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
   buttonOf("clear").disabled = !state.order.length && !state.box && !state.masks;
-  const { energy } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
+  const { energy, pending } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
   const certificate = $("certificate");
-  certificate.textContent = state.pending ? "solving…" : !isSolved ? "" : isExact ? "exact ✓" : "preview";
-  certificate.className = isSolved && !state.pending ? (isExact ? "good" : "warn") : "";
+  certificate.textContent = pending ? "solving…" : !isSolved ? "" : isExact ? "minimum energy ✓" : "preview";
+  certificate.className = isSolved && !pending ? (isExact ? "good" : "warn") : "";
+  showStatus();
   $("status").title = isSolved
-    ? `${state.certified ? "Verified: no cut has less energy" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
+    ? `${state.certified ? "Verified: no other labels have less energy for these marks" : "Energy"}, ${DIGITS.format(energy)} nats; the last update took ${(1000 * state.seconds).toFixed(0)} ms` : "";
   // An object without a background may be right already; a notebook has no button that saves it.
   const isFound = isSolved && state.message === "mark the background" && $("results").offsetParent;
   const message = isFound ? "save or correct" : state.message;
-  hint((HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
+  hint(pending && !isSolved ? WORKING : (HINTS[message] ?? [message, message])[matchMedia("(pointer: coarse)").matches ? 1 : 0]);
 }
 
 /** @param {number} pixels @param {number} all */
@@ -127,6 +129,8 @@ export function showCard(kind, title = "", text = "") {
 }
 
 let timer = 0, lasting = "";
+/** @type {Set<string>} */
+const dismissed = new Set();   // lasting hints that are not shown again
 
 /**
  * News stays for some seconds, before what is to be said otherwise.
@@ -137,7 +141,15 @@ export function hint(text, kind = "") {
   if (!kind) lasting = text;
   if (timer && !kind) return;
   clearTimeout(timer);
-  $("hint").textContent = text;
+  $("hint").textContent = !kind && dismissed.has(text) ? "" : text;
   $("hint").className = kind;
   timer = kind ? setTimeout(() => { timer = 0; hint(lasting); }, 6000) : 0;
+}
+
+/** Take away the hint that is shown. */
+export function dismissHint() {
+  if (!timer) dismissed.add(lasting);
+  clearTimeout(timer);
+  timer = 0;
+  hint(lasting);
 }

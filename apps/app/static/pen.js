@@ -44,6 +44,7 @@ export class Pen {
     this.#send(drawing, true);
     this.#drawing = null;
     this.app.strokes.own.set(drawing.number, drawing.stroke);
+    this.app.setPending(true);
     this.app.strokesChanged();
   }
 

@@ -1,6 +1,8 @@
 // The strokes of the image: those that the server knows, in its order, and those that it has not confirmed yet.
 
-/** @import { Stroke } from "./socket.js" */
+import { hint } from "./panel.js";
+
+/** @import { State, Stroke } from "./socket.js" */
 /** @import { View } from "./view.js" */
 /** @typedef {(label: number) => string} Colours   the colour of a label */
 
@@ -16,6 +18,16 @@ export class Strokes {
     this.known.clear();
     this.order = [];
     this.own.clear();
+  }
+
+  /**
+   * Whether there is nothing to erase; the page says so.
+   * @param {State} state
+   */
+  refusesErasing({ masks }) {
+    const isBlank = !masks && Boolean(this.all().next().done);
+    if (isBlank) hint("Nothing is drawn yet that can be erased", "error");
+    return isBlank;
   }
 
   /** @param {number} key @param {Stroke} stroke */

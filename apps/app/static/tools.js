@@ -84,7 +84,7 @@ export class Tools {
    * @param {boolean} joined     whether a line leads from the last stroke
    */
   #press(at, background, erase, joined) {
-    if (!background && !erase && this.host.objects.refuses(this.host.label)) {
+    if (erase ? this.host.strokes.refusesErasing(this.host.state) : !background && this.host.objects.refuses(this.host.label)) {
       this.#action = null;   // the press has no further effect
     } else if (this.host.tool === "box" && !background && !erase) {
       this.#action = "box";

@@ -82,6 +82,7 @@ def test_a_stroke_that_is_given_up_disappears(served, connect):
     page.say("cancel", item=0, number=300)
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
     assert page.said["state"]["order"] == kept
+    assert not page.said["state"]["redo"]
 
 
 def test_a_stroke_sent_again_counts_once(served, connect):

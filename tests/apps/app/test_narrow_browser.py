@@ -3,39 +3,51 @@
 CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots.
 """
 
-from tests.apps.app.browser_page import IN_BROWSER, PLACES, no_errors
+from tests.apps.app.browser_page import IN_BROWSER, OBJECT, PLACES, no_errors
 
 pytestmark = IN_BROWSER
 FINGER = 44  # pixels of a target
+
+
+def as_telephone(page):
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    page.driver.refresh()
+    page.ready()
+
+
+def send_touch(page, kind, places):
+    points = [dict(zip("xy", place, strict=True)) | {"id": k} for k, place in enumerate(places)]
+    page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def hint(page):
+    return page.driver.find_element("id", "hint").text
 
 
 def touch(page, points):
     """Move a finger over points of the image."""
     count = page.js("app.state.order.length")
     for kind, place in zip(("touchStart", *["touchMove"] * (len(points) - 1)), page.screen(points), strict=True):
-        place = dict(zip("xy", place, strict=True))
-        page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
-    page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        send_touch(page, kind, [place])
+    send_touch(page, "touchEnd", [])
     page.until("app.state.order.length > arguments[0] && !app.strokes.own.size", count)
 
 
 def test_touch_on_a_telephone(cells, browse):
     page = browse("cells.png", "--out", "out")
-    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    page.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    page.driver.refresh()
-    page.ready()
+    as_telephone(page)
     assert page.js("document.documentElement.scrollWidth") == 390
     assert page.driver.find_element("id", "stage").rect["width"] == 390
     buttons = [one for one in page.driver.find_elements("css selector", "button") if one.is_displayed()]
     assert len(buttons) >= 8
     assert min(min(one.rect["width"], one.rect["height"]) for one in buttons) >= FINGER
-    assert "finger" in page.driver.find_element("id", "hint").text
+    assert "tap Box and drag a box" in hint(page)
     (x, y), beside = PLACES[5], (PLACES[5][0] + 50, PLACES[5][1] + 50)
     touch(page, [(x - 8, y), (x + 8, y)])
     page.until("document.getElementById('hint').textContent.startsWith('Right? Tap Save')")
-    assert "tap Background" in page.driver.find_element("id", "hint").text
+    assert "tap Background" in hint(page)
     page.click("tool-background")
     tools = page.driver.find_elements("css selector", "#tools > button")
     assert all(one.get_property("scrollWidth") <= one.get_property("clientWidth") for one in tools)
@@ -44,13 +56,103 @@ def test_touch_on_a_telephone(cells, browse):
     assert page.labels()[y, x] == 1
     assert page.labels()[beside[::-1]] == 0
     page.click("save")
-    page.until("document.getElementById('hint').textContent === 'Saved cells-mask.png, cells-cutout.png in out'")
+    page.until("document.getElementById('hint').textContent === 'Saved cells-mask.png, cells-cutout.png in ./out'")
     page.click("panel-button")
     page.screenshot("telephone-panel")
     page.click("panel-button")
     assert not page.driver.find_element("id", "panel").is_displayed()
     page.screenshot("telephone")
     assert no_errors(page)
+
+
+def test_a_pinch_leaves_nothing_to_redo(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    as_telephone(page)
+    for (x, y), tool in ((PLACES[5], "object"), ((110, 110), "background")):  # later strokes are sent in parts
+        page.click(f"tool-{tool}")
+        touch(page, [(x, y), (x + 5, y)])
+    drawn = page.js("app.state.order.length")
+    zoom = page.js("app.view.scale")
+    first, moved = page.screen([(180, 200), (200, 200)])
+    send_touch(page, "touchStart", [first])
+    send_touch(page, "touchMove", [moved])
+    page.until("app.state.order.length > arguments[0]", drawn)
+    other = (moved[0] + 60, moved[1])
+    send_touch(page, "touchStart", [moved, other])
+    send_touch(page, "touchMove", [moved, (other[0] + 60, other[1])])
+    send_touch(page, "touchEnd", [])
+    page.until("app.state.order.length === arguments[0]", drawn)
+    assert page.js("app.view.scale") > zoom
+    assert page.driver.find_element("id", "undo").is_enabled()
+    assert not page.driver.find_element("id", "redo").is_enabled()
+    assert no_errors(page)
+
+
+def test_hints_and_help_go_away(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    as_telephone(page)
+    assert hint(page)
+    page.click("hint")
+    assert hint(page) == ""
+    page.click("help-button")
+    close = page.driver.find_element("css selector", "#help button")
+    assert close.rect["y"] + close.rect["height"] < 844  # in sight
+    assert "Box" in page.driver.find_element("css selector", "#help ol").text
+    page.screenshot("telephone-help")
+    send_touch(page, "touchStart", [(200, 8)])
+    send_touch(page, "touchEnd", [])
+    page.until("!document.getElementById('help').open")
+    assert page.js("app.state.order.length") == 0
+    assert hint(page) == ""
+    touch(page, [(PLACES[5][0] - 8, PLACES[5][1]), PLACES[5]])
+    page.until("document.getElementById('hint').textContent.startsWith('Right?')")
+
+
+def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
+    page = browse("in", "--out", "out")
+    title = page.driver.find_element("id", "title")
+    assert title.text == "1/2 astronaut.png"
+    page.click("tool-erase")
+    page.drag(OBJECT[0])  # nothing to erase
+    page.until("document.getElementById('hint').className === 'error'")
+    page.keys("n")
+    page.ready(1)
+    assert title.text.startswith("2/2 ")
+    assert page.js("app.tool") == "object"
+    page.keys("p")
+    page.ready(0)
+    assert page.js("app.state.undo") is False
+    page.keys("r")
+    page.drag([(60, 10), (440, 290)])
+    page.until("app.state.box !== null")
+    page.keys("n")
+    page.ready(1)
+    assert page.js("app.tool") == "box"
+    page.until("app.items[0].state === 'started'")
+    page.keys("p")  # which has a box already
+    page.ready(0)
+    assert page.js("app.tool") == "object"
+    assert no_errors(page)
+
+
+def test_an_answer_is_awaited_at_once(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    x, y = page.screen([PLACES[5]])[0]
+    said = page.js(
+        """(() => {
+        const at = {clientX: arguments[0], clientY: arguments[1], pointerId: 1, bubbles: true, cancelable: true};
+        for (const kind of ["pointerdown", "pointerup"])
+          document.getElementById("top").dispatchEvent(new PointerEvent(kind, at));
+        return ["hint", "certificate"].map((id) => document.getElementById(id).textContent)
+          .concat(document.getElementById("busy").hidden); })()""",
+        x,
+        y,
+    )
+    assert said[0].startswith("Working…")
+    assert said[1:] == ["solving…", False]
+    page.until("app.state.order.length === 1")
+    page.settled()
+    assert "energy ✓" in page.driver.find_element("id", "certificate").text
 
 
 def test_marks_by_the_keyboard_alone(cells, browse):

@@ -25,13 +25,13 @@ def test_parts_are_undone_and_repeated_together():
     assert history.with_undone() is None
 
 
-def test_parts_of_a_stroke_being_drawn_are_undone_with_what_they_continue():
+def test_a_stroke_being_drawn_is_given_up_with_what_it_continues():
     history = RecordHistory().with_added(stroke()).with_added(stroke(True), is_final=False)
     assert not history.is_final
     history = history.with_added(stroke(True), is_final=False).with_undone()
     assert history.is_final
     assert len(history.records) == 1
-    assert len(history.with_repeated().records) == 3
+    assert history.with_repeated() is None
 
 
 def test_a_new_record_forgets_what_was_undone():
