@@ -22,7 +22,6 @@ UNSEALED = {
     "labels-video",
     "matching-cpu",
     "matching-cpu-permuted",
-    "matching-cuda-auto",
     "matching-cuda-paper",
     "matching-small",
     "out-of-core-cpu",
