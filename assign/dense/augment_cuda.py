@@ -20,8 +20,9 @@ Arrays (n rows, n columns)
     queued[i]    the last sweep for which row i was queued
     queue        rows of two sweeps, which alternate; then rows to be scanned whole
 
-Races: a distance may decrease while its row is being scanned; whoever decreases it queues the row again.  reach changes
-by compare-and-swap, and only if the distance decreases, so predecessors form trees although reduced costs may be 0.
+Races: a distance may decrease while its row is being scanned; the thread that decreases it queues the row again.
+`reach` changes by compare-and-swap, and only if the distance decreases, so predecessors form trees although reduced
+costs may be 0.
 Paths of different trees have no vertex in common, so one thread flips each.
 
 [1] Gabow, Tarjan. "Faster scaling algorithms for network problems." SIAM Journal on Computing 18, 1989: Hopcroft and

@@ -74,7 +74,7 @@ def launch(kernel, blocks, threads: int, *args) -> None:
 def recording():
     """Yield a list to which all `launch` in this thread append callables that launch again.
 
-    They do not keep arrays alive: whoever repeats them makes sure that the same memory is still in use.
+    They do not keep arrays alive: their caller must ensure that the same memory is still in use.
     """
     before, _tapes.tape = getattr(_tapes, "tape", None), []
     try:

@@ -56,7 +56,7 @@ OUTSIDE = -2  # in row_match and col_match: free, and not in the core
 MAX_VERTICES = 2**31 - 1  # vertices of both sides, whose indices are int32
 CHUNK_ROWS = 256  # rows that a thread claims at a time
 SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32  # the distance of row and column, per side, in a local numbering
-FEW = 8  # rows of the graph for each forced pair
+FEW = 8  # pairs are few if there are more than this number of rows for each
 PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 
 

@@ -157,7 +157,7 @@ def test_no_kernel_is_launched_the_slow_way(kernel, arguments):
 
 
 def test_kernels_have_the_same_key_in_every_process():
-    """Else every process compiles them, and stores them in vain."""
+    """Otherwise every process compiles and stores them again."""
     code = """
 from types import SimpleNamespace
 from tests.repository.test_cuda_compile import listed

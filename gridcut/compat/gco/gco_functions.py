@@ -6,15 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 from gridcut.multilabel.expansion import alpha_expansion
 from gridcut.multilabel.swap import alpha_beta_swap
 
-__all__ = [
-    "cut_from_graph",
-    "cut_general_graph",
-    "cut_grid_graph",
-    "cut_grid_graph_simple",
-    "cut_simple",
-    "cut_simple_vh",
-]
-
 
 def cut_grid_graph(
     unary_cost: ArrayLike,
