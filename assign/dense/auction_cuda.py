@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assign.dense.arc_lists_cuda import SHIFT, list_maker
-from assign.dense.costs_cuda import FORBIDDEN, MAX_COST_BITS, Matrix, Points, functions_of
+from assign.dense.costs_cuda import COMPILED, FORBIDDEN, MAX_COST_BITS, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -45,7 +45,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from gridcut.device.cuda_types import float32, float64, int32, int64, types
+from gridcut.device.cuda_types import float64, int32, int64, types
 
 THREADS = (32, 32) if SIMULATED else (256, 512)  # per block: for few columns, for many
 MANY_COLUMNS = 8192
@@ -372,12 +372,7 @@ def auction_kernel_for(form, threads: int):
 def kernels():
     """The kernels for some costs, with the argument types of their launches."""
     listed = []
-    for name, form, data, scale in (
-        ("int32", Matrix("i"), int32, int64),
-        ("int64", Matrix("i"), int64, int64),
-        ("float32", Matrix("f"), float32, float64),
-        ("points", Points(2, False, True), float64, int64),
-    ):
+    for name, form, data, scale in COMPILED:
         arguments = (
             types.NamedTuple((data[::1], int64, int64, scale), Costs),
             int64[::1],

@@ -68,7 +68,7 @@ from assign.dense.augment_steps_cuda import (
     scan_list,
     store,
 )
-from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
+from assign.dense.costs_cuda import COMPILED, FORBIDDEN, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -79,7 +79,7 @@ from gridcut.device.cuda import (
     nanoseconds,
     relaxed_load,
 )
-from gridcut.device.cuda_types import float32, float64, int32, int64, types
+from gridcut.device.cuda_types import int32, int64, types
 
 THREADS = 32 if SIMULATED else 256
 REGISTERS = 128
@@ -305,12 +305,7 @@ def kernels():
     lists = types.NamedTuple((ids, longs, longs), Lists)
     paths = types.NamedTuple((longs, ids, ids, longs, longs, longs, longs, ids, ids, ids, ids), Paths)
     listed = []
-    for name, form, data, scale in (
-        ("int32", Matrix("i"), int32, int64),
-        ("int64", Matrix("i"), int64, int64),
-        ("float32", Matrix("f"), float32, float64),
-        ("points", Points(2, False, True), float64, int64),
-    ):
+    for name, form, data, scale in COMPILED:
         costs = types.NamedTuple((data[::1], int64, int64, scale), Costs)
         listed.append((f"augment {name}", augment_kernel_for(form), (costs, longs, lists, paths, longs, int64)))
     return listed

@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
-from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
+from assign.dense.costs_cuda import COMPILED, FORBIDDEN, functions_of
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load, shuffle
-from gridcut.device.cuda_types import float32, float64, int32, int64
+from gridcut.device.cuda_types import int64
 
 THREADS = 32 if SIMULATED else 256
 NO_BITS = -2000
@@ -83,12 +83,7 @@ def kernels_of(form):
 def kernels():
     """The kernels for some costs, with the argument types of their launches."""
     listed = []
-    for name, form, data, scale in (
-        ("int32", Matrix("i"), int32, int64),
-        ("int64", Matrix("i"), int64, int64),
-        ("float32", Matrix("f"), float32, float64),
-        ("points", Points(2, False, True), float64, int64),
-    ):
+    for name, form, data, scale in COMPILED:
         largest, columns, rows = kernels_of(form)
         front = (data[::1], int64, int64)
         listed += [
