@@ -266,7 +266,7 @@ class Session(ObjectEdits):
                 "message": _message(values),
                 "labels": list(values),
                 "undo": bool(self._history.records),
-                "redo": bool(self._history.undone),
+                "redo": bool(self._history.undone) and self._history.is_final,
             }
 
     def result(self) -> SessionResult:

@@ -321,8 +321,8 @@ class RecordHistory(NamedTuple):
     is_final: bool = True
 
     def with_added(self, *records: Record, is_final: bool = True) -> "RecordHistory":
-        """The history after records were added."""
-        return RecordHistory((*self.records, *records), (), is_final)
+        """The history after records were added; what was undone is kept until an edit is complete."""
+        return RecordHistory((*self.records, *records), () if is_final else self.undone, is_final)
 
     def with_undone(self) -> "RecordHistory | None":
         """The history without the last record and its parts; None if there is none.
@@ -334,11 +334,11 @@ class RecordHistory(NamedTuple):
             count -= 1
         if count < 0:
             return None
-        return RecordHistory(self.records[:count], self.undone + self.records[count:][::-1] if self.is_final else ())
+        return RecordHistory(self.records[:count], self.undone + (self.records[count:][::-1] if self.is_final else ()))
 
     def with_repeated(self) -> "RecordHistory | None":
-        """The history with the record that was undone last; None if there is none."""
-        count = len(self.undone) - 1
+        """The history with the record that was undone last; None if there is none, or a stroke is being drawn."""
+        count = len(self.undone) - 1 if self.is_final else -1
         while count > 0 and is_part(self.undone[count]):
             count -= 1
         return None if count < 0 else RecordHistory(self.records + self.undone[count:][::-1], self.undone[:count])

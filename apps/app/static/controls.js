@@ -44,6 +44,11 @@ export function bindControls(app) {
   };
   radius.max = String(RADII.length - 1);
   radius.oninput = () => app.setRadius(Number(radius.value));
+  $("brush").ontoggle = (event) => {   // a finger sees the size in the middle of the image
+    const { view, tools } = app;
+    tools.pointer = event.newState === "open" ? [view.screenWidth / 2, view.screenHeight / 2] : null;
+    app.drawTop();
+  };
   for (const name of ["opacity", "brighten"]) {
     const slider = inputOf(name), shown = $(`${name}-value`);
     slider.oninput = () => { shown.textContent = `${slider.value} %`; app.draw(); };

@@ -240,8 +240,11 @@ export class App {
     this.cancel();
     this.pen.forgetCopies();
     const { name, state } = this.items[item], { length } = this.items;
-    // A new image starts with the object, or with a box where the one before it did.
-    if (item !== this.item) this.setTool(state === "new" && (this.state.box || this.tool === "box") ? "box" : "object");
+    // A new image starts with the first object, or with a box where the one before it did.
+    if (item !== this.item) {
+      this.label = 1;
+      this.setTool(state === "new" && (this.state.box || this.tool === "box") ? "box" : "object");
+    }
     if (item !== this.item || !this.ready) {
       this.ready = false;
       this.info = null;
@@ -344,6 +347,7 @@ export class App {
 
   /** @param {string} tool */
   setTool(tool) {
+    if (tool !== this.tool) panel.sayTool(tool);
     this.tool = tool;
     choose(TOOLS.map((name) => $(`tool-${name}`)), $(`tool-${tool}`));
     this.tools.toolChanged();

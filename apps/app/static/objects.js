@@ -119,6 +119,7 @@ export class Objects {
     choose(buttons, chosen);
     chosen?.scrollIntoView({ block: "nearest" });
     buttonOf("clean-up").disabled = !this.#isOpen(this.app.label);
+    $("tool-object").children[1].textContent = this.app.label > 1 ? `Object ${this.app.label}` : "Object";
     $("tool-object").style.setProperty("--swatch", `rgb(${this.colourOf(this.app.label).join(" ")})`);
     $("tool-background").style.setProperty("--swatch", this.backgroundColour);
   }

@@ -6,11 +6,16 @@ import { $, buttonOf, inputOf } from "./elements.js";
 
 /** @type {Record<string, [string, string]>} */
 const HINTS = {   // for a mouse, and for a finger
-  "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Box and drag a box around it"],
+  "mark the object": ["Mark the object with the left button, or press R and drag a box around it", "Draw on the object, or tap Find in box and drag a box around it"],
   "mark the background": ["Now mark the background with the right button", "Now tap Background, and draw around the object"],
   "save or correct": ["Right? Save it. Else draw what is missing, or the background with the right button",
     "Right? Tap Save. Else draw what is missing, or tap Background and draw what is too much"],
   "mark an object": ["Now mark the object with the left button", "Now tap Object, and draw on it"],
+};
+/** @type {Record<string, string>} */
+const TOOL_HINTS = {
+  area: "Draw around a part of the object: all of its inside is marked",
+  box: "Drag a box around the whole object: it is found inside",
 };
 const WORKING = "Working… The first answer of a new installation takes longer";
 const MARKS = { done: ["✓", "saved"], started: ["●", "started"], unreadable: ["⚠", "cannot be opened"], new: ["", ""] };
@@ -145,6 +150,9 @@ export function hint(text, kind = "") {
   $("hint").className = kind;
   timer = kind ? setTimeout(() => { timer = 0; hint(lasting); }, 6000) : 0;
 }
+
+/** @param {string} tool   whose name does not say how it is used */
+export function sayTool(tool) { if (TOOL_HINTS[tool]) hint(TOOL_HINTS[tool], "news"); }
 
 /** Take away the hint that is shown. */
 export function dismissHint() {

@@ -43,7 +43,7 @@ def test_touch_on_a_telephone(cells, browse):
     buttons = [one for one in page.driver.find_elements("css selector", "button") if one.is_displayed()]
     assert len(buttons) >= 8
     assert min(min(one.rect["width"], one.rect["height"]) for one in buttons) >= FINGER
-    assert "tap Box and drag a box" in hint(page)
+    assert "tap Find in box and drag a box" in hint(page)
     (x, y), beside = PLACES[5], (PLACES[5][0] + 50, PLACES[5][1] + 50)
     touch(page, [(x - 8, y), (x + 8, y)])
     page.until("document.getElementById('hint').textContent.startsWith('Right? Tap Save')")
@@ -65,13 +65,15 @@ def test_touch_on_a_telephone(cells, browse):
     assert no_errors(page)
 
 
-def test_a_pinch_leaves_nothing_to_redo(cells, browse):
+def test_a_pinch_changes_no_history(cells, browse):
     page = browse("cells.png", "--out", "out")
     as_telephone(page)
-    for (x, y), tool in ((PLACES[5], "object"), ((110, 110), "background")):  # later strokes are sent in parts
+    for (x, y), tool in ((PLACES[5], "object"), ((110, 110), "background"), ((110, 10), "background")):
         page.click(f"tool-{tool}")
         touch(page, [(x, y), (x + 5, y)])
-    drawn = page.js("app.state.order.length")
+    page.click("undo")
+    page.until("app.state.order.length === 2 && app.state.redo")
+    drawn = page.js("app.state.order.length")  # further strokes are sent in parts
     zoom = page.js("app.view.scale")
     first, moved = page.screen([(180, 200), (200, 200)])
     send_touch(page, "touchStart", [first])
@@ -83,9 +85,38 @@ def test_a_pinch_leaves_nothing_to_redo(cells, browse):
     send_touch(page, "touchEnd", [])
     page.until("app.state.order.length === arguments[0]", drawn)
     assert page.js("app.view.scale") > zoom
-    assert page.driver.find_element("id", "undo").is_enabled()
-    assert not page.driver.find_element("id", "redo").is_enabled()
+    page.click("redo")
+    page.until("app.state.order.length > arguments[0] && !app.state.redo", drawn)
     assert no_errors(page)
+
+
+def test_the_brush_of_a_telephone(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    as_telephone(page)
+    slider, button = page.driver.find_element("id", "radius"), page.driver.find_element("id", "size")
+    assert not slider.is_displayed()
+    assert min(button.rect["width"], button.rect["height"]) >= FINGER
+    button.click()
+    assert slider.is_displayed()
+    before = page.js("app.radius")
+    page.screenshot("telephone-brush")
+    slider.send_keys("\ue014", "\ue014")
+    assert page.js("app.radius") > before
+    touch(page, [PLACES[5], (PLACES[5][0] + 5, PLACES[5][1])])  # a touch beside it closes it, and draws
+    assert not slider.is_displayed()
+    assert page.js("app.tools.pointer") is None
+    assert no_errors(page)
+
+
+def test_tools_say_what_they_do(cells, browse):
+    page = browse("cells.png", "--out", "out")
+    page.click("tool-area")
+    assert "all of its inside is marked" in hint(page)
+    page.keys("r")
+    assert "found inside" in hint(page)
+    page.keys("3")
+    assert page.driver.find_element("id", "tool-box").get_attribute("aria-checked") == "true"
+    assert page.driver.find_element("id", "tool-object").text == "Object 3"
 
 
 def test_hints_and_help_go_away(cells, browse):
@@ -97,7 +128,7 @@ def test_hints_and_help_go_away(cells, browse):
     page.click("help-button")
     close = page.driver.find_element("css selector", "#help button")
     assert close.rect["y"] + close.rect["height"] < 844  # in sight
-    assert "Box" in page.driver.find_element("css selector", "#help ol").text
+    assert "Find in box" in page.driver.find_element("css selector", "#help ol").text
     page.screenshot("telephone-help")
     send_touch(page, "touchStart", [(200, 8)])
     send_touch(page, "touchEnd", [])
@@ -115,10 +146,11 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page.click("tool-erase")
     page.drag(OBJECT[0])  # nothing to erase
     page.until("document.getElementById('hint').className === 'error'")
-    page.keys("n")
+    page.keys("2", "n")
     page.ready(1)
     assert title.text.startswith("2/2 ")
-    assert page.js("app.tool") == "object"
+    assert page.js("[app.tool, app.label]") == ["object", 1]
+    assert page.driver.find_element("id", "tool-object").text == "Object"
     page.keys("p")
     page.ready(0)
     assert page.js("app.state.undo") is False

@@ -34,6 +34,15 @@ def test_a_stroke_being_drawn_is_given_up_with_what_it_continues():
     assert history.with_repeated() is None
 
 
+def test_what_was_undone_survives_a_stroke_that_is_given_up():
+    undone = RecordHistory().with_added(stroke()).with_added(stroke()).with_undone()
+    drawn = undone.with_added(stroke(True), is_final=False).with_added(stroke(True), is_final=False)
+    assert drawn.with_repeated() is None
+    assert drawn.with_undone() == undone
+    assert len(undone.with_repeated().records) == 2
+    assert drawn.with_added(stroke()).with_repeated() is None
+
+
 def test_a_new_record_forgets_what_was_undone():
     history = RecordHistory().with_added(stroke()).with_undone().with_added(stroke())
     assert history.with_repeated() is None
