@@ -151,8 +151,14 @@ export function hint(text, kind = "") {
   timer = kind ? setTimeout(() => { timer = 0; hint(lasting); }, 6000) : 0;
 }
 
-/** @param {string} tool   whose name does not say how it is used */
-export function sayTool(tool) { if (TOOL_HINTS[tool]) hint(TOOL_HINTS[tool], "news"); }
+/**
+ * Say how a tool is used whose name does not, until another one is chosen.
+ * @param {string} tool
+ */
+export function sayTool(tool) {
+  if (TOOL_HINTS[tool]) hint(TOOL_HINTS[tool], "news");
+  else if (Object.values(TOOL_HINTS).includes($("hint").textContent ?? "")) dismissHint();
+}
 
 /** Take away the hint that is shown. */
 export function dismissHint() {

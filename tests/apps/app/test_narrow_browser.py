@@ -114,7 +114,9 @@ def test_tools_say_what_they_do(cells, browse):
     assert "all of its inside is marked" in hint(page)
     page.keys("r")
     assert "found inside" in hint(page)
-    page.keys("3")
+    page.keys("d")
+    assert "found inside" not in hint(page)
+    page.keys("r", "3")
     assert page.driver.find_element("id", "tool-box").get_attribute("aria-checked") == "true"
     assert page.driver.find_element("id", "tool-object").text == "Object 3"
 
