@@ -233,9 +233,18 @@ def test_figures_have_the_colours_of_the_labels():
 def test_figures_of_grids_of_every_shape(shape):
     grid = np.random.default_rng(0).random(shape) < 0.5
     plane = figures.plane(grid)
-    expected = {1: lambda: grid[None], 2: lambda: grid, 3: lambda: grid[1]}[grid.ndim]()
+    expected = {1: lambda: grid[None], 2: lambda: grid, 3: lambda: max(grid, key=np.count_nonzero)}[grid.ndim]()
     np.testing.assert_array_equal(plane, expected)
     assert max(figures.thumbnail(plane).shape) <= figures.MAX_SIDE
+
+
+def test_the_fullest_slice_of_a_volume():
+    volume = np.zeros((7, 2, 2))
+    assert figures.fullest_slice(volume) == 3
+    volume[3:] = np.nan
+    volume[2:6, 0, 0] = 1, 2, 3, np.nan
+    assert figures.fullest_slice(volume) == 3
+    assert figures.fullest_slice(volume > 2) == 4
 
 
 def test_an_empty_grid_has_no_figure():

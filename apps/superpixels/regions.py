@@ -177,18 +177,23 @@ def outlines(labels: np.ndarray) -> np.ndarray:
 
 
 def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3), uint8 or in [0, 1], with a line along the boundaries of the regions; uint8 RGB."""
+    """Image (H, W, 3), uint8 or in [0, 1], with a line along the boundaries of the regions; uint8 RGB.
+
+    A small image is enlarged, so that the lines do not cover it.
+    """
     import cv2
 
     from apps.common.figures import OUTLINE_COLOUR, line_width
     from apps.common.images import to_bytes
+    from apps.common.scales import enlarged, zoom_of
 
+    zoom = zoom_of(labels.shape)
+    labels = enlarged(labels, zoom)
     line = np.zeros(labels.shape, np.uint8)
     line[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     line[1:] |= labels[1:] != labels[:-1]
     width = line_width(labels.shape)
-    shown = to_bytes(rgb)
-    shown = shown.copy() if shown is rgb else shown
+    shown = enlarged(to_bytes(rgb), zoom)
     shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = to_bytes(OUTLINE_COLOUR)
     return shown
 

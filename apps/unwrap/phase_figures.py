@@ -5,11 +5,11 @@ import numpy as np
 
 from apps.common.scales import coloured, side_by_side, with_scale
 from apps.unwrap.phase_problem import CYCLE
-from gridcut.device.figures import plane
+from gridcut.device.figures import fullest_slice, plane
 
 
 def phase_figure(phase: np.ndarray) -> np.ndarray:
-    """Draw a phase (H, W), or the middle slice of a volume (D, H, W), in colours from its minimum to its maximum.
+    """Draw a phase (H, W), or the fullest slice of a volume (D, H, W), in colours from its minimum to its maximum.
 
     uint8 RGB of the size of the phase, NaN grey.
     """
@@ -18,10 +18,13 @@ def phase_figure(phase: np.ndarray) -> np.ndarray:
 
 def both_figure(wrapped: np.ndarray, unwrapped: np.ndarray) -> np.ndarray:
     """Draw the wrapped phase in cyclic colours, next to the unwrapped one; uint8 RGB, NaN of the latter grey."""
+    if unwrapped.ndim == 3:
+        place = fullest_slice(unwrapped)
+        wrapped, unwrapped = wrapped[place], unwrapped[place]
     values, low, high, colours, known = _parts(unwrapped)
     words = "", " rad"
     return side_by_side(
-        with_scale(plane(wrapped) % CYCLE, 0, CYCLE, cv2.COLORMAP_TWILIGHT, known, words),
+        with_scale(wrapped % CYCLE, 0, CYCLE, cv2.COLORMAP_TWILIGHT, known, words),
         with_scale(values, low, high, colours, known, words),
     )
 

@@ -13,7 +13,8 @@ flow).  With --norm l2, the sum of the weighted squares of all differences is, a
 are the quality if given, or estimated from the phase.
 
 Each phase gives NAME-unwrapped.tif in the --out folder (or another --format): floats in radians, NaN where masked; and
-NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a volume its middle slice.
+NAME-phases.png, the wrapped and the unwrapped phase above their scales, of a volume the
+slice with the most known voxels.
 """
 
 import io

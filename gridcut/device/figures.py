@@ -18,11 +18,18 @@ HUE_SHIFT = np.array([0.0, 2 / 3, 1 / 3])  # of red, green and blue
 
 
 def plane(grid):
-    """A grid of one to three axes as two: a line becomes one row, a volume its middle slice."""
-    if len(grid.shape) == 3:
-        grid = grid[grid.shape[0] // 2]
+    """A grid of one to three axes as two: a line becomes one row, a volume its fullest slice."""
     grid = to_host(grid)
+    if grid.ndim == 3:
+        return grid[fullest_slice(grid)]
     return grid[None] if grid.ndim == 1 else grid
+
+
+def fullest_slice(volume: np.ndarray) -> int:
+    """The slice of a volume (D, H, W) with the most values besides 0 and NaN, the middle one of those with as many."""
+    counts = np.array([np.count_nonzero(np.nan_to_num(one)) for one in volume])
+    fullest = np.flatnonzero(counts == counts.max())
+    return int(fullest[len(fullest) // 2])
 
 
 def coloured(figure: np.ndarray) -> np.ndarray:

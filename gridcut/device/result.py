@@ -81,7 +81,7 @@ class GridResult(Result):
         return f"{image}<details><summary>{escape(self._headline())}</summary>{table}</details>"
 
     def plot(self, ax: Any = None, image: Any = None) -> Any:
-        """Draw the result with matplotlib; of a volume, its middle slice.
+        """Draw the result with matplotlib; of a volume, the slice with the most values besides 0.
 
         Parameters
         ----------

@@ -204,10 +204,11 @@ def test_figures_of_the_result():
     assert mean_figure(rgb, labels)[0, 0].tolist() == [255, 0, 0]
     assert mean_figure(rgb, labels)[3, 5].tolist() == [0, 128, 0]
     assert outlines(labels).sum(axis=0).tolist() == [0, 0, 4, 4, 0, 0]
-    drawn = outline_figure(rgb, labels)
-    assert (drawn[:, 3] == drawn[0, 3]).all()
-    assert drawn[0, 3].tolist() != [0, 255, 0]
-    assert drawn[0, 2].tolist() == [255, 0, 0]
+    drawn = outline_figure(rgb, labels)  # enlarged to 300 x 200
+    assert drawn.shape == (200, 300, 3)
+    assert (drawn[:, 150] == drawn[0, 150]).all()
+    assert drawn[0, 149:152].tolist() == [[255, 0, 0], drawn[0, 150].tolist(), [0, 255, 0]]
+    assert drawn[0, 150].tolist() != [0, 255, 0]
 
 
 def test_scores_of_drawn_labels():

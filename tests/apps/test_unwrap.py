@@ -204,6 +204,14 @@ def test_the_command_reads_volumes(tmp_path, monkeypatch, capsys):
     assert "convert the volume to floats in radians" in capsys.readouterr().err
 
 
+def test_figure_of_a_volume_whose_middle_is_unknown():
+    from apps.unwrap.phase_figures import both_figure
+
+    volume = np.full((5, 30, 40), np.nan)
+    volume[3] = np.linspace(0, 9, 1200).reshape(30, 40)
+    assert np.array_equal(both_figure(volume, volume), both_figure(volume[3], volume[3]))
+
+
 def test_scale_of_a_figure_is_that_of_the_phase():
     """An offset of whole cycles changes the numbers below the colours of the unwrapped phase, and nothing else."""
     from apps.unwrap.phase_figures import CYCLE, both_figure, phase_figure
