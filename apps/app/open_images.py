@@ -1,6 +1,7 @@
 """The images of one run of the app, those that are open, and the messages of the tabs that show them."""
 
 import asyncio
+import contextlib
 import os
 import threading
 from argparse import Namespace
@@ -22,6 +23,7 @@ from apps.common.uncopied import Uncopied
 from apps.segment.label_figures import colour_of
 from apps.session.label_maps import values_in
 from apps.session.object_records import MAX_LABEL
+from apps.warmup import warmup_jobs
 
 SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
 
@@ -46,11 +48,21 @@ class OpenImages(Uncopied):
         self._tasks: set[asyncio.Task] = set()
         self._uploading = threading.Lock()  # names and numbers of uploads, which arrive in several threads
         self._uploaded: tuple[Source, Image] | None = None  # the last one, which the page opens next
+        self._preparing = threading.Thread(target=self._prepare, name="cutmatch-kernels", daemon=True)
 
     def start(self) -> None:
         """Read the first image before a tab asks for it; called in the server's loop."""
         if self.sources:
             self._start_task(self.open(0))
+
+    def prepare(self) -> None:
+        """Compile, or load, the kernels of the first strokes in a thread."""
+        self._preparing.start()
+
+    def _prepare(self) -> None:
+        for job in warmup_jobs.FIRST_STROKES:
+            with contextlib.suppress(Exception):  # a stroke that raises it again says so
+                job(self.chosen.device)
 
     # Tabs
 
@@ -287,8 +299,9 @@ class OpenImages(Uncopied):
         return self.unsaved > 0 or any(image.is_behind for image in self._all_opened())
 
     def unfinished(self) -> list[str]:
-        """Names of the images that are open, or are being read."""
-        return [self.sources[item].path.name for item in list(self._images)]
+        """Names of the images that are open, or are being read; and the kernels, while they are compiled."""
+        names = [self.sources[item].path.name for item in list(self._images)]
+        return names + ["kernels"] * self._preparing.is_alive()
 
     def stop_edits(self) -> None:
         """End the thread of edits after those that wait; later edits raise RuntimeError."""

@@ -329,4 +329,5 @@ def serve(app: Guard, listener: socket.socket) -> None:
     )
     server = Server(config)
     with Ending(server.stop, app.images, app.when_used):
+        app.images.prepare()
         server.run(sockets=[listener])

@@ -324,14 +324,14 @@ def _general():
 
 
 def _session_of(shape, radius):
-    def job():
+    def job(device="auto"):
         from apps import Session
 
-        image = np.random.default_rng(12).integers(40, 80, shape, np.uint8)  # many equal colours would take long
-        image[tuple(slice(side // 4, side // 2) for side in shape[: 2 if shape[-1] == 3 else 3])] += 140
+        image = np.full(shape, 60, np.uint8)
+        image[tuple(slice(side // 4, side // 2) for side in shape[: 2 if shape[-1] == 3 else 3])] = 200
         middle, edge = [(3 * shape[-2 if shape[-1] == 3 else -1] // 8, 3 * shape[0] // 8)], [(2, 2), (60, 2)]
         inside = {} if len(shape) == 2 or shape[-1] == 3 else {"axis": 0, "slice": shape[0] // 3}
-        with Session(image) as session:
+        with Session(image, device=device) as session:
             session.stroke(middle, radius, **inside)
             session.stroke(edge, radius, label=0, **inside)
             session.wait()
@@ -343,14 +343,15 @@ def _session_of(shape, radius):
     return job
 
 
+# What the first strokes on an image and on a volume need; the image is large enough for two strips.
+FIRST_STROKES = (_session_of((260, 260, 3), 6), _session_of((12, 40, 40), 3))
 LIBRARIES = {
     "gridcut": (*(_cuts_of(dtype) for dtype in (np.int32, np.int64, np.float32, np.float64)), _labels, _energies),
     "assign": (_dense_costs, _sparse_costs, _batches, _cost_flow),
     "matching": (_bipartite, _general),
     "apps": (
-        _session_of((130, 200, 3), 6),
+        *FIRST_STROKES,
         _session_of((130, 200), 6),
         _session_of((1100, 1200, 3), 20),
-        _session_of((12, 40, 40), 3),
     ),
 }

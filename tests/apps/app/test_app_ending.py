@@ -3,7 +3,9 @@
 import io
 import os
 import signal
+import threading
 import time
+from argparse import Namespace
 
 import cv2
 import numpy as np
@@ -13,7 +15,9 @@ pytest.importorskip("uvicorn", reason="needs the extra 'app'")
 pytest.importorskip("websockets", reason="needs the extra 'app'")
 
 from apps.app import ending
-from tests.apps.app.app_process import AppProcess
+from apps.app.open_images import OpenImages
+from apps.warmup import warmup_jobs
+from tests.apps.app.app_process import TIMEOUT, AppProcess
 from tests.tiers import in_quick_tier
 
 SECONDS = 2.0
@@ -130,10 +134,32 @@ def test_the_server_ends_before_a_page_was_opened(start):
     check_end(start())
 
 
+def test_kernels_are_prepared_in_a_thread(tmp_path, monkeypatch):
+    calls, goes_on = [], threading.Event()
+
+    def first(device):
+        calls.append(device)
+        goes_on.wait(TIMEOUT)
+        raise MemoryError
+
+    monkeypatch.setattr(warmup_jobs, "FIRST_STROKES", (first, calls.append))
+    images = OpenImages([], Namespace(out=str(tmp_path), device="cpu"))
+    assert images.unfinished() == []
+    images.prepare()
+    assert images.unfinished() == ["kernels"]  # which the end does not wait for
+    goes_on.set()
+    images._preparing.join(TIMEOUT)
+    assert images.unfinished() == []
+    assert calls == ["cpu", "cpu"]
+    images.stop_edits()
+
+
 def test_what_was_not_finished_is_said(start):
     server = start()
     in_a_long_stroke(server, None)
-    assert "a.png was not finished, confirmed strokes are kept" in check_end(server)
+    errors = check_end(server)
+    assert "work on a.png" in errors
+    assert "was not finished, confirmed strokes are kept" in errors
 
 
 def test_a_volume_that_is_being_opened(start, tmp_path):
