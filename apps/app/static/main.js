@@ -89,7 +89,7 @@ export class App {
   /** @param {Messages["items"]} message */
   #items({ items }) {
     this.items = items;
-    panel.showItems(items, this.item, (item) => this.open(item));
+    panel.showItems(items, this.item, (item) => { this.open(item); closeDrawer(); });
   }
 
   /** @param {number} item @param {Item["state"]} state */
@@ -161,7 +161,9 @@ export class App {
   /** @param {State} state */
   #state(state) {
     if (state.item !== this.item) return;
+    const isNewBox = state.box && String(state.box) !== String(this.state.box);
     this.state = state;
+    if (isNewBox && this.tool === "box") this.setTool("object");   // a box that is refused is drawn again
     this.strokes.order = state.order;
     panel.showState(state);
     this.objects.set(state.objects);
@@ -261,7 +263,7 @@ export class App {
       this.drawTop();
     }
     this.item = item;
-    panel.showItems(this.items, item, (other) => { this.open(other); closeDrawer(); });
+    this.#items({ items: this.items });
     this.#showBusy();
     this.connection.send({ do: "open", item });
   }
@@ -293,7 +295,6 @@ export class App {
     const box = boxOf(this, drawn);
     if (!box) return;
     if (this.connection.send({ do: "box", item: this.item, box })) this.setPending(true);
-    this.setTool("object");
   }
 
   /**

@@ -162,11 +162,25 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page.keys("n")
     page.ready(1)
     assert page.js("app.tool") == "box"
+    page.drag([(-9, -9), (460, 310)])  # around the whole image
+    page.until("document.getElementById('hint').className === 'error'")
+    assert page.js("app.tool") == "box"
     page.until("app.items[0].state === 'started'")
     page.keys("p")  # which has a box already
     page.ready(0)
     assert page.js("app.tool") == "object"
     assert no_errors(page)
+
+
+def test_an_image_chosen_from_the_sheet_closes_it(photographs, browse):
+    page = browse("in", "--out", "out")
+    as_telephone(page)
+    page.stroke([(220, 60), (230, 130)])
+    page.until("app.items[0].state === 'started'")  # the list was written anew
+    page.click("files-button")
+    page.driver.find_elements("css selector", "#list button")[1].click()
+    page.ready(1)
+    assert not page.driver.find_element("id", "files").is_displayed()
 
 
 def test_an_answer_is_awaited_at_once(cells, browse):
