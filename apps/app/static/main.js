@@ -135,7 +135,7 @@ export class App {
       if (!again) {
         this.view.setImage(info.shape[1], info.shape[0]);
         try {
-          if (!await this.image.load(info.address)) return;
+          if (!await this.image.load(info.address) || info.item !== this.item) return;
         } catch (error) {
           this.#unreadable({ item: info.item, text: reasonOf(error) });
           return;

@@ -183,6 +183,25 @@ def test_an_image_chosen_from_the_sheet_closes_it(photographs, browse):
     assert not page.driver.find_element("id", "files").is_displayed()
 
 
+def test_another_image_is_opened_while_one_is_loaded(photographs, browse):
+    page = browse("in", "--out", "out")
+    page.js(
+        """(() => { globalThis.asked = [];
+        const { image, connection } = app, load = image.load.bind(image), send = connection.send.bind(connection);
+        image.load = async (address) => {
+          const loaded = await load(address);
+          image.load = load;
+          app.open(0);
+          return loaded; };
+        connection.send = (message) => {
+          asked.push([message.do, message.item, app.info?.item]);
+          return send(message); };
+        app.open(1); })()"""
+    )
+    page.until("asked.length > 2 && app.state.item === 0")
+    assert page.js("asked") == [["open", 1, None], ["open", 0, None], ["slice", 0, 0]]
+
+
 def test_an_answer_is_awaited_at_once(cells, browse):
     page = browse("cells.png", "--out", "out")
     x, y = page.screen([PLACES[5]])[0]
