@@ -113,7 +113,8 @@ def make_app(
     @answered
     async def upload(request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
-        return JSONResponse({"item": await images.add_upload(request.query_params.get("name", ""), data)})
+        item = await images.add_upload(request.query_params.get("name", ""), data)
+        return JSONResponse({"item": item, "items": images.items()})  # which may arrive before those of the socket
 
     @answered
     async def sample(request: Request) -> Response:

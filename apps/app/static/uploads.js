@@ -14,8 +14,11 @@ export async function sendHint(app, kind, file) {
 /** @param {App} app @param {File} file */
 export async function upload(app, file) {
   const answer = await fetch(`images?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-  if (answer.ok) app.open((await answer.json()).item);
-  else if (app.items.length) app.error({ text: await answer.text() });
+  if (answer.ok) {
+    const { item, items } = await answer.json();
+    app.items = items;
+    app.open(item);
+  } else if (app.items.length) app.error({ text: await answer.text() });
   else showCard("empty", `${file.name} cannot be opened`, await answer.text());
 }
 

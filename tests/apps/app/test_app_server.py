@@ -304,7 +304,8 @@ def test_uploads(served, connect, files, monkeypatch):
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
     address = f"/{client.guard.token}/images?name="
     data = (files / "photo.png").read_bytes()
-    assert client.post(address + "photo.png", content=data, headers=headers).json() == {"item": 1}
+    answer = client.post(address + "photo.png", content=data, headers=headers).json()
+    assert (answer["item"], [one["name"] for one in answer["items"]]) == (1, ["photo.png", "photo.png"])
     assert [one["name"] for one in page.until(lambda m: m["type"] == "items")["items"]] == ["photo.png", "photo.png"]
     page.open(1)
     page.draw(1)
