@@ -31,6 +31,14 @@ def check(cost, *given):
     return stats
 
 
+def check_from_anything(family, n):
+    """From random prices, and owners of seven of ten columns."""
+    rng = np.random.default_rng(5)
+    cost = instance(family, n, n, 4)
+    owners = np.where(rng.random(n) < 0.7, rng.permutation(n), -1)
+    check(cost, rng.integers(-(10**6), 1, n), owners)
+
+
 @pytest.mark.sim
 @pytest.mark.parametrize("n", [1, 2, 7, 20, 40])
 @pytest.mark.parametrize("family", FAMILIES)
@@ -43,10 +51,7 @@ def test_simulated_from_nothing(family, n):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_simulated_from_any_prices_and_owners(family):
     """Pairs that are not at the minimum of their row are given up, whatever the prices."""
-    rng = np.random.default_rng(5)
-    cost = instance(family, 24, 24, 4)
-    owners = np.where(rng.random(24) < 0.7, rng.permutation(24), -1)
-    check(cost, rng.integers(-(10**6), 1, 24), owners)
+    check_from_anything(family, 24)
 
 
 @pytest.mark.sim
@@ -80,7 +85,4 @@ def test_from_nothing_on_gpu(family, n):
 @pytest.mark.gpu
 @pytest.mark.parametrize("family", FAMILIES)
 def test_from_any_prices_and_owners_on_gpu(family):
-    rng = np.random.default_rng(5)
-    cost = instance(family, 700, 700, 4)
-    owners = np.where(rng.random(700) < 0.7, rng.permutation(700), -1)
-    check(cost, rng.integers(-(10**6), 1, 700), owners)
+    check_from_anything(family, 700)
