@@ -223,7 +223,7 @@ def _labels():
     dtypes: tuple[type, ...] = (np.int32, np.float64)
     for dtype in dtypes:
         for neighbours in NEIGHBOURHOODS:
-            costs = random.integers(0, 90, (5, 40, 50)).astype(dtype)
+            costs: np.ndarray = random.integers(0, 90, (5, 40, 50)).astype(dtype)
             weights = {offset: dtype(9) for offset in neighbours}
             potts = dtype(1) - np.eye(5, dtype=dtype)
             gridcut.alpha_expansion(costs, weights, potts).check()

@@ -64,7 +64,7 @@ def search(source, cost, u, v, row_of, groups):
         order = sorted(np.flatnonzero(is_open), key=lambda j: (distance[j], row_of[j] >= 0))
         if row_of[order[0]] < 0:
             return distance, via, order[0]
-        nearest = {}
+        nearest: dict = {}
         for j in order:
             nearest.setdefault(j % groups, j)
         scanned = [j for j in nearest.values() if row_of[j] >= 0]

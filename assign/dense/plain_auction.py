@@ -51,7 +51,7 @@ def phase(cost, v, eps, stop_rows):
     n, m = cost.shape
     col_of, row_of = np.full(n, -1), np.full(m, -1)
     rows = iter(range(n))
-    row = NEXT_ROW
+    row: int | None = NEXT_ROW
     while True:
         if row == NEXT_ROW:
             row = next(rows, None)

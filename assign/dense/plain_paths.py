@@ -56,7 +56,7 @@ def search(row, cost, u, v, row_of):
     m = cost.shape[1]
     distance = cost[row] - u[row] - v
     reached_from = np.full(m, row)
-    final = []
+    final: list = []
     is_open = np.ones(m, bool)
     while True:
         open_columns = np.flatnonzero(is_open)

@@ -56,7 +56,7 @@ def _read(file: str, package: Path) -> tuple[bytes, tuple[str, ...]]:
     with open(file, "rb") as source:
         text = source.read()
     roots = {package.name: package.parent, **dict.fromkeys(_PACKAGES, _ROOT)}
-    found = {}  # the keys are the files
+    found: dict = {}  # the keys are the files
     for module, names, plain in _IMPORT.findall(text.decode("utf-8", "replace")):
         if module.startswith("."):
             raise OSError(f"{file}: kernels of modules with relative imports are not cached")

@@ -20,7 +20,7 @@ from gridcut.device.pool import Pool
 KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
 
 _lock = threading.Lock()
-_pools = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
+_pools: dict = {}  # handle of a context: (weak reference to the context as numba knows it, its Pool)
 
 
 class Slab:

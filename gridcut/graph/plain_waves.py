@@ -29,7 +29,7 @@ def minimum_cut(arcs, source, sink):
     arcs   (tail, head, capacity) of each arc;  source, sink: integers, one per node
     """
     excess = [int(s) - int(t) for s, t in zip(source, sink, strict=True)]
-    residual = [{} for _ in excess]
+    residual: list[dict] = [{} for _ in excess]
     for tail, head, capacity in arcs:
         if tail != head:
             residual[tail][head] = residual[tail].get(head, 0) + int(capacity)

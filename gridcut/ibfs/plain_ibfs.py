@@ -44,7 +44,7 @@ def minimum_cut(source, sink, edges):
 def residual_arcs(edges):
     """{pixel: {neighbour: capacity}}, without the arcs that leave the grid."""
     (shape,) = {np.shape(capacity) for capacity in edges.values()}
-    residual = {p: {} for p in np.ndindex(shape)}
+    residual: dict[tuple, dict] = {p: {} for p in np.ndindex(shape)}
     for offset, capacity in edges.items():
         for p in residual:
             q = tuple(int(i) for i in np.add(p, offset))
@@ -66,7 +66,7 @@ class Search:
         self.label = np.zeros(excess.shape, np.int64)
         self.parent = {}
         self.depth = {SOURCE: 1, SINK: 1}
-        self.waiting = {SOURCE: [], SINK: []}
+        self.waiting: dict[int, list] = {SOURCE: [], SINK: []}
         self.repaired = {SOURCE: 0, SINK: 0}
 
     def run(self):

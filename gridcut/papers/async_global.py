@@ -194,7 +194,7 @@ def solve(grid: Grid, *, threads=None, global_every=1.0, callback=None):
     number = index_type(size)
     ceiling = np.int64(size + 1)
     label = np.empty(size, np.int64)
-    queue = np.empty(size, number)
+    queue: np.ndarray = np.empty(size, number)
     rings = make_rings(size, threads - 1, number)
     every = max(1, int(min(global_every * size, 2**62)))
     stats = {"pushes": 0, "relabels": 0, "global_relabels": 0, "waves": 0, "threads": threads}

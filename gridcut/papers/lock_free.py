@@ -112,7 +112,7 @@ def solve(grid: Grid, *, threads=None, global_every=1.0, callback=None):
     size = excess.size
     number = index_type(size)
     ceiling = number(size + 1)  # of the type of the heights, with which the kernel compares it
-    height = np.empty(size, number)
+    height: np.ndarray = np.empty(size, number)
     budget = max(1, int(min(global_every * size, 2**62)))
     stats = {"pushes": 0, "relabels": 0, "global_relabels": 0, "threads": threads}
     rings = make_rings(size, threads, number)
