@@ -160,8 +160,6 @@ def timing(rgb, count, repeats=5):
 def _parser():
     parser = command.parser("superpixels", __doc__, "superpixels-cpu")
     command.add_data_option(parser, "CUTMATCH_DATA")
-    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="sets of images")
     parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
-    parser.add_argument("--limit", type=int, metavar="N", help="images of each set")
     parser.add_argument("--quick", action="store_true", help="leave out the timing at the end")
     return parser

@@ -26,12 +26,13 @@ def document(file_name: str, shape: tuple[int, int], objects: Iterable[Annotatio
         rows, columns = (np.flatnonzero(found.mask.any(axis=axis)).tolist() for axis in (1, 0))
         if not rows:
             continue
+        runs = {"size": list(found.mask.shape), "counts": compressed(run_lengths(found.mask))} if rle else None
         annotations.append(
             {
                 "id": len(annotations) + 1,
                 "image_id": 1,
                 "category_id": category,
-                "segmentation": _runs(found.mask) if rle else _rings(found),
+                "segmentation": runs or _rings(found),
                 "area": int(np.count_nonzero(found.mask)),
                 "bbox": [columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1],
                 "iscrowd": 0,
@@ -66,7 +67,3 @@ def merged(documents: Iterable[dict]) -> dict:
 def _rings(found: Annotation) -> list[list[int]]:
     """Coordinates x, y, x, y ... of a ring per part."""
     return [single_ring(polygon).ravel().tolist() for polygon in found.polygons]
-
-
-def _runs(mask: np.ndarray) -> dict:
-    return {"size": list(mask.shape), "counts": compressed(run_lengths(mask))}

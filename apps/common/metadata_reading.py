@@ -25,7 +25,8 @@ def metadata_of(data: bytes) -> Metadata:
         return NO_METADATA
     if dpi is not None and orientation in TURNED:
         dpi = dpi[::-1]
-    return Metadata(icc if _is_profile(icc) else None, dpi)
+    is_profile = isinstance(icc, bytes) and len(icc) > ICC_HEADER and icc[36:40] == ICC_SIGNATURE
+    return Metadata(icc if is_profile else None, dpi)
 
 
 def _with_pillow(data: bytes):
@@ -50,10 +51,6 @@ def _of_tiff(data: bytes):
     if per_inch is not None and X_TAG in values and Y_TAG in values:
         dpi = _resolution([per_inch * above / below for above, below in (values[X_TAG], values[Y_TAG]) if below])
     return values.get(ICC_TAG), dpi, values.get(EXIF_ORIENTATION)
-
-
-def _is_profile(icc) -> bool:
-    return isinstance(icc, bytes) and len(icc) > ICC_HEADER and icc[36:40] == ICC_SIGNATURE
 
 
 def _resolution(dpi) -> tuple[float, float] | None:

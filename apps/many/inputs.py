@@ -170,13 +170,10 @@ def companion_of(given, stem: str, option: str) -> Path | None:
     return find_by_stem(given, stem, option)
 
 
-def _is_input(path: Path) -> bool:
-    return path.is_file() or path.suffix in FOLDER_SUFFIXES
-
-
 def find_by_stem(folder, stem: str, name: str) -> Path:
     """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
-    found = sorted(p for p in Path(folder).glob("*") if stem in (p.stem, stem_of(p)) and _is_input(p))
+    named = (path for path in Path(folder).glob("*") if stem in (path.stem, stem_of(path)))
+    found = sorted(path for path in named if path.is_file() or path.suffix in FOLDER_SUFFIXES)
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"
         raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")

@@ -150,7 +150,7 @@ def seed_matches(
     index, distance = nearest_descriptors(one.descriptors, two.descriptors, MAX_CANDIDATES + 2)
     count = min(MAX_CANDIDATES, index.shape[1])
     if not count:
-        return _no_matches()
+        return Matches(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.zeros(0), np.zeros(0))
     rows = np.arange(len(index))
     there = two.xy[index]
     elsewhere = np.linalg.norm(there - there[:, :1], axis=2) > SAME_POINT_RADIUS
@@ -250,7 +250,3 @@ def _motion_without_seeds(first, second, points, position, found) -> LocalMotion
     motion = position - points[reliable]
     good = agrees_with_neighbours(points[reliable], motion)
     return LocalMotion(points[reliable][good], motion[good]) if good.sum() >= MIN_POINTS else None
-
-
-def _no_matches() -> Matches:
-    return Matches(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.zeros(0), np.zeros(0))

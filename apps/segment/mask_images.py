@@ -49,7 +49,7 @@ def plane_in(data: bytes, path, name: str) -> np.ndarray:
     if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
         alpha = pixels[..., -1]
         pixels = alpha if alpha.min() < alpha.max() else pixels[..., :-1]
-    if pixels.ndim == 3 and not _is_grey(pixels):
+    if pixels.ndim == 3 and (pixels != pixels[..., :1]).any():
         indices = pixels_in(data, path, name, indices=True)
         pixels = _from_palette(pixels, indices, shown) if indices.ndim == 2 else _brightest(pixels, shown)
     elif pixels.ndim == 3:
@@ -76,7 +76,3 @@ def _brightest(colours: np.ndarray, name: str) -> np.ndarray:
     if bright.size and (np.abs(bright - np.median(bright, axis=0)).max(axis=1) > half / 2).mean() > MAX_ODD_SHARE:
         raise InputError(f"{name} has several colours; a mask is white, or one colour, on black")
     return high
-
-
-def _is_grey(colours: np.ndarray) -> bool:
-    return bool((colours == colours[..., :1]).all())

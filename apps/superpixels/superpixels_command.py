@@ -116,7 +116,9 @@ def _divide_one(job: Job, chosen) -> dict:
             "first_label": FIRST_LABEL,
             "files": {kind: str(file) for kind, file in files.items()},
         }
-        levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
+        if scores is not None:
+            level["truth"] = {f"{name}_percent": round(getattr(scores, name), 4) for name in scores.__slots__}
+        levels.append(level)
         pending.append((labels, files))
     for labels, files in pending:
         _write_labels(files["labels"], labels + FIRST_LABEL, chosen.format, metadata.without_profile())
@@ -145,10 +147,6 @@ def _write_labels(path: Path, labels, kind: str, metadata: Metadata) -> Path:
     else:
         np.save(buffer, labels)
     return write_bytes(path, buffer.getvalue())
-
-
-def _rounded(scores) -> dict:
-    return {f"{name}_percent": round(getattr(scores, name), 4) for name in scores.__slots__}
 
 
 def _line(report) -> str:

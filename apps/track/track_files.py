@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from apps.common.command import finite
 from apps.common.images import InputError, read_bytes, write_bytes
 from apps.track import trackmate
 from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of, parents_of
@@ -174,7 +175,7 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
         np.savez_compressed(buffer, **columns)
         return write_bytes(path, buffer.getvalue(), option)
     if suffix == ".json":
-        json_columns = {name: _json_values(values) for name, values in columns.items()}
+        json_columns = {name: finite(values.tolist()) for name, values in columns.items()}
         return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
     if suffix == ".xml":
         return write_bytes(path, trackmate.xml_of(columns), option)
@@ -218,8 +219,3 @@ def _cells(values: np.ndarray) -> list:
     if values.dtype == np.float64:  # Python's floats are formatted faster than NumPy's, and equally
         return ["" if value != value else repr(value) for value in values.tolist()]
     return ["" if np.isnan(value) else str(value) for value in values]
-
-
-def _json_values(values) -> list:
-    """Convert to Python numbers and strings, with None for NaN and infinity, which JSON cannot represent."""
-    return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values.tolist()]

@@ -132,7 +132,7 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InputError(f"{name}: {str(path)!r} {NOT_FINITE}")
-    if volume.geometry is not None and not _is_positive(volume.geometry.spacing):
+    if volume.geometry is not None and not all(np.isfinite(size) and size > 0 for size in volume.geometry.spacing):
         raise InputError(f"{name}: {str(path)!r} has the {volume.geometry}; each spacing must be above 0")
     return volume
 
@@ -185,10 +185,6 @@ def _check_dicom(path):
     if not is_dicom(path):
         with open(path, "rb") as file:
             raise Unreadable(f"not a DICOM file{kind_by_content(file.read(132))}")
-
-
-def _is_positive(spacing) -> bool:
-    return all(np.isfinite(size) and size > 0 for size in spacing)
 
 
 def slice_files(folder: Path) -> list[Path]:

@@ -64,10 +64,6 @@ def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
     return Plane(data, -below, (0,) * (3 - len(shape)) + strides)
 
 
-def mask_plane(mask: np.ndarray | None, shape: tuple[int, ...]) -> Plane | None:
-    return None if mask is None else plane(mask.view(np.uint8), shape)
-
-
 # Indices below are never negative.  As uint64 they need no test by numba for indices counted from the end, and the
 # loops along a line can be vectorised.
 
@@ -263,7 +259,7 @@ def reader(problem: Problem, layout: Layout) -> Reader:
         plane(problem.source, shape),
         plane(problem.sink, shape),
         tuple(arcs),
-        mask_plane(problem.mask, shape),
+        None if problem.mask is None else plane(problem.mask.view(np.uint8), shape),
         problem.bound,
     )
 
