@@ -12,7 +12,7 @@ from assign.core.arrays import DTYPES, as_array, check_sides, supported
 from assign.core.batch_certificate import GivenBatch
 from assign.core.problem import as_floats, check_limit, extremes, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
-from gridcut.device.arguments import check_count
+from gridcut.device.arguments import check_count, check_switch
 from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
 from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
@@ -144,10 +144,9 @@ def solve_batch(
     array([[1, 0],
            [1, 0]], dtype=int32)
     """
-    if not isinstance(maximize, bool | np.bool_):
-        raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
-    threads = _check_threads(threads)
-    given = GivenBatch(costs, rows, cols, max_cost, bool(maximize))
+    maximize = check_switch("maximize", maximize)
+    threads = None if threads is None else min(check_count("threads", threads), thread_count())
+    given = GivenBatch(costs, rows, cols, max_cost, maximize)
     if on_device(costs):
         return _on_device(given, device)
     costs, rows, cols = _stacked(costs, rows, cols)
@@ -158,7 +157,7 @@ def solve_batch(
     if real.kind == "f" and costs.dtype.kind == "i":
         as_floats(_inside(costs, rows, cols))
         costs = costs.astype(np.float64)
-    _check_values(costs, rows, cols, limit, bool(maximize))
+    _check_values(costs, rows, cols, limit, maximize)
     ran_on = resolve(device)
     if device == "auto" and costs.size < GPU_MIN_COSTS:
         ran_on = "cpu"
@@ -301,7 +300,3 @@ def _negative_kind(costs) -> np.dtype:
     if costs.dtype == np.int32 and costs.size and costs.min() == -(2**31):
         return np.dtype(np.int64)
     return costs.dtype
-
-
-def _check_threads(threads) -> int | None:
-    return None if threads is None else min(check_count("threads", threads), thread_count())

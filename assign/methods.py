@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from assign.core.problem import Dense, Problem, Sparse
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_accepted, check_name
 
 # Rows of a matrix on the host from which device="auto" uses a GPU.  The CPU starts on square ones and hands over those
 # that a GPU solves faster, transfers included (2000 and 4000 rows; one H100, 16 cores): geometric 3 to 5 times,
@@ -170,26 +171,19 @@ CPU_FIRST = Choice(
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> Choice:
     """Select device and method, and check the method's parameters."""
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    check_name("method", method, METHODS)
     cpu_first = False
     if method == "auto":
         ran_on, method = _default(device, problem)
         cpu_first = device == "auto" and ran_on == "cuda" and not parameters and _is_square_on_host(problem)
-    elif method in METHODS:
-        ran_on = _device_of(method, device, problem.costs.form)
     else:
-        accepted = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {accepted}; got {method!r}")
+        ran_on = _device_of(method, device, problem.costs.form)
     if problem.library and ran_on == "cpu":
         why = "device='cpu' was requested" if device == "cpu" else f"method {method!r} runs on the CPU"
         raise TypeError(f"cost is on the GPU, but {why}; copy it to the host first")
     entry = METHODS[method]
     found = entry.find(problem.costs.form, ran_on)
-    for name in parameters:
-        if name not in found.parameters:
-            accepted = ", ".join(found.parameters)
-            raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepted}")
+    check_accepted(method, found.parameters, parameters)
     return Choice(ran_on, method, entry, found, cpu_first)
 
 
@@ -251,11 +245,7 @@ FLOW_METHODS: dict[str, Callable] = {"network_simplex": network_simplex, "cost_s
 
 def choose_flow_method(method: str) -> tuple[str, Callable]:
     """The name and the solver of a method of `assign.min_cost_flow`."""
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    check_name("method", method, FLOW_METHODS)
     if method == "auto":
         method = "network_simplex"
-    if method not in FLOW_METHODS:
-        accepted = ", ".join(repr(name) for name in ("auto", *FLOW_METHODS))
-        raise ValueError(f"method must be one of {accepted}; got {method!r}")
     return method, FLOW_METHODS[method]

@@ -15,6 +15,7 @@ import numpy as np
 from gridcut.core.grid import make_layout
 from gridcut.core.problem import Problem, is_stored
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_accepted, check_name
 from gridcut.out_of_core.plan import available_memory
 
 IBFS_BYTES_PER_PIXEL = 30  # minimum memory of "ibfs" with four neighbours
@@ -134,11 +135,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
     Raises TypeError, ValueError or RuntimeError if they are unknown, unavailable, or cannot solve this problem, and
     TypeError for parameters that the method does not accept.
     """
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
-    if method != "auto" and method not in METHODS:
-        known = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {known}; got {method!r}")
+    check_name("method", method, METHODS)
     if method == "out_of_core":
         raise ValueError(
             "method 'out_of_core' is available in max_flow only: solvers and batches keep their state in memory; "
@@ -158,7 +155,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
     if works_on_tiles(method) and not fits_tiles(problem):
         raise ValueError("method 'tiles' accepts arcs to direct neighbours only; use method='auto' or 'lock_free'")
     entry = METHODS[method]
-    check_parameters(method, entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters, parameters)
+    check_accepted(method, entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters, parameters)
     return ran_on, method
 
 
@@ -167,14 +164,6 @@ def default_method(device: str, problem: Problem) -> str:
     if device == "cuda":
         return "tiles" if fits_tiles(problem) else "lock_free"
     return "ibfs" if len(problem.edges) <= IBFS_MAX_OFFSETS else "push_relabel"
-
-
-def check_parameters(method: str, accepted: tuple[str, ...], parameters: dict) -> None:
-    """TypeError for a parameter that the method does not accept."""
-    for name in parameters:
-        if name not in accepted:
-            accepts = ", ".join(accepted) or "no parameters"
-            raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepts}")
 
 
 def solver(device: Literal["cpu", "cuda"], method: str) -> Callable:
@@ -210,7 +199,7 @@ def is_out_of_core(device: DeviceName, method: str, arrays, parameters: dict) ->
         return False
     if device == "cuda":
         raise RuntimeError("method 'out_of_core' does not run on device='cuda'; use device='cpu'")
-    check_parameters("out_of_core", accepted, parameters)
+    check_accepted("out_of_core", accepted, parameters)
     return True
 
 

@@ -14,7 +14,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from gridcut.device import DeviceName
-from matching.core.dispatch import Method, check_name, device_for, keywords_for
+from gridcut.device.arguments import check_name
+from matching.core.dispatch import Method, device_for, keywords_for
 from matching.core.parameters import check_threads
 
 

@@ -12,6 +12,7 @@ import scipy
 from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
 from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
+from gridcut.device.arguments import check_switch
 from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
 from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.views import unmarked
@@ -92,10 +93,9 @@ def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Proble
 
     keep_dense   a matrix stays dense however few pairs its mask allows, for methods that do not support sparse costs
     """
-    if not isinstance(maximize, bool | np.bool_):
-        raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
+    maximize = check_switch("maximize", maximize)
     if on_device(cost):
-        return _device_problem(cost, mask, bool(maximize), max_cost)
+        return _device_problem(cost, mask, maximize, max_cost)
     rows = rows_of(cost)
     if rows is not None:
         if mask is not None:
@@ -142,7 +142,7 @@ def check_problem(cost, *, mask, maximize, max_cost, keep_dense=False) -> Proble
         costs = Dense(np.ascontiguousarray(costs.cost))
     costs = _unmarked(costs)
     return Problem(
-        costs, limit, largest, largest_cost, transposed, bool(maximize), integral, shift, level, None, given
+        costs, limit, largest, largest_cost, transposed, maximize, integral, shift, level, None, given
     )  # fmt: skip
 
 

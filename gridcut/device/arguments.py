@@ -6,6 +6,7 @@ and the accepted values.
 
 import math
 import operator
+from collections.abc import Iterable
 from numbers import Real
 
 import numpy as np
@@ -55,6 +56,23 @@ def check_positive(name: str, value) -> float:
     if not number > 0:
         raise ValueError(f"{name} must be positive, got {value!r}")
     return number
+
+
+def check_name(argument: str, name, known: Iterable[str]) -> None:
+    """Raise an error unless `name` is "auto" or one of the known names."""
+    if not isinstance(name, str):
+        raise TypeError(f"{argument} must be a name, got {type(name).__name__}")
+    if name != "auto" and name not in known:
+        names = ", ".join(repr(known_name) for known_name in ("auto", *known))
+        raise ValueError(f"{argument} must be one of {names}; got {name!r}")
+
+
+def check_accepted(method: str, accepted: Iterable[str], given: Iterable[str]) -> None:
+    """TypeError for a parameter that the method does not accept."""
+    for name in given:
+        if name not in accepted:
+            accepts = ", ".join(accepted) or "no parameters"
+            raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepts}")
 
 
 def check_callback(callback) -> None:

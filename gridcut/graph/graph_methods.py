@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_name
 from gridcut.device.choose import cuda_is_available
 from gridcut.graph.graph_problem import GraphProblem
 
@@ -58,11 +59,7 @@ def choose(device: DeviceName, method: str, problem: GraphProblem) -> tuple[Lite
 
     Raises TypeError, ValueError or RuntimeError if they are unknown or unavailable.
     """
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
-    if method != "auto" and method not in METHODS:
-        known = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {known}; got {method!r}")
+    check_name("method", method, METHODS)
     if device != "auto":
         ran_on = resolve(device)
     elif method != "auto":

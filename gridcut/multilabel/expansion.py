@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.problem import Offset
 from gridcut.device import DeviceName
-from gridcut.device.arguments import check_callback, plain_array
+from gridcut.device.arguments import check_callback, check_count, plain_array
 from gridcut.multilabel.descent import Descent, descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
@@ -127,7 +127,7 @@ def alpha_expansion(
         problem = problem._replace(allowed=check_allowed(allowed, device, problem.unary.shape))
     first = check_start(start, problem) if allowed is None else check_allowed_start(start, problem)
     cycles = check_cycles(max_cycles)
-    moves, restart_plan = plan(check_order(order, problem), problem.count, check_restarts(restarts))
+    moves, restart_plan = plan(check_order(order, problem), problem.count, check_count("restarts", restarts, 0))
     arguments = unary, weights, label_cost
     return descend(Descent, problem, arguments, first, moves, restart_plan, cycles, callback, started)
 
@@ -136,14 +136,6 @@ def plan(order: list[int], count: int, restarts: int) -> tuple[list, list]:
     """The moves of a descent, and one pair per restart: a perturbation, and the moves to make after it."""
     moves, others = ([(-1, label) for label in labels] for labels in (order, _reordered(order)))
     return moves, [(perturbation, others) for perturbation in perturbations(order, count, restarts)]
-
-
-def check_restarts(restarts) -> int:
-    if not isinstance(restarts, int | np.integer) or isinstance(restarts, bool):
-        raise TypeError(f"restarts must be an integer, got {type(restarts).__name__}")
-    if restarts < 0:
-        raise ValueError(f"restarts must be >= 0, got {restarts}")
-    return int(restarts)
 
 
 def check_order(order, problem) -> list[int]:

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gridcut.core.problem import Offset
-from gridcut.device.arguments import check_callback, plain_array
+from gridcut.device.arguments import check_callback, check_count, plain_array
 from gridcut.device.one_call import one_at_a_time
 from gridcut.multilabel.descent import Descent, run_all
-from gridcut.multilabel.expansion import check_order, check_restarts, plan
+from gridcut.multilabel.expansion import check_order, plan
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.validation import check_cycles, check_labels, check_mapping, check_start
 
@@ -80,7 +80,7 @@ class LabelSolver:
             label_cost = np.array(plain_array("label_cost", label_cost))
         self._set_problem(np.array(plain_array("unary", unary)), _own_weights(weights), label_cost)
         self._order = None if order is None else check_order(order, self._problem)
-        self._restarts = check_restarts(restarts)
+        self._restarts = check_count("restarts", restarts, 0)
         # The descent of the last solve; None: the next one starts from these labels.
         self._labels = np.empty(0, np.int32)
         self._descent: Descent | None = Descent(self._problem, check_start(start, self._problem))

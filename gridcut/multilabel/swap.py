@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 
 from gridcut.core.problem import Offset
 from gridcut.device import DeviceName
-from gridcut.device.arguments import check_callback
+from gridcut.device.arguments import check_callback, check_count
 from gridcut.multilabel.descent import descend
 from gridcut.multilabel.device_choice import check_energy
-from gridcut.multilabel.expansion import check_restarts
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import perturbations
 from gridcut.multilabel.swap_descent import SwapDescent
@@ -81,7 +80,7 @@ def alpha_beta_swap(
     problem = check_energy(unary, weights, label_cost, device, metric=False)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
-    perturbed = perturbations(list(range(problem.count)), problem.count, check_restarts(restarts))
+    perturbed = perturbations(list(range(problem.count)), problem.count, check_count("restarts", restarts, 0))
     moves = [(a, b) for a in range(problem.count) for b in range(problem.count - 1, a, -1)]
     restart_plan = [(perturb, moves) for perturb in perturbed]
     arguments = unary, weights, label_cost

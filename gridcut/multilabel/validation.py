@@ -14,7 +14,7 @@ import numpy as np
 
 from gridcut.core.problem import check_offset
 from gridcut.core.terms import ends, pixel_at
-from gridcut.device.arguments import plain_array
+from gridcut.device.arguments import check_count, plain_array
 from gridcut.multilabel.forbidden import clamped_costs
 
 MAX_TOTAL = 2**62  # of all costs together
@@ -254,13 +254,7 @@ def check_start_range(labels: np.ndarray, count: int) -> None:
 
 
 def check_cycles(max_cycles) -> int | None:
-    if max_cycles is None:
-        return None
-    if not isinstance(max_cycles, int | np.integer) or isinstance(max_cycles, bool):
-        raise TypeError(f"max_cycles must be an integer or None, got {type(max_cycles).__name__}")
-    if max_cycles < 1:
-        raise ValueError(f"max_cycles must be 1 or more (None: until convergence), got {max_cycles}")
-    return int(max_cycles)
+    return None if max_cycles is None else check_count("max_cycles", max_cycles)
 
 
 def as_numeric(name: str, value) -> np.ndarray:

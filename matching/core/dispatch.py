@@ -4,10 +4,11 @@ A method is found by name in a dictionary of `Method`.  Its functions import the
 importing a table imports no solver, and numba.cuda is imported only for CUDA methods.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_accepted
 from matching.core.parameters import checked
 
 # Keywords of `maximum` and `greedy` themselves.  They are passed to the methods that accept them.
@@ -27,15 +28,6 @@ class Method(NamedTuple):
     cuda: Callable[..., dict] | None = None
     parameters: tuple[str, ...] = ()
     cuda_parameters: tuple[str, ...] = ()
-
-
-def check_name(argument: str, name: str, known: Iterable[str]) -> None:
-    """Raise an error unless `name` is "auto" or one of the known names."""
-    if not isinstance(name, str):
-        raise TypeError(f"{argument} must be a string, got {type(name).__name__}")
-    if name != "auto" and name not in known:
-        names = ", ".join(repr(known_name) for known_name in ("auto", *known))
-        raise ValueError(f"{argument} must be one of {names}; got {name!r}")
 
 
 def check_gpu_graph_device(device: DeviceName) -> None:
@@ -59,8 +51,5 @@ def keywords_for(name: str, method: Method, device: str, given: dict, **shared) 
     """Checked keywords of a method on a device: the caller's parameters, and those of `shared` that it accepts."""
     accepted = method.cuda_parameters if device == "cuda" else method.parameters
     own = [parameter for parameter in accepted if parameter not in SHARED]
-    for parameter in given:
-        if parameter not in own:
-            known = ", ".join(own) or "no parameters"
-            raise TypeError(f"method {name!r} got an unexpected parameter {parameter!r}; it accepts {known}")
+    check_accepted(name, own, given)
     return checked(given) | {key: value for key, value in shared.items() if key in accepted}

@@ -24,7 +24,6 @@ phases are one kernel.
 O(phases (n + m + edges)); 16 n + 8 m bytes, and one bit per column, in addition to the graph and the matching.
 """
 
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -325,11 +324,7 @@ def solve(
     block_levels           levels that a block grows independently between barriers of the grid, if they are neither
                            narrow nor wide; 0: none
     """
-    if isinstance(block_levels, bool) or not isinstance(block_levels, Integral) or not 0 <= block_levels < 2**31:
-        raise ValueError(f"block_levels must be an integer, 0 or more; got {block_levels!r}")
-    if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be a finite number above 0; got {alpha!r}")
-    switches = (direction_optimising, grafting, int(block_levels))
+    switches = (direction_optimising, grafting, block_levels)
     stats = search_limited(graph, row_match, col_match, UNLIMITED_LEVELS, alpha, *switches)
     del stats["finished"]
     return stats

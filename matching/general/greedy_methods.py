@@ -7,7 +7,8 @@ The functions whose names end in _cuda accept graphs on the host and on the GPU.
 """
 
 from gridcut.device import DeviceName, resolve
-from matching.core.dispatch import Method, check_name, device_for, keywords_for
+from gridcut.device.arguments import check_name
+from matching.core.dispatch import Method, device_for, keywords_for
 from matching.core.parameters import check_seed, check_threads
 
 

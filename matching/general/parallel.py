@@ -142,16 +142,6 @@ def match_kernel(active, state, choice, partner, first, last):
     return np.int64(kept) - first, matched
 
 
-def validate_options(p, select, rounds) -> None:
-    """Raise ValueError for invalid parameters of the method, on either device."""
-    if not 0 < p < 1:
-        raise ValueError(f"p must be between 0 and 1, exclusive; got {p!r}")
-    if select is not None and select not in SELECT:
-        raise ValueError(f"select must be 'first', 'heaviest', 'random' or None, got {select!r}")
-    if rounds < 0:
-        raise ValueError(f"rounds must be 0 or more, got {rounds!r}")
-
-
 def rule_of(select: str | None, weighted: bool) -> np.int32:
     """FIRST, HEAVIEST or RANDOM; None: HEAVIEST for a graph with weights, else FIRST."""
     return np.int32(SELECT[("heaviest" if weighted else "first") if select is None else select])
@@ -166,7 +156,6 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
               else "first"
     rounds    maximum number of rounds
     """
-    validate_options(p, select, rounds)
     threads = thread_count() if threads is None else threads
     rule = rule_of(select, graph.weight is not None)
     ptr, adj = graph.ptr, graph.adj

@@ -192,7 +192,6 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
               else "first"
     rounds    maximum number of rounds; the remaining vertices are matched by algorithm 1 on the host
     """
-    parallel.validate_options(p, select, rounds)
     check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
     rule = parallel.rule_of(select, graph.weight is not None)
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))

@@ -52,7 +52,6 @@ FREE, MET = -1, -2
 INSERTED, FOUND = 4, 7  # in counts, three of each: one per grid slot, see next_grid_slot
 THREADS = 256
 CT_BLOCKS = 256  # of the CT variant, as the authors launch it
-SEARCHES, GRIDS = ("gpubfs", "gpubfs_wr"), ("ct", "mt")
 
 
 @device_function
@@ -186,9 +185,6 @@ def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, predecessor,
 
 def maximise(graph, row_match, col_match, search: str, grid: str, shortest: bool) -> dict:
     """Make a matching on the GPU maximum in place; returns counts of the work done."""
-    for name, value, known in (("search", search, SEARCHES), ("grid", grid, GRIDS)):
-        if value not in known:
-            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {value!r}")
     rows, cols = row_match.size, col_match.size
     level, predecessor, root = allocate((cols, np.int32), (rows, np.int32), (cols, np.int32))
     counts = upload(np.zeros(10, np.int64))

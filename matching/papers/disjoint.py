@@ -11,7 +11,6 @@ Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms
 graphs." IPDPS 2012.
 """
 
-from numbers import Integral
 from time import perf_counter
 
 import numpy as np
@@ -46,11 +45,7 @@ def augment_stack(row_match, col_match, stack, top, c):
 
 def worker_count(threads) -> int:
     """The requested number of threads, by default numba's."""
-    if threads is None:
-        return thread_count()
-    if not isinstance(threads, Integral) or threads < 1:
-        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
-    return int(threads)
+    return thread_count() if threads is None else threads
 
 
 def run_phases(graph, row_match, threads, search, prepare=None, parallel_min_rows=PARALLEL_MIN_ROWS) -> dict:

@@ -8,8 +8,6 @@ Returns a maximum matching. Arrays, races and the proof of exactness: active_lis
 O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes in addition to the graph and the matching.
 """
 
-from numbers import Integral
-
 from matching.core.problem_cuda import DeviceGraph
 from matching.papers.active_lists_cuda import maximise
 
@@ -28,6 +26,4 @@ def solve(
                   ("fix", k): relabel after k passes
     shrink_from   minimum number of slots of a list that is shrunk
     """
-    if not isinstance(shrink_from, Integral) or not 1 <= shrink_from < 2**31:
-        raise ValueError(f"shrink_from must be an integer, 1 to 2^31 - 1; got {shrink_from!r}")
     return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)

@@ -16,10 +16,7 @@ O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes 
 and 16 with several threads.
 """
 
-from numbers import Integral, Real
 from time import perf_counter
-
-import numpy as np
 
 from gridcut.device import thread_count
 from matching.core.counts import EDGES_GRAFT, EDGES_UP, GRAFTS, LEVELS, LEVELS_UP, as_stats, new_counts
@@ -53,14 +50,6 @@ def solve(
     """
     if threads is None:
         threads = thread_count()
-    for name, value in (("threads", threads), ("wide", wide)):
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
-    if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
-    if side not in ("rows", "columns"):
-        raise ValueError(f"side must be 'rows' or 'columns'; got {side!r}")
-
     rules = Rules(float(alpha) if direction_optimising else 0.0, float(alpha) if grafting else 0.0, True)
     start = perf_counter()
     if side == "columns":
@@ -72,12 +61,12 @@ def solve(
     if by_step:
         seconds |= search_by_step(lists, row_match, col_match, counts, rules)
     elif threads > 1 and graph.rows >= wide:  # otherwise, one thread would search all levels
-        search_by_team(lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules, int(threads), int(wide))
+        search_by_team(lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules, threads, wide)
     else:
         search(*lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules)
     if not by_step:
         seconds["phases"] = perf_counter() - start
-    return stats_of(counts, seconds, int(threads))
+    return stats_of(counts, seconds, threads)
 
 
 def stats_of(counts, seconds: dict, threads: int) -> dict:

@@ -239,8 +239,6 @@ def solve(
     gap         set larger labels to unreachable when no row has a label
     order       of the active columns: "fifo", "lifo", "highest" or "lowest" label first
     """
-    if not frequency > 0:
-        raise ValueError(f"frequency must be a positive number of pushes per vertex, got {frequency!r}")
     if graph.rows + graph.cols > MAX_VERTICES:
         raise ValueError(
             f"graph has {graph.rows + graph.cols} vertices, more than the {MAX_VERTICES} that 'push_relabel' accepts; "

@@ -139,21 +139,6 @@ def test_graphs_without_edges(where, name):
         assert (found == -1).all()
 
 
-@pytest.mark.sim
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"p": 1}, "p must be between 0 and 1"),
-        ({"select": "any"}, "select must be"),
-        ({"rounds": -1}, "rounds must be 0 or more"),
-    ],
-)
-def test_bad_parameters(wrong, message):
-    graph = symmetric(np.random.default_rng(0), 9, 4, "plain")
-    with pytest.raises(ValueError, match=message):
-        matched(graph, module("parallel").solve, **wrong)
-
-
 @gpu
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_runs_on_a_gpu_agree(kind):

@@ -306,16 +306,10 @@ def test_lists_are_shrunk(tools):
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("apfb", {"search": "dfs"}, "search must be 'gpubfs' or 'gpubfs_wr'"),
-        ("apsb", {"grid": "gt"}, "grid must be 'ct' or 'mt'"),
         ("g_pr_first", {"relabel": "adaptive"}, "relabel must be"),
         ("g_pr_noshr", {"relabel": ("fix", 0.5)}, "relabel must be"),
         ("g_pr_noshr", {"relabel": ("often", 1)}, "relabel must be"),
         ("g_pr_shr", {"relabel": ("adaptive", -1)}, "relabel must be"),
-        ("g_pr_shr", {"shrink_from": 0}, "shrink_from must be an integer"),
-        ("ms_bfs_graft", {"alpha": 0}, "alpha must be a finite number above 0"),
-        ("ms_bfs_graft", {"block_levels": -1}, "block_levels must be an integer, 0 or more; got -1"),
-        ("ms_bfs_graft", {"block_levels": 1.5}, "block_levels must be an integer, 0 or more; got 1.5"),
     ],
 )
 def test_bad_parameters(tools, name, parameters, message):

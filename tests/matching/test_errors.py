@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import matching
+from matching.core.parameters import checked
 from tests.matching import battery
 
 PATTERN = sp.csr_array([[1, 1, 0], [1, 0, 1]])
@@ -111,6 +112,22 @@ def test_seeds(name):
             function(graph, seed=seed)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "error", "message"),
+    [
+        ("search", "dfs", ValueError, "search must be 'gpubfs' or 'gpubfs_wr'"),
+        ("grid", "gt", ValueError, "grid must be 'ct' or 'mt'"),
+        ("shrink_from", 0, ValueError, "shrink_from must be 1 or more"),
+        ("block_levels", -1, ValueError, "block_levels must be 0 or more, got -1"),
+        ("block_levels", 1.5, TypeError, "block_levels must be an integer, got 1.5"),
+    ],
+)
+def test_parameters_of_methods_on_a_gpu(name, value, error, message):
+    """They are checked before the method runs, wherever it does."""
+    with pytest.raises(error, match=message):
+        checked({name: value})
+
+
 WRONG = [
     (
         "maximum",
@@ -133,12 +150,14 @@ WRONG = [
     ("maximum", {"method": "ms_bfs_graft", "grafting": 1}, TypeError, "grafting must be True or False"),
     ("maximum", {"method": "ms_bfs_graft", "alpha": "5"}, TypeError, "alpha must be a number"),
     ("maximum", {"method": "ms_bfs_graft", "alpha": np.inf}, ValueError, "alpha must be finite"),
+    ("maximum", {"method": "ms_bfs_graft", "alpha": 0}, ValueError, "alpha must be positive"),
+    ("maximum", {"method": "ms_bfs_graft", "wide": 1.5}, TypeError, "wide must be an integer"),
     ("maximum", {"method": "ms_bfs_graft", "side": "left"}, ValueError, "side must be 'rows' or 'columns'"),
     ("maximum", {"method": "ms_bfs_graft", "side": 1}, TypeError, "side must be a string"),
     ("maximum", {"callback": 3}, TypeError, "method 'auto' accepts no parameters, got 'callback'"),
     ("maximum", {"start": np.ma.masked_array([0, 1], [True, False])}, TypeError, "start is a masked array"),
     ("maximum", {"start": "a"}, ValueError, "start must hold"),
-    ("maximum", {"init": 3}, TypeError, "init must be a string"),
+    ("maximum", {"init": 3}, TypeError, "init must be a name"),
     ("bottleneck", {"start": [0, 1, 2]}, TypeError, "bottleneck has no parameter 'start'"),
     ("bottleneck", {"cardinality": True}, TypeError, "cardinality must be an integer"),
     ("bottleneck", {"cardinality": "3"}, TypeError, "cardinality must be an integer"),

@@ -78,7 +78,7 @@ def test_invalid_input():
             greedy(*arguments)
     for parameters, kind, message in (
         ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
-        ({"method": 3}, TypeError, "method must be a string"),
+        ({"method": 3}, TypeError, "method must be a name"),
         ({"method": "sorted", "p": 0.5}, TypeError, "unexpected parameter 'p'; it accepts no parameters"),
         ({"method": "parallel", "q": 0.5}, TypeError, "unexpected parameter 'q'; it accepts p, select, rounds"),
         ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
