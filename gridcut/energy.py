@@ -23,7 +23,7 @@ from gridcut.core.reduction import reduce_to_cut
 from gridcut.core.sums import total, total_of_products
 from gridcut.core.terms import ends, pixel_at
 from gridcut.device import CertificateError, DeviceName
-from gridcut.device.arguments import plain_array
+from gridcut.device.arguments import numbers_of, plain_array
 from gridcut.device.result import GridResult
 from gridcut.device.sparse import is_sparse
 from gridcut.maximum_flow import max_flow
@@ -78,7 +78,7 @@ class BinaryEnergy:
     triple: Mapping[tuple[Offset, Offset], np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
-        unary = _as_numeric("unary", self.unary)
+        unary = numbers_of("unary", self.unary)
         if unary.ndim not in (2, 3, 4) or unary.shape[0] != 2:
             hint = "; pass numpy.moveaxis(unary, -1, 0)" if unary.ndim in (2, 3, 4) and unary.shape[-1] == 2 else ""
             raise ValueError(f"unary must have shape (2, *grid) with 1 to 3 grid axes, got {unary.shape}{hint}")
@@ -312,12 +312,12 @@ def energy_of(
     >>> energy_of([0, 0, 1], [[1, 2, 9], [5, 5, 3]], {(1,): 4})
     10
     """
-    unary = _as_numeric("unary", unary)
+    unary = numbers_of("unary", unary)
     if unary.ndim < 2:
         raise ValueError(f"unary must have shape (labels, *grid), got {unary.shape}")
     count, shape = unary.shape[0], unary.shape[1:]
     labels = _labels(labels, shape, count)
-    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _as_numeric("label_cost", label_cost)
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else numbers_of("label_cost", label_cost)
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, got {cost.shape}")
     _check_finite("label_cost", cost, ())
@@ -332,7 +332,7 @@ def energy_of(
         weights = None
     for key, weight in _mapping_items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
-        weight = _as_numeric(f"weights[{offset}]", weight)
+        weight = numbers_of(f"weights[{offset}]", weight)
         if weight.ndim and weight.shape != shape:
             raise ValueError(f"weights[{offset}] must be a scalar or have shape {shape}, got {weight.shape}")
         p, q = ends(shape, (offset,))
@@ -359,13 +359,6 @@ def _term_total(table, offsets, labels):
     return found
 
 
-def _as_numeric(name, value) -> np.ndarray:
-    array = plain_array(name, value)
-    if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
-        raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
-    return array
-
-
 def _check_finite(name, array, region, labels=None):
     """Raise ValueError for the first NaN or infinite entry; region: the slices of the grid that the array covers."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
@@ -384,7 +377,7 @@ def _mapping_items(name, terms):
 
 
 def _table(name, table, order, shape):
-    array = _as_numeric(name, table)
+    array = numbers_of(name, table)
     states = (2,) * order
     if array.shape not in (states, states + shape):
         raise ValueError(f"{name} must have shape {states + shape} or {states}, got {array.shape}")

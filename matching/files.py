@@ -5,7 +5,6 @@ Values are kept for `matching.bottleneck`; `matching.maximum` uses stored entrie
 
 import errno
 import gzip
-import inspect
 import os
 import zipfile
 from functools import partial
@@ -90,13 +89,9 @@ def _read_matrix_market(path):
                 file.seek(0)
             # An error can keep SciPy's reader alive longer than the file; seeking in the closed file would then end the
             # process.  So the reader gets a path, or a stream that cannot seek.
-            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), **_ARRAYS))
+            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), spmatrix=False))
         except Exception as error:  # the exception type depends on the part of the file that is broken
             raise _as_value_error(error, f"{str(path)!r} is not a complete MatrixMarket file") from None
-
-
-# SciPy 1.15 added this argument, a matrix or an array; SciPy 1.18 and later warn if it is missing.
-_ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
 
 
 class _Unseekable:

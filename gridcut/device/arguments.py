@@ -75,6 +75,14 @@ def check_accepted(method: str, accepted: Iterable[str], given: Iterable[str]) -
             raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepts}")
 
 
+def numbers_of(name: str, value) -> np.ndarray:
+    """An array of booleans, floats, or integers that int64 can hold; TypeError for others."""
+    array = plain_array(name, value)
+    if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
+        raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
+    return array
+
+
 def check_callback(callback) -> None:
     """Raise TypeError unless `callback` is callable or None."""
     if callback is not None and not callable(callback):

@@ -14,7 +14,7 @@ import numpy as np
 
 from gridcut.core.problem import check_offset
 from gridcut.core.terms import ends, pixel_at
-from gridcut.device.arguments import check_count, plain_array
+from gridcut.device.arguments import check_count, numbers_of, plain_array
 from gridcut.multilabel.forbidden import clamped_costs
 
 MAX_TOTAL = 2**62  # of all costs together
@@ -258,9 +258,7 @@ def check_cycles(max_cycles) -> int | None:
 
 
 def as_numeric(name: str, value) -> np.ndarray:
-    array = plain_array(name, value)
-    if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
-        raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
+    array = numbers_of(name, value)
     return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
