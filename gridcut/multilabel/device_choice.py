@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gridcut.device import resolve
+from gridcut.device import DeviceName, resolve
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse
 from gridcut.multilabel.validation import check_graph_labels, check_labels, check_shape
 
 
-def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
+def check_energy(unary, weights, label_cost, device: DeviceName, *, metric: bool):
     """The checked energy on the device of its moves: a LabelProblem on the CPU, a DeviceProblem on a GPU."""
     ran_on = choose_device(device, unary, weights, expansions=metric)
     if is_sparse(weights):
@@ -29,7 +29,7 @@ def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
     return DeviceProblem(unary, weights, label_cost, metric=metric)
 
 
-def choose_device(device: str, unary, weights, expansions: bool) -> str:
+def choose_device(device: DeviceName, unary, weights, expansions: bool) -> str:
     """The device of the moves.  "auto" uses a GPU for arrays on it, and for expansions if the edges allow it.
 
     Swaps are thousands of moves of few pixels each; for them a CPU is as fast as a GPU or faster.

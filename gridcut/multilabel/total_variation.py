@@ -32,7 +32,7 @@ import numpy as np
 
 from gridcut.core.grid import index_type, make_layout
 from gridcut.core.terms import ends
-from gridcut.device import CertificateError, resolve, run_threads, thread_count
+from gridcut.device import CertificateError, DeviceName, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import Forest, make_work
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops
 from gridcut.ibfs.search import FOREVER, UNTIL_SINK, search
@@ -72,7 +72,7 @@ def total_variation(
     term: DataTerm,
     levels: int,
     weights: Mapping,
-    device: str = "auto",
+    device: DeviceName = "auto",
     callback: Callable[[dict], None] | None = None,
 ) -> np.ndarray:
     """Minimise E by bisection; returns the labels (H, W), int16 or int32, the highest ones on ties.
@@ -109,7 +109,7 @@ def total_variation(
     return low
 
 
-def check_total_variation(term: DataTerm, weights: Mapping, labels: np.ndarray, device: str = "cpu") -> None:
+def check_total_variation(term: DataTerm, weights: Mapping, labels: np.ndarray, device: DeviceName = "cpu") -> None:
     """Certify that `labels` are the highest minimum of E; CertificateError if they are not.
 
     E is convex: labels are a minimum if and only if no set of pixels gains by rising, or by falling, by one level.  Two

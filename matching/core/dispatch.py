@@ -5,7 +5,7 @@ importing a table imports no solver, and numba.cuda is imported only for CUDA me
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_accepted
@@ -36,15 +36,15 @@ def check_gpu_graph_device(device: DeviceName) -> None:
         raise TypeError("graph is on the GPU, but device='cpu' was requested; copy its arrays to the host first")
 
 
-def device_for(name: str, method: Method, device: DeviceName) -> str:
+def device_for(name: str, method: Method, device: DeviceName) -> Literal["cpu", "cuda"]:
     """The device on which a method runs: for "auto" the CPU, or CUDA if the method has no CPU version."""
     if device == "auto":
         device = "cpu" if method.cpu else "cuda"
-    device = resolve(device)
-    if (method.cuda if device == "cuda" else method.cpu) is None:
+    ran_on = resolve(device)
+    if (method.cuda if ran_on == "cuda" else method.cpu) is None:
         other = "cpu" if method.cpu else "cuda"
-        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device={other!r}")
-    return device
+        raise RuntimeError(f"method {name!r} does not run on device={ran_on!r}; use device={other!r}")
+    return ran_on
 
 
 def keywords_for(name: str, method: Method, device: str, given: dict, **shared) -> dict:
