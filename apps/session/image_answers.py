@@ -142,10 +142,6 @@ class ImageAnswers:
         np.copyto(labels[part], self._labels[:, columns][rows], where=changed[:, columns][rows])
         return labels
 
-    def marks(self) -> np.ndarray:
-        """Marks on the answer grid."""
-        return self._canvas.all_marks()
-
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define, and those of locked objects."""
         start = {0, *self._start.labels} if self._start.labels else set()

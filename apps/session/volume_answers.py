@@ -96,10 +96,6 @@ class VolumeAnswers:
         """Labels of the volume, with the last slice answered."""
         return self._labels
 
-    def marks(self) -> np.ndarray:
-        """Marks of the volume."""
-        return self._canvas.all_marks()
-
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
         marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()

@@ -104,18 +104,18 @@ def test_filled_polygons(seed, tmp_path):
     corners = rng.uniform(-5, 60, (int(rng.integers(3, 8)), 2))
     with Session(image, device="cpu") as session:
         session.stroke(corners, 0.5, 7, filled=True)
-        marks = session._answers.marks()
+        marks = session._answers._canvas.all_marks()
         inside = polygon2mask(image.shape[:2], corners[:, ::-1] - 0.5)
         with Session(image, device="cpu") as other:
             other.stroke([*corners, corners[0]], 1.5, 7)
-            line = other._answers.marks() == 7
+            line = other._answers._canvas.all_marks() == 7
         np.testing.assert_array_equal((marks == 7)[~line], inside[~line])
         session.stroke([(5, 5), (40, 40)], 3, 0)
         session.erase([(10, 10), (40, 10), (10, 40)], 0.5, filled=True)
-        assert session._answers.marks()[15, 15] == -1
+        assert session._answers._canvas.all_marks()[15, 15] == -1
         session.undo()
         session.undo()
-        np.testing.assert_array_equal(session._answers.marks(), marks)
+        np.testing.assert_array_equal(session._answers._canvas.all_marks(), marks)
         session.save(tmp_path / "a.json")
         with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
-            np.testing.assert_array_equal(loaded._answers.marks(), marks)
+            np.testing.assert_array_equal(loaded._answers._canvas.all_marks(), marks)

@@ -41,7 +41,7 @@ def check_cut(session):
             return False
         answers._cut.solved.check()
         closed = answers._canvas.closed
-        unary = costs_with(answers._open_view.costs(models), answers.marks())
+        unary = costs_with(answers._open_view.costs(models), answers._canvas.all_marks())
         cut = gridcut.max_flow(unary[0], unary[1], answers._open_view.edges(), mask=~closed, device="cpu")
         cut.check()
         found = answers._cut.solved.labels

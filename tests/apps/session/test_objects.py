@@ -69,8 +69,8 @@ def test_a_deleted_object_leaves_no_trace(session, disc):
         np.testing.assert_array_equal(session.labels, labels)
         session.redo()
         session.stroke([(20, 30)], 2, 200)
-        assert session._answers.marks()[30, 20] == 200
-        assert session._answers.marks()[30, 10] == -1
+        assert session._answers._canvas.all_marks()[30, 20] == 200
+        assert session._answers._canvas.all_marks()[30, 10] == -1
 
 
 def test_the_first_object_is_deleted_with_its_box(session, disc):
@@ -79,7 +79,7 @@ def test_the_first_object_is_deleted_with_its_box(session, disc):
     session.delete(1)
     session.wait()
     assert not session.mask.any()
-    assert set(np.unique(session._answers.marks())) == {-1, 0}
+    assert set(np.unique(session._answers._canvas.all_marks())) == {-1, 0}
     assert session.undo()
     session.wait()
     assert session.mask.any()

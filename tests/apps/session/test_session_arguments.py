@@ -94,7 +94,7 @@ def test_bad_images(image, options, message):
 
 def test_a_point_is_a_stroke_and_marks_its_pixel(session):
     session.stroke((40.9, 30.1), 0.01, 0, final=False)
-    assert session._answers.marks()[30, 40] == 0
+    assert session._answers._canvas.all_marks()[30, 40] == 0
 
 
 def test_strokes_outside_the_image(session):

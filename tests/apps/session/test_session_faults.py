@@ -87,7 +87,7 @@ def check(session, legal):
             assert session.wait(30)
             assert other.wait(30)
             np.testing.assert_array_equal(session.labels, other.labels)
-            np.testing.assert_array_equal(session._answers.marks(), other._answers.marks())
+            np.testing.assert_array_equal(session._answers._canvas.all_marks(), other._answers._canvas.all_marks())
             assert session.result().energy == other.result().energy
             assert session.state["undo"] == bool(session.records) or session._history.records
             session.stroke([(20, 15) if len(session.shape) == 2 else (14, 11)], 1, 0, **place(session))

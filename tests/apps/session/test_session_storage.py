@@ -77,7 +77,7 @@ def test_marks_of_an_array_are_stored(size, tmp_path):
         session.save(tmp_path / "a.json")
         with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
             assert loaded.strokes == [{"kind": "marks"}]
-            np.testing.assert_array_equal(loaded._answers.marks(), marks)
+            np.testing.assert_array_equal(loaded._answers._canvas.all_marks(), marks)
             assert_same(loaded, session)
 
 

@@ -41,7 +41,7 @@ def cold_volume(session, keep="all"):
     cut = gridcut.max_flow(unary[0], unary[1], answers._view.edges(), device="cpu")
     cut.check()
     labels = np.array(costs.values, np.int16)[cut.labels.view(np.uint8)]
-    return touching(touching(labels, answers.held), answers.marks()) if keep == "touching" else labels
+    return touching(touching(labels, answers.held), answers._canvas.all_marks()) if keep == "touching" else labels
 
 
 def test_the_object_is_found(session):
@@ -56,7 +56,7 @@ def test_the_object_is_found(session):
 def test_the_same_as_the_functions_for_volumes(session, keep):
     """The labels of two seeds, and the object and the energy of two marks."""
     volume, _ = ball()
-    marks = session._answers.marks()
+    marks = session._answers._canvas.all_marks()
     expected = segment_object(volume, marks, device="cpu", keep=keep)
     with Session(volume, device="cpu", keep=keep) as other:
         for stroke in session._history.records:
@@ -88,7 +88,7 @@ def test_random_strokes_on_slices_of_any_axis(spacing):
             points = rng.uniform((0, 0), (columns, rows), (2, 2))
             session.stroke(points, 1.0, int(k % 2), axis, index, final=False)
             place = (slice(None),) * axis + (index,)
-            unary = costs_with(costs, session._answers.marks())
+            unary = costs_with(costs, session._answers._canvas.all_marks())
             held = np.ones(SHAPE, bool)
             held[place] = False
             source = np.where(held, (before == 1) * np.int64(1 << 24), unary[0])
@@ -118,7 +118,7 @@ def test_a_correction_changes_nothing_far_from_it():
         far = slice(9, None)
         np.testing.assert_array_equal(session.labels[far], before[far])
         assert not session.mask[2, 10, 12:15].any()
-        assert (segment_object(volume, session._answers.marks(), device="cpu").mask != before)[far].any()
+        assert (segment_object(volume, session._answers._canvas.all_marks(), device="cpu").mask != before)[far].any()
         assert session.result().certified
 
 
@@ -162,7 +162,7 @@ def test_histograms_of_marks_follow_every_record(session):
     )
     for step in steps:
         step()
-        marks, grey = answers.marks(), answers._view.grey
+        marks, grey = answers._canvas.all_marks(), answers._view.grey
         for label in range(-1, 3):
             counts = np.bincount(grey[marks == label], minlength=answers._histograms.shape[1])
             counts = counts - np.bincount(grey.ravel(), minlength=len(counts)) * (label == -1)  # open at first
