@@ -68,7 +68,7 @@ class SmallGrid:
 
     __slots__ = ("arguments", "grid")
 
-    def __init__(self, arguments, grid: Grid):
+    def __init__(self, arguments: tuple[Any, Any, Any], grid: Grid):
         self.arguments = arguments
         self.grid = grid
 

@@ -41,7 +41,7 @@ def _is_ragged(parts) -> bool:
     return len({np.shape(part) for part in parts}) > 1
 
 
-def _rows_of_matrix(matrix):
+def _rows_of_matrix(matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR arrays of a validated SciPy matrix, in any order and possibly with duplicates."""
     wide = supported_type("cost", matrix.dtype)
     if matrix.format == "coo":

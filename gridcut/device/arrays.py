@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def widened(value, dtype: np.dtype):
     return to_library(wrap_device_array("array", value).host().astype(dtype), "numba")
 
 
-def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
+def allocate(*wanted: tuple[int, Any], zero: bool = False) -> list:
     """Allocate one-dimensional arrays, given as (length, dtype), in one piece of memory: allocations are slow."""
     cuda, simulated = _numba()
     places, total = [], 0

@@ -63,7 +63,7 @@ def plain(array, dtype):
     """A contiguous, writable, aligned, native array: numba would compile each kernel again for other arrays."""
     if array.dtype != dtype:
         return array.astype(dtype, order="C")
-    return array if array.flags.carray else np.require(array, dtype, "CAW")
+    return array if array.flags.carray else np.require(array, dtype, ["C", "A", "W"])
 
 
 def checked_shape(shape) -> tuple[int, int]:

@@ -10,7 +10,7 @@ O(n + m + edges); 8 m bytes in addition to the result.
 
 import numpy as np
 
-from gridcut.device.arrays import allocate
+from gridcut.device.arrays import DeviceArray, allocate
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync
 from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, exclusive_scan, run_kernel
@@ -66,7 +66,7 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_position, block_sums):
         r += threads >> 5
 
 
-def transposed(ptr, adj, cols: int) -> tuple:
+def transposed(ptr, adj, cols: int) -> tuple[DeviceArray, DeviceArray]:
     """(other_ptr, other_adj) on the GPU, for at least one row and one column."""
     other_ptr, other_adj, next_position, block_sums = allocate(
         (cols + 1, np.int64), (adj.size, np.int32), (cols, np.int64), (MAX_BLOCKS, np.int64)
