@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from apps.common.arguments import array_of
 from apps.common.clock import timed
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
@@ -154,10 +155,7 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
     Unsigned integers of 8 or 16 bits are divided by the maximum of their dtype; floats must be in [0, 1].  Raises
     InputError for another shape or dtype, for NaN, infinity, or floats outside [0, 1].
     """
-    try:
-        pixels = np.asarray(pixels)
-    except Exception as error:  # ragged lists, masked arrays of other libraries, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(pixels).__name__} ({error})") from None
+    pixels = array_of(pixels, name)
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 2, 3, 4) or 0 in pixels.shape:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from apps.common.arguments import array_of
 from apps.common.errors import InputError
 
 CERTAIN = 3.0  # nats of a typical sure pixel: wrong in one of 20 cases
@@ -67,14 +68,6 @@ def soft_masks_of(values, kind: str = "auto", name: str = "masks") -> SoftMasks:
     hard = all(len(np.unique(plane)) == 2 for plane in logits)
     scaled = np.stack([_calibrated(plane) for plane in logits])
     return SoftMasks(tuple(range(1, len(scaled) + 1)), scaled, None, hard, note)
-
-
-def array_of(values, name: str) -> np.ndarray:
-    """Convert an argument to an array; InputError, starting with `name`, if it is none."""
-    try:
-        return np.asarray(values)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"{name} must be an array, got {type(values).__name__} ({error})") from None
 
 
 def _planes(values: np.ndarray, kind: str, name: str) -> np.ndarray:

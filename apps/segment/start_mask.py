@@ -19,11 +19,12 @@ grows from 0 at the stroke to 1 at a distance of DISTRUST * band; a soft mask ho
 
 import numpy as np
 
+from apps.common.arguments import array_of
 from apps.common.images import InputError, as_integers, check_same_size
 from apps.segment.hint_kinds import MaskKind, MaskPrior
 from apps.segment.image_sizes import interpolated
 from apps.segment.marks import BACKGROUND, OBJECT, is_inside
-from apps.segment.soft_masks import array_of, soft_masks_of
+from apps.segment.soft_masks import soft_masks_of
 from apps.segment.soft_start import HELD, SoftMask, outline_distance, refined
 from apps.segment.strokes import grey_levels
 

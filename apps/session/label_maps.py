@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from apps.common.arguments import array_of
 from apps.common.images import InputError, pixels_in
 from apps.segment.hint_kinds import mask_kind
 from apps.segment.hints import mask_in
 from apps.segment.image_sizes import at_centres
 from apps.segment.mask_images import array_in
-from apps.segment.soft_masks import array_of, soft_masks_of
+from apps.segment.soft_masks import soft_masks_of
 from apps.session.object_records import MAX_LABEL
 
 

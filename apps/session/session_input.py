@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.arguments import array_of
 from apps.common.images import InputError
 from apps.segment import SPACING
 from apps.volumes.voxel_geometry import Volume
@@ -36,10 +37,7 @@ def read_input(image: ArrayLike | Volume, spacing: Sequence[float] | None) -> Se
     if isinstance(image, Volume):
         spacing = image.geometry.spacing if spacing is None and image.geometry is not None else spacing
         image = image.values
-    try:
-        values = np.asarray(image)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"image must be an array, got {type(image).__name__} ({error})") from None
+    values = array_of(image, "image")
     is_volume = volume is not None or spacing is not None or (values.ndim == 3 and values.shape[2] > 4)
     return SessionInput(values, is_volume, SPACING if spacing is None else spacing, volume)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.arguments import check_number
+from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError
 from apps.segment.hint_kinds import mask_kind, mask_kinds
 from apps.segment.hints import Mask
@@ -221,10 +221,7 @@ def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
 
 def make_marks(marks: ArrayLike, shape) -> Marks:
     """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
-    try:
-        values = np.asarray(marks)
-    except Exception as error:  # ragged lists, arrays on a GPU, ...
-        raise InputError(f"marks must be an array, got {type(marks).__name__} ({error})") from None
+    values = array_of(marks, "marks")
     if values.dtype.kind not in "iu":
         raise InputError(
             f"marks must hold integers, got {values.dtype}; -1 is no mark, 0 the background, 1 and above the objects"

@@ -13,8 +13,8 @@ import itertools
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.arguments import array_of
 from apps.common.images import InputError, check_same_size
-from apps.segment.soft_masks import array_of
 
 CYCLE = 2 * np.pi
 MAX_WEIGHT = 63
