@@ -34,8 +34,8 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
         raise InputError("--scheduler requires dask.distributed; pip install 'cutmatch[dask]'") from None
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler: no cluster at {address!r} ({error}); start one, or use --workers") from None
+    except (OSError, ValueError) as reason:
+        raise InputError(f"--scheduler: no cluster at {address!r} ({reason}); start one, or use --workers") from None
     sent = {}
 
     def send(task):

@@ -38,7 +38,7 @@ def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
     tasks, unused = iter(tasks), deque(environments)
     workers: list[_Worker] = []
     idle: list[_Worker] = []
-    busy: dict[connection.Connection, _Worker] = {}
+    busy: dict[Any, _Worker] = {}  # by the pipe
     try:
         while True:
             while idle or unused:

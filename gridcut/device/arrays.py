@@ -26,7 +26,7 @@ class DeviceArray:
     `data` is a flat window of the array's memory, so that kernels are compiled once for all strides.
     """
 
-    data: object
+    data: Any
     start: int
     strides: tuple[int, ...]
     shape: tuple[int, ...]

@@ -11,7 +11,7 @@ Nodes and arcs are int32.  A breadth-first search backwards from the deficits wr
     tally         counters of the search
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,14 +26,14 @@ MAX_ARCS = 2**31 - 1
 class GraphOnDevice(NamedTuple):
     """A residual graph on the GPU, its heights, and the height `ceiling`; all arrays are flat."""
 
-    row: object
-    head: object
-    mate: object
-    residual: object
-    excess: object
-    height: object
-    queue: object
-    tally: object
+    row: Any
+    head: Any
+    mate: Any
+    residual: Any
+    excess: Any
+    height: Any
+    queue: Any
+    tally: Any
     ceiling: np.int32
 
 

@@ -7,7 +7,7 @@ Only the side of the graph that exists on the host is uploaded; building the oth
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,21 +24,21 @@ EDGES, PHASES, PATH_LENGTH, LEVELS = range(4)
 class DeviceGraph(NamedTuple):
     """A bipartite graph on the GPU."""
 
-    row_ptr: object
-    row_adj: object
-    col_ptr: object
-    col_adj: object
+    row_ptr: Any
+    row_adj: Any
+    col_ptr: Any
+    col_adj: Any
 
 
 class MatchedGraph(NamedTuple):
     """A graph and its matching, as a kernel reads them. X is the side that acts: the rows, or the columns."""
 
-    x_ptr: object  # neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]]
-    x_adj: object
-    y_ptr: object
-    y_adj: object
-    mate_x: object  # partner in Y, or -1: unmatched
-    mate_y: object
+    x_ptr: Any  # neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]]
+    x_adj: Any
+    y_ptr: Any
+    y_adj: Any
+    mate_x: Any  # partner in Y, or -1: unmatched
+    mate_y: Any
 
 
 def matched_graph_type():
