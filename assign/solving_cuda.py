@@ -16,7 +16,7 @@ from assign.core.start import fitted
 from assign.packing import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
-from gridcut.device.cuda_types import float32, float64, int32, int64
+from gridcut.device.cuda_types import float64, int64
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 
@@ -170,17 +170,3 @@ def with_library_arrays(found: Assignment, library: str | None) -> Assignment:
         return found
     names = ("row", "col", "row_price", "col_price")
     return replace(found, **{name: to_library(getattr(found, name), library) for name in names})
-
-
-def kernels():
-    """Every kernel with the argument types of its launches."""
-    listed = []
-    for kind in (int32, int64, float32, float64):
-        data = kind[::1]
-        listed.append(("copy", copy_kernel, (data, int64, int64, int64, int64, int64, kind, data)))
-        listed.append(("pair", pair_kernel, (data, int64, int32[::1], data)))
-        if kind in (int32, int64):
-            listed.append(("bounds", bounds_kernel, (data, int64[::1])))
-        else:
-            listed.append(("float bounds", float_bounds_kernel, (data, int64[::1], float64[::1])))
-    return listed

@@ -137,12 +137,3 @@ def start_on_gpu(start, graph: DeviceBipartiteGraph):
 def pairs_of(row_match, graph: DeviceBipartiteGraph) -> int:
     """The number of matched rows."""
     return matched(row_match) if graph.edges else 0
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [
-        (f"start {kind}", start_kernel, (kind[::1], int64, int64, longs, ids, ids, ids, longs))
-        for kind in (int32, int64)
-    ]

@@ -20,7 +20,7 @@ import numpy as np
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
-from gridcut.device.cuda_types import float32, float64, int32, int64, uint8
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.cuda_warp import (
     MAX_UNSIGNED,
     bits_of,
@@ -326,15 +326,3 @@ def kernel_for(cost: str, number: str, limited: bool):
                     v_out[col_first + j] = 0
 
     return block_kernel
-
-
-def kernels():
-    """The kernels with the argument types of their launches."""
-    listed = []
-    for given, number, limited in ((int32, int64, False), (float32, float64, False), (float64, float64, True)):
-        real = float64 if number == float64 else int64
-        arguments = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
-        scratch = (real[::1], int64[::1], int32[::1])
-        kernel = kernel_for(str(given), str(number), limited)
-        listed.append((f"{given} {number} {limited}", kernel, arguments + (int64,) * 5 + scratch))
-    return listed

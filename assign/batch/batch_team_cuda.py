@@ -48,9 +48,9 @@ from functools import cache
 import numpy as np
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, fixed, is_too_coarse, scale_of, scaled
-from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
+from assign.batch.batch_shape_cuda import MAX_THREADS, Kind
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
-from gridcut.device.cuda_types import float32, float64, int32, int64, types, uint8
+from gridcut.device.cuda_types import int32, types
 from gridcut.device.cuda_warp import warp_min, warp_min_long
 
 MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # per thread, for two blocks per multiprocessor
@@ -429,27 +429,3 @@ def kernel_for(kind: Kind):
                     status[item] = WIDE
 
     return team_kernel
-
-
-def kernels():
-    """The kernels of some sizes, with the argument types of their launches."""
-    listed = []
-    for given, number, n, limited in (
-        (int32, int32, 30, False),
-        (int32, int32, 30, True),
-        (float32, int64, 30, False),
-        (float64, int64, 64, True),
-        (int64, int64, 100, False),
-        (int32, int32, 300, False),
-        (int32, int64, 300, True),
-        (float32, int64, 300, False),
-        (float32, int64, 300, True),
-        (int32, int32, 1000, False),
-        (float64, int64, 2000, False),
-        (int64, int64, 2000, True),
-    ):
-        kind = kind_for(str(given), str(number), n, n, limited)
-        real = float64 if str(given).startswith("float") else int64
-        types_of = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
-        listed.append((f"{given} {number} {n} {limited}", kernel_for(kind), types_of + (int64,) * 5))
-    return listed

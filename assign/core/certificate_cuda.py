@@ -11,7 +11,7 @@ from assign.core.certificate import MAX_SAFE
 from assign.core.certificate_costs import DenseCosts
 from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
-from gridcut.device.cuda_types import float32, float64, int32, int64
+from gridcut.device.cuda_types import int32
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 
@@ -110,14 +110,3 @@ class DeviceCosts(DenseCosts):
         start = array.start + part.start * array.strides[0]
         shape = (part.stop - part.start, array.shape[1])
         return DeviceArray(array.data, start, array.strides, shape, array.dtype, array.library).host()
-
-
-def kernels():
-    """The kernels for some dtypes, with the argument types of their launches."""
-    listed = []
-    for cost, kind in ((int32, int64), (int64, int64), (float32, float64), (float64, float64)):
-        place = (cost[::1], int64, int64, int64)
-        numbers = (*place, kind, kind[::1], kind, kind, kind[::1], int32[::1])
-        listed.append((f"reduced {cost}", reduced_kernel, numbers))
-        listed.append((f"pairs {cost}", pairs_kernel, (*place, int64[::1], int64[::1], cost[::1])))
-    return listed

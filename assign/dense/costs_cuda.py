@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device.cuda import device_function
-from gridcut.device.cuda_types import float32, float64, int32, int64
 
 FORBIDDEN = 1 << 60  # scaled cost of a forbidden pair
 MAX_COST_BITS = 36  # bits of the largest scaled cost
@@ -39,15 +38,6 @@ class Points(NamedTuple):
     axes: int
     squared: bool
     is_integer: bool
-
-
-# Costs for which tests compile the kernels: name, form, types of the data and of the scale.
-COMPILED = (
-    ("int32", Matrix("i"), int32, int64),
-    ("int64", Matrix("i"), int64, int64),
-    ("float32", Matrix("f"), float32, float64),
-    ("points", Points(2, False, True), float64, int64),
-)
 
 
 @cache

@@ -10,9 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from assign.dense.costs_cuda import COMPILED, FORBIDDEN, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, functions_of
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load, shuffle
-from gridcut.device.cuda_types import int64
 
 THREADS = 32 if SIMULATED else 256
 NO_BITS = -2000
@@ -78,17 +77,3 @@ def kernels_of(form):
         high[i] = minimum
 
     return largest_kernel, columns_kernel, rows_kernel
-
-
-def kernels():
-    """The kernels for some costs, with the argument types of their launches."""
-    listed = []
-    for name, form, data, scale in COMPILED:
-        largest, columns, rows = kernels_of(form)
-        front = (data[::1], int64, int64)
-        listed += [
-            (f"largest {name}", largest, (*front, int64[::1])),
-            (f"columns {name}", columns, (*front, scale, int64[::1], int64[::1])),
-            (f"rows {name}", rows, (*front, scale, int64[::1], int64[::1])),
-        ]
-    return listed

@@ -337,19 +337,3 @@ def solve(
         fix=(lambda network, threshold: device.fix(network, threshold) if device else 0) if arc_fixing else None,
         counts=COUNTS,
     )
-
-
-def kernels():
-    """Name, kernel and argument types of each kernel."""
-    ids, numbers = int32[::1], int64[::1]
-    return [
-        (
-            "lock_free",
-            lock_free_kernel,
-            (ids, ids, ids, ids, numbers, ids, ids, numbers, numbers, int32, int64, int32),
-        ),
-        ("empty", empty_kernel, (ids, ids, ids, numbers, ids, ids, ids, numbers, int32, int64)),
-        ("low", low_kernel, (ids, ids, ids, numbers, ids, numbers, numbers, int64)),
-        ("mark", mark_kernel, (ids, ids, ids, ids, numbers, ids, numbers, numbers, int32, int64)),
-        ("take_out", take_out_kernel, (ids, ids, ids, ids, numbers, ids, int32, int32, int32)),
-    ]

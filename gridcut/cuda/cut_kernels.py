@@ -17,7 +17,6 @@ from gridcut.cuda.pixel_kernels import (
     ROW_ENTRIES,
     ROWS_START,
     SINK,
-    SLOTS,
     SOURCE,
     WIDTH,
     array_of_slot,
@@ -31,7 +30,6 @@ from gridcut.cuda.pixel_kernels import (
     warp_sum,
 )
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
-from gridcut.device.cuda_types import float64, int32, int64, uint8
 
 
 @device_function
@@ -117,13 +115,3 @@ def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, l
             losses[(b * jobs + job) * warps + first_run()] = loss
             shared[b * warps + first_run()] = common
         b += cuda.gridDim.z
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    real = float64[::1]
-    measured = (uint8[::1], int64[::1], uint8[::1], float64, float64)
-    return [
-        ("cut", cut_kernel, (real,) * SLOTS + (int32,) * SLOTS + measured + (real, real, int32, int32)),
-        ("differences", differences_kernel, (real, real, *measured, real, real, real, int32, int32)),
-    ]

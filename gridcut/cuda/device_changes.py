@@ -24,7 +24,6 @@ from gridcut.cuda.pixel_kernels import (
     state_index,
 )
 from gridcut.device.cuda import cuda, cuda_kernel
-from gridcut.device.cuda_types import float64, int32, int64, uint8, uint16
 
 
 @cuda_kernel
@@ -106,21 +105,3 @@ def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_fo
                     cuda.atomic.add(excess, e, over)
                     cuda.atomic.add(excess, far_e, -over)
         run += run_step()
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    form, mask = int64[::1], uint8[::1]
-    listed = []
-    for data, excess, residual in (
-        (int32[::1], int32[::1], uint16[::1]),
-        (float64[::1], int64[::1], int64[::1]),
-    ):
-        forms = (int32, mask, form, form, float64)
-        listed += [
-            ("copy", copy_kernel, (data, int32, form, data)),
-            ("scatter", scatter_kernel, (int64[::1], data, data)),
-            ("change_terminal", change_terminal_kernel, (data, data, *forms, excess, form)),
-            ("change_arcs", change_arcs_kernel, (data, data, data, data, *forms, excess, residual)),
-        ]
-    return listed

@@ -17,7 +17,6 @@ import numpy as np
 
 from gridcut.core.units import CAPACITY_LIMIT
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
-from gridcut.device.cuda_types import float64, int32, int64, uint8, uint16, uint32
 
 FLAT, TILED = 0, 1
 KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs per line
@@ -435,22 +434,3 @@ def labels_kernel(side, mask, form, excess, labels, left):
             stretch += run_step()
         add_halves(low, high, left, b)
         b += cuda.gridDim.z
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    listed = []
-    form, mask, labels = int64[::1], uint8[::1], uint8[::1]
-    rows = (int32,) * SLOTS
-    for data, largest in ((int32[::1], int64[::1]), (float64[::1], float64[::1])):
-        listed.append(("bounds", bounds_kernel, ((data,) * SLOTS + rows + (mask, form, largest, form))))
-    for data, excess, residual, side in (
-        (int32[::1], int32[::1], uint16[::1], uint32[::1]),
-        (float64[::1], int64[::1], int64[::1], uint8[::1]),
-    ):
-        listed += [
-            ("terminals", terminals_kernel, (data, data, mask, form, float64, excess, form)),
-            ("arcs", arcs_kernel, ((data,) * SLOTS + rows + (mask, form, float64, residual))),
-            ("labels", labels_kernel, (side, mask, form, excess, labels, form)),
-        ]
-    return [*listed, ("clamp", clamp_kernel, (mask, form, form, form))]

@@ -1,4 +1,4 @@
-"""The number types of CUDA kernels: casts in kernels, and the types of arguments that `kernels()` lists.
+"""The number types of CUDA kernels: casts in kernels, and the types of their arguments.
 
 No kernel outside this folder imports its compiler: it comes from here and from gridcut/device/cuda.py.
 """

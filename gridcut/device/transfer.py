@@ -1,13 +1,11 @@
 """Copies between arrays on the host and our own on a real GPU, large ones through gridcut/device/staging.py."""
 
-import itertools
 import threading
 import weakref
 from functools import cache
 
 import numpy as np
 from cuda.bindings import driver
-from numba import int32, int64, uint8, uint16
 
 from gridcut.device import staging
 from gridcut.device.cuda import cuda, cuda_kernel
@@ -122,9 +120,3 @@ def _calls() -> staging.Calls:
     for error, *_ in found:
         check((error,))
     return staging.Calls(*(int(address) for _, address, _ in found))
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    pairs = itertools.product((uint8, uint16), (int32, int64))
-    return [(f"{narrow}-{wide}", widen_kernel, (narrow[::1], wide[::1])) for narrow, wide in pairs]

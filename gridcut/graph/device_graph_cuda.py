@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridcut.device.arrays import allocate, upload
-from gridcut.device.cuda_types import int32
 from gridcut.graph.residual_graph import ResidualGraph
 
 MAX_NODES = 2**31 - 2**24  # a thread may count one stride past the last node
@@ -57,9 +56,3 @@ def upload_graph(graph: ResidualGraph) -> GraphOnDevice:
         upload(np.zeros(4, np.int32)),
         np.int32(graph.nodes + 1),
     )
-
-
-def graph_types(number):
-    """Argument types of a GraphOnDevice whose capacities are `number`, for the compile test."""
-    index = int32[::1]
-    return (index, index, index, number[::1], number[::1], index, index, index, int32)

@@ -26,7 +26,7 @@ from gridcut.core.certificate import CertificateError, made_again
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, download, upload, upload_all
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from gridcut.device.cuda_types import int32, int64, uint8
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of, launch, most_blocks
 from gridcut.device.number_limits import INT32_MAX, INT64_MAX
 from gridcut.device.sparse import check_compressed
@@ -372,20 +372,3 @@ def _converted(values, dtype):
 
 def _launch(kernel, items: int, *arguments) -> None:
     launch(kernel, min(blocks_of(items, THREADS), MAX_BLOCKS), THREADS, *arguments)
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    ids, longs = int32[::1], int64[::1]
-    found = [
-        ("negative", negative_kernel, (longs, ids)),
-        ("pair", pair_kernel, (ids, ids, ids, ids)),
-        ("count", count_kernel, (ids, ids, ids)),
-        ("rows", rows_kernel, (ids, ids, ids, longs)),
-        ("place", place_kernel, (ids, ids, longs, ids, ids, ids, ids, longs)),
-        ("excess", excess_kernel, (ids, ids, longs, longs, longs, longs, longs)),
-        ("labels", labels_kernel, (ids, ids, longs, longs, longs, ids, int32, uint8[::1], longs)),
-    ]
-    for given, target in ((ids, longs), (longs, ids), (longs, longs)):
-        found.append((f"convert {given.dtype} {target.dtype}", convert_kernel, (given, target)))
-    return found

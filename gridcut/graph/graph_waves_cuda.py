@@ -40,7 +40,7 @@ from gridcut.device.arrays import allocate, download, overwrite, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, popcount, relaxed_load
 from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of, launch, most_blocks
-from gridcut.graph.device_graph_cuda import GraphOnDevice, graph_types, upload_graph
+from gridcut.graph.device_graph_cuda import GraphOnDevice, upload_graph
 from gridcut.graph.graph_layers_cuda import (
     EXCESS_COUNTS,
     FOUND,
@@ -297,11 +297,3 @@ def solve_on_device(graph: GraphOnDevice) -> dict:
             return stats
         if tally[FOUND] < tally[WITH_EXCESS] - stuck:
             stuck = int(tally[WITH_EXCESS] - tally[FOUND])
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    return [
-        (f"graph_waves {number}", wave_kernel, (*graph_types(number), int32[::1], int32[::1], int32))
-        for number in (int32, int64)
-    ]

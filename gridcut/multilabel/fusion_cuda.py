@@ -10,7 +10,6 @@ import numpy as np
 from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
-from gridcut.device.cuda_types import float64, int32, int64, types
 from gridcut.multilabel.label_kernels_cuda import first_run, pixel_of_run, run_step, runs_of
 from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, unary_cost
 
@@ -170,23 +169,3 @@ def fuse(problem, current, proposal) -> tuple[int, int]:
     problem.launch_flat(choose_kernel, current, proposal, parent, change, counts)
     kept, taken = download(counts)
     return int(kept), int(taken)
-
-
-def kernels():
-    """Every kernel, with argument types of its launches."""
-    view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
-    listed = [
-        ("differ", differ_kernel, (label, label, label, view)),
-        ("choose", choose_kernel, (label, label, label, view, view)),
-        ("table", table_kernel, (view, tiles, tiles, label, label, view)),
-    ]
-    for data, number in ((int32[::1], int32[::1]), (float64[::1], int64[::1])):
-        listed += [
-            ("unite", unite_kernel, (view, number, label, tiles, tiles, label)),
-            (
-                "change",
-                change_kernel,
-                (data, view, float64, number, number, label, label, label, tiles, tiles, label, view),
-            ),
-        ]
-    return listed

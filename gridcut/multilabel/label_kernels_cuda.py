@@ -7,7 +7,6 @@ import numpy as np
 
 from gridcut.cuda.pixel_kernels import units, warp_max, warp_sum
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
-from gridcut.device.cuda_types import float64, int32, int64, types, uint8, uint32
 from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, unary_cost, unary_index
 
 # Positions in a box: start; strides of items, z, y, x; number of items; first pixel (z, y, x); lengths (z, y, x).
@@ -247,30 +246,3 @@ def copy_kernel(sets, kept):
     while i < kept.size:
         kept[i] = sets[i]
         i += cuda.gridsize(1)
-
-
-def kernels():
-    """Every kernel, with argument types of its launches."""
-    listed = []
-    view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
-    for data, found, number in ((int32[::1], int64[::1], int32[::1]), (float64[::1], float64[::1], int64[::1])):
-        listed += [
-            ("range", range_kernel, (data, view, found, view)),
-            ("weight", weight_kernel, (data, view, float64, int32, tiles, tiles, tiles, int32, number)),
-            ("cheapest", cheapest_kernel, (data, view, float64, tiles, tiles, label)),
-            ("paid", paid_kernel, (data, view, float64, tiles, tiles, label, number)),
-            ("unary_sum", unary_sum_kernel, (data, view, tiles, tiles, label, float64[::1])),
-            (
-                "edge_sum",
-                edge_sum_kernel,
-                (data, view, tiles, float64[::1], int32, tiles, tiles, label, float64[::1]),
-            ),
-            ("energy", energy_kernel, (view, number, number, label, number, label, tiles, tiles, view)),
-        ]
-    return [
-        *listed,
-        ("votes", votes_kernel, (view, tiles, tiles, label, label)),
-        ("start", start_kernel, (uint8[::1], view, view, tiles, tiles, label)),
-        ("labels", labels_kernel, (view, tiles, tiles, label, label)),
-        ("copy", copy_kernel, (uint32[::1], uint32[::1])),
-    ]

@@ -34,11 +34,10 @@ from gridcut.device.cuda import (
     popcount,
     relaxed_load,
 )
-from gridcut.device.cuda_types import float64, int32, int64, types, uint32
 from gridcut.multilabel.flood_cuda import flood
 from gridcut.multilabel.moves_cuda import KEEP_FLOW, VIEW_SIZE, build_row, change_row, store_flow_row
 from gridcut.tiles.tile_search import NONE
-from gridcut.tiles.tile_shape import Shape, shape_for
+from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import COUNTS, DISCHARGE_TOTAL, DONE, RELABEL_TOTAL, ROUNDS, TIMES
 
 THREADS = 32 if SIMULATED else 256
@@ -247,24 +246,6 @@ def make_next_move_kernel(shape: Shape):
                 times[lane] = 0
 
     return next_move_kernel
-
-
-def kernels():
-    """The kernel for some neighbourhoods, with argument types of its launches."""
-    listed = []
-    for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
-        shape = shape_for(connectivity, number == int64)
-        counts, numbers, wide = int32[::1], number[::1], int64[::1]
-        listed.append(
-            (
-                f"next_move {connectivity} {number}",
-                make_next_move_kernel(shape),
-                (unary[::1], wide, float64, numbers, numbers, counts, numbers, numbers, numbers, numbers)
-                + (uint32[::1], counts, wide, counts, counts, counts, wide, wide, uint32[::1], int32)
-                + (types.UniTuple(int32, 3),),
-            )
-        )
-    return listed
 
 
 assert FLAGS + 3 <= NANOSECONDS < NANOSECONDS + 3 <= CONTROL_SIZE

@@ -43,7 +43,7 @@ from gridcut.core.push_relabel_rules_cuda import is_admissible, lifted, push_amo
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
-from gridcut.device.cuda_types import int32, int64, types, uint8, uint32
+from gridcut.device.cuda_types import int32, int64, uint8, uint32
 from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     MAX_THREADS,
@@ -55,7 +55,6 @@ from gridcut.papers.global_relabel_cuda import (
     make_heights,
     read_counts,
     sink_side_of,
-    step_types,
 )
 
 LINE_COLUMNS = 32  # columns of the rectangles of a grid with a single line
@@ -257,19 +256,3 @@ def alternate(push, excess, residual, step, layout, frame, pushes, global_every,
                 stats["launches"] += push(shape, state)
         stats["iterations"] += global_every
     return sink_side_of(heights), stats
-
-
-def argument_types(number, step):
-    """Argument types of the kernels above."""
-    frame = types.NamedUniTuple(int32, len(Frame._fields), Frame)
-    return number[::1], number[::1], step, step, int32[::1], uint8[::1], int64[::1], frame, int32
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    return [
-        (f"{name} {number} {step}", kernel, argument_types(number, step))
-        for name, kernel in (("push", push_kernel), ("relabel", relabel_kernel))
-        for number in (int32, int64)
-        for step in step_types(MAX_UNROLLED_ARCS)
-    ]

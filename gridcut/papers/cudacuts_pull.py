@@ -27,14 +27,13 @@ from gridcut.papers.cudacuts import (
     ACTIVE,
     MAX_UNROLLED_ARCS,
     alternate,
-    argument_types,
     cell_of_thread,
     check_parameters,
     make_frame,
     neighbour_height,
     share_heights,
 )
-from gridcut.papers.global_relabel_cuda import count_operations, flat_steps, step_types
+from gridcut.papers.global_relabel_cuda import count_operations, flat_steps
 
 
 @cuda_kernel
@@ -113,16 +112,3 @@ def solve(grid: Grid, *, pushes=1, global_every=64, block=(32, 8), callback=None
         return 2
 
     return alternate(push, excess, residual, step, layout, frame, pushes, global_every, block, callback)
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    found = []
-    for number in (int32, int64):
-        for step in step_types(MAX_UNROLLED_ARCS):
-            cells = argument_types(number, step)
-            frame = cells[-2]
-            found.append((f"send {number} {step}", send_kernel, (*cells, number[::1], uint8[::1])))
-            pull = number[::1], number[::1], step, frame, number[::1], uint8[::1]
-            found.append((f"pull {number} {step}", pull_kernel, pull))
-    return found

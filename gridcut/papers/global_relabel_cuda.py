@@ -32,7 +32,7 @@ from gridcut.device.cuda import (
     grid_sync,
     relaxed_load,
 )
-from gridcut.device.cuda_types import int32, int64, types, uint8
+from gridcut.device.cuda_types import int32, int64, uint8
 from gridcut.device.launch import blocks_of
 
 MAX_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
@@ -73,11 +73,6 @@ def flat_steps(step, unrolled: int):
     is slower than an array.
     """
     return tuple(np.int32(s) for s in step) if len(step) <= unrolled else step_array(step)
-
-
-def step_types(unrolled: int):
-    """Argument types of flat_steps(step, unrolled), for the compile test."""
-    return types.UniTuple(int32, 4), types.UniTuple(int32, unrolled), int32[::1]
 
 
 @cuda_kernel
@@ -202,13 +197,3 @@ def read_counts(counts, stats) -> None:
     host = counts.copy_to_host()
     stats["pushes"] = int(host[0::2].sum())
     stats["relabels"] = int(host[1::2].sum())
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    cells = int32[::1]
-    found = [("sink_side", sink_side_kernel, (cells, int32, uint8[::1]))]
-    for number in (int32, int64):
-        arguments = (number[::1], number[::1], cells, cells, cells, cells, int32)
-        found.append((f"global_relabel {number}", global_relabel_kernel, arguments))
-    return found

@@ -33,7 +33,7 @@ from gridcut.core.grid import Grid
 from gridcut.device import kernel
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
-from gridcut.device.cuda_types import int32, int64
+from gridcut.device.cuda_types import int32
 from gridcut.device.launch import blocks_of
 from gridcut.papers.global_relabel_cuda import (
     check_counts,
@@ -42,7 +42,6 @@ from gridcut.papers.global_relabel_cuda import (
     flat_steps,
     make_counts,
     read_counts,
-    step_types,
 )
 from gridcut.papers.lock_free_cuda import MAX_UNROLLED_ARCS, PUSH, RELABEL, operate
 
@@ -176,16 +175,3 @@ def solve(grid: Grid, *, cycle=7000, block=256, callback=None):
     sink_side = np.empty(size, np.uint8)
     host_sink_side_of(host_height, ceiling, sink_side)
     return upload(sink_side), stats
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    return [
-        (
-            f"hybrid {number} {step}",
-            hybrid_kernel,
-            (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
-        )
-        for number in (int32, int64)
-        for step in step_types(MAX_UNROLLED_ARCS)
-    ]

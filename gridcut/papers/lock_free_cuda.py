@@ -40,7 +40,6 @@ from gridcut.papers.global_relabel_cuda import (
     make_heights,
     read_counts,
     sink_side_of,
-    step_types,
 )
 
 FALLBACK_ROUND = 200
@@ -146,16 +145,3 @@ def solve(grid: Grid, *, steps=64, global_every=8, block=256, callback=None):
                 )
                 stats["launches"] += 1
     return sink_side_of(heights), stats
-
-
-def kernels():
-    """Names, kernels and argument types to compile."""
-    return [
-        (
-            f"lock_free {number} {step}",
-            lock_free_kernel,
-            (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
-        )
-        for number in (int32, int64)
-        for step in step_types(MAX_UNROLLED_ARCS)
-    ]

@@ -67,7 +67,7 @@ from gridcut.device.cuda import (
     shuffle,
     warp_sync,
 )
-from gridcut.device.cuda_types import float64, int32, int64, types, uint16, uint32
+from gridcut.device.cuda_types import int32
 from gridcut.tiles.tile_discharge import (
     colour_of,
     discharge,
@@ -82,7 +82,7 @@ from gridcut.tiles.tile_queue import FINISHED, pop, push
 from gridcut.tiles.tile_relabel import relabel_tile
 from gridcut.tiles.tile_rules import WHOLE_GRID_RULES, Rules
 from gridcut.tiles.tile_search import NONE, UNREACHABLE, search_words
-from gridcut.tiles.tile_shape import Shape, shape_for
+from gridcut.tiles.tile_shape import Shape
 from gridcut.tiles.tile_state import (
     COLOUR_PASSES,
     DISCHARGE_TOTAL,
@@ -422,30 +422,3 @@ def list_active_tile(t, is_copy, arcs, diagonal, bits, reach_bits, flags, lists,
         if active != NONE and not is_copy:
             iz, iy, ix = tile_coordinates(t, tiles)
             enqueue(t, LIST_LENGTHS + 3 * colour_of(iz, iy, ix, diagonal), flags, lists, counts, flags.size)
-
-
-def kernels():
-    """List (name, kernel, argument types) for some neighbourhoods, for the compile tests."""
-    cases = (4, int32, uint16), (4, int64, int64), (8, int32, int32), (6, int32, int32), (18, int32, uint16)
-    return list_kernels((*cases, (26, int32, int32)), WHOLE_GRID_RULES)
-
-
-def list_kernels(cases, rules: Rules) -> list:
-    """`kernels` for (connectivity, type of the excess, type of the residuals)."""
-    listed = []
-    for connectivity, excess, residual in cases:
-        relabel, discharges = kernels_for(shape_for(connectivity, excess == int64), rules)
-        arguments = discharge_types(excess, residual)
-        listed += [
-            (f"relabel {connectivity} {excess}", relabel, (*arguments[2:-1], int32)),
-            (f"discharge {connectivity} {excess}", discharges, arguments),
-            (f"bits {excess} {residual}", bits_kernel, (*arguments[:2], int64, int64, uint32[::1])),
-        ]
-    return listed
-
-
-def discharge_types(excess, residual) -> tuple:
-    """Types of the arguments of discharge_kernel, for types of the excess and of the residuals."""
-    numbers, words = int32[::1], uint32[::1]
-    arrays = excess[::1], residual[::1], numbers, words, words, *[numbers] * 4, int64[::1]
-    return *arrays, types.UniTuple(int32, 3), types.Tuple((int32, float64, int32))

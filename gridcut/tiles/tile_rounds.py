@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, grid_sync
-from gridcut.device.cuda_types import int32, int64, uint16
-from gridcut.tiles.tile_kernels import discharge_types, make_discharging, make_relabel
+from gridcut.device.cuda_types import int32
+from gridcut.tiles.tile_kernels import make_discharging, make_relabel
 from gridcut.tiles.tile_rules import WHOLE_GRID_RULES
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tile_shape import Shape, shape_for
+from gridcut.tiles.tile_shape import Shape
 
 REGISTERS = 128  # per thread, as there is one block of 512 threads per multiprocessor
 SEARCHERS = 1 if SIMULATED else 8
@@ -55,12 +55,3 @@ def rounds_kernel_for(shape: Shape):
             rounds = np.int32(rounds - 1)
 
     return tile_rounds_kernel
-
-
-def kernels():
-    """List (name, kernel, argument types) for some neighbourhoods, for the compile tests."""
-    cases = (4, int32, uint16), (4, int64, int64), (26, int32, uint16)
-    return [
-        (f"{n} {excess}", rounds_kernel_for(shape_for(n, excess == int64)), (*discharge_types(excess, residual), int32))
-        for n, excess, residual in cases
-    ]

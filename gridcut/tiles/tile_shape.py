@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.neighbourhood import neighbourhood
 from gridcut.tiles.tile_discharge import LIST_WORDS, PIXELS, WIDTH
 
 
@@ -99,10 +98,3 @@ class Shape(NamedTuple):
         """The sides of the tile that arcs cross, as signs (z, y, x)."""
         found = {tuple(int(i) for i in np.sign(o) * keep) for o in self.offsets for keep in np.ndindex(2, 2, 2)}
         return np.array(sorted(found - {(0, 0, 0)}), np.int32)
-
-
-def shape_for(connectivity: int, wide: bool = False) -> Shape:
-    """The shape for a neighbourhood of 4, 8, 6, 18 or 26 pixels, for the compile tests."""
-    flat = connectivity in (4, 8)
-    offsets = tuple((0,) * flat + offset for offset in neighbourhood(connectivity, both=True))
-    return Shape(offsets, (1, 32, 32) if flat else (4, 8, 32), wide)

@@ -170,13 +170,3 @@ def read_lists(indptr: DeviceArray, indices: DeviceArray, rows: int, cols: int) 
         raise ValueError(f"indices must be 0 to {cols - 1}, but {counts[OUTSIDE]} of them are not")
     edges = int(counts[EDGES])
     return ptr[: rows + 1], adj[:edges] if edges else None, not counts[DESCENTS]
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    longs, own = int64[::1], (int64, int64, int64, int64[::1], int32[::1])
-    return [
-        (f"read {ptr} {adj}", read_kernel, (ptr[::1], int64, int64, adj[::1], int64, int64, *own, longs))
-        for ptr in (int32, int64)
-        for adj in (int32, int64)
-    ]

@@ -44,9 +44,3 @@ def matched(match) -> int:
 def as_library_array(partners, size: int, library: str):
     """Partners as an array of the caller's library; an empty array has no memory to share."""
     return return_as(partners, library) if size else to_library(np.zeros(0, np.int32), library)
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids = int32[::1]
-    return [("clear", clear_kernel, (ids, ids)), ("count", count_kernel, (ids, int64[::1]))]

@@ -109,9 +109,3 @@ def in_order(ptr, adj) -> tuple:
     )
     run_kernel(order_kernel, (ptr, adj, key, own_ptr, own_adj, block_sums, total), SCAN_THREADS, edges)
     return own_ptr, own_adj[: int(download(total)[0])]
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [("order", order_kernel, (longs, ids, longs, longs, ids, longs, longs))]

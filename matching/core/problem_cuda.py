@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridcut.device.arrays import download, refusing, synchronize, upload
-from gridcut.device.cuda_types import int32, int64, types
 from matching.core.graph import BipartiteGraph
 from matching.core.limits_cuda import check_sides
 from matching.core.transpose_cuda import transposed
@@ -39,12 +38,6 @@ class MatchedGraph(NamedTuple):
     y_adj: Any
     mate_x: Any  # partner in Y, or -1: unmatched
     mate_y: Any
-
-
-def matched_graph_type():
-    """The type of a MatchedGraph, for `kernels()`."""
-    ids, longs = int32[::1], int64[::1]
-    return types.NamedTuple((longs, ids, longs, ids, ids, ids), MatchedGraph)
 
 
 def on_gpu(run, graph: BipartiteGraph, row_match, col_match, **parameters) -> dict:

@@ -73,9 +73,3 @@ def transposed(ptr, adj, cols: int) -> tuple[DeviceArray, DeviceArray]:
     )
     run_kernel(transpose_kernel, (ptr, adj, other_ptr, other_adj, next_position, block_sums), SCAN_THREADS, adj.size)
     return other_ptr, other_adj
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [("transpose", transpose_kernel, (longs, ids, longs, ids, longs, longs))]

@@ -30,7 +30,7 @@ import numpy as np
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from gridcut.device.cuda_types import float64, int32, int64, types, uint32
+from gridcut.device.cuda_types import int32, int64, uint32
 from matching.core.frontier_cuda import (
     ALL_PUSHED,
     BLOCK_COUNTS_SIZE,
@@ -57,7 +57,6 @@ from matching.core.problem_cuda import (
     DeviceGraph,
     MatchedGraph,
     as_stats,
-    matched_graph_type,
 )
 from matching.forest.forest_cuda import (
     ABANDONED,
@@ -352,11 +351,3 @@ def search_limited(
     names = {"levels_bottom_up": LEVELS_BOTTOM_UP, "block_levels": BLOCK_LEVELS_RUN, "grafts": GRAFTS}
     more = {name: int(counts[i]) for name, i in names.items()}
     return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids = int32[::1]
-    forest = types.NamedTuple((ids, ids, ids, ids, uint32[::1]), Forest)
-    numbers = (float64, int32, int32, int32, int64)
-    return [("graft", graft_kernel, (matched_graph_type(), forest, ids, ids, ids, int64[::1], *numbers))]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
-from gridcut.device.cuda_types import int32, int64
+from gridcut.device.cuda_types import int32
 from matching.core.limits_cuda import check_sides
 from matching.general.device_general_graph import DeviceGeneralGraph
 
@@ -97,6 +97,3 @@ def on_host(graph, partner, run) -> dict:
     stats = run(graph.host(), copy)
     overwrite(partner, copy)
     return stats
-
-
-IDS, LONGS = int32[::1], int64[::1]

@@ -27,7 +27,7 @@ from gridcut.device.arrays import (
     wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
-from gridcut.device.cuda_types import float64, int32, int64
+from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from gridcut.device.number_limits import INT64_MAX
 from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu
@@ -168,13 +168,3 @@ def outcome(graph: DeviceGeneralGraph, partner) -> tuple:
             launch(pick_kernel, -(-graph.n // THREADS), THREADS, graph.ptr, graph.adj, graph.weight, partner, picked)
             weight = np.add.accumulate(download(picked))[-1].item()
     return as_library_array(partner, graph.n, graph.library), cardinality, weight
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    listed = []
-    for kind in (int64, float64):
-        listed.append((f"survey {kind}", survey_kernel, (longs, ids, kind[::1], int32, kind, longs)))
-        listed.append((f"pick {kind}", pick_kernel, (longs, ids, kind[::1], ids, kind[::1])))
-    return listed

@@ -44,14 +44,12 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from gridcut.device.cuda_types import float64, int32, int64
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.general.common_cuda import (
     BLOCKS_PER_SM,
     EDGES,
-    IDS,
     LENGTHS,
-    LONGS,
     ROUNDS,
     THREADS,
     WARP_DEGREE,
@@ -181,11 +179,3 @@ def solve(graph, partner):
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
     return match_on_gpu(graph, partner, True, run)
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    return [
-        (f"dominant {name}", dominant_kernel, (LONGS, IDS, kind[::1], *(IDS,) * 4, LONGS))
-        for name, kind in (("int64", int64), ("float64", float64))
-    ]

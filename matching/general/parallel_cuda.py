@@ -89,16 +89,14 @@ import numpy as np
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from gridcut.device.cuda_types import float64, int8, int32, int64, uint64
+from gridcut.device.cuda_types import int32, int64, uint64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists
 from matching.general import parallel
 from matching.general.common_cuda import (
     BLOCKS_PER_SM,
     EDGES,
-    IDS,
     LENGTHS,
-    LONGS,
     ROUNDS,
     THREADS,
     device_code,
@@ -209,12 +207,3 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     if stats["rounds"] == rounds and graph.edges:
         stats["edges"] += on_host(graph, partner, partial(parallel.solve, threads=1, rounds=0))["edges"]
     return stats
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    listed = []
-    for name, kind in (("int64", int64), ("float64", float64)):
-        types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, LONGS, LONGS, int32, int64, uint64, int32)
-        listed.append((f"rounds {name}", rounds_kernel, types))
-    return listed

@@ -106,9 +106,3 @@ def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
     arguments = graph.row_ptr, graph.row_adj, row_match, col_match, counts, np.int32(bits)
     launch(cheap_kernel, -(-(1 << bits) // THREADS), THREADS, *arguments)
     return {"edges": int(download(counts)[EDGES])}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]

@@ -62,7 +62,7 @@ from matching.core.frontier_cuda import (
     push,
 )
 from matching.core.grid_cuda import add_up, next_grid_slot, pseudo_random_neighbour, run_kernel
-from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, MatchedGraph, matched_graph_type
+from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, MatchedGraph
 
 THREADS = 512
 BLOCKS_PER_SM = 1  # since the kernel needs many registers
@@ -314,9 +314,3 @@ def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
     run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS_PER_SM)
     counts = download(counts)
     return {"edges": int(counts[EDGES]), "cycles": int(counts[PHASES]), "levels": int(counts[LEVELS])}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids = int32[::1]
-    return [("karp_sipser", karp_sipser_kernel, (matched_graph_type(), *(ids,) * 4, int64[::1]))]

@@ -28,7 +28,7 @@ import numpy as np
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from gridcut.device.cuda_types import float64, int32, int64
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, add_up, exclusive_scan, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels, check_lists
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, as_stats
@@ -228,10 +228,3 @@ def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int
     run_kernel(lists_kernel, arguments, SCAN_THREADS, max(rows, cols))
     counts = download(counts)
     return {**as_stats(counts), "passes": int(counts[PASSES]), "shrinks": int(counts[SHRINKS])}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    graph = (longs, ids, longs, ids)
-    return [("lists", lists_kernel, (*graph, *(ids,) * 6, longs, longs, int32, float64, int32))]

@@ -192,9 +192,3 @@ def maximise(graph, row_match, col_match, search: str, grid: str, shortest: bool
     flags = (np.int32(shortest), np.int32(search == "gpubfs_wr"))
     run_kernel(alternate_kernel, (*arrays, *flags), THREADS, CT_BLOCKS * THREADS if grid == "ct" else cols)
     return as_stats(download(counts))
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    return [("alternate", alternate_kernel, (longs, ids, ids, ids, ids, ids, ids, longs, int32, int32))]

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync, relaxed_load
-from gridcut.device.cuda_types import float64, int32, int64
+from gridcut.device.cuda_types import int32, int64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats
@@ -126,10 +126,3 @@ def solve(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapti
     )
     counts = download(counts)
     return {**as_stats(counts), "passes": int(counts[PASSES])}
-
-
-def kernels():
-    """Name, kernel and argument types of each compiled kernel."""
-    ids, longs = int32[::1], int64[::1]
-    types = (longs, ids, longs, ids, ids, ids, ids, ids, longs, int32, float64)
-    return [("first", first_kernel, types)]

@@ -3,8 +3,6 @@
 In the simulator the CPU solves instead, after the tiles have been converted to its layout.
 """
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -387,13 +385,3 @@ def test_out_of_memory_on_a_gpu():
         MemoryError, match=r"no memory for \d+ more bytes, \d+ bytes are free; solve smaller pieces, or"
     ):
         allocate((1 << 50, np.uint8))
-
-
-def test_every_kernel_is_listed():
-    pytest.importorskip("numba_cuda")
-    for name in ("pixel_kernels", "cut_kernels", "device_changes"):
-        module = importlib.import_module(f"gridcut.cuda.{name}")
-        kernels = {listed for listed, *_ in module.kernels()}
-        assert kernels == {
-            n.removesuffix("_kernel") for n in vars(module) if n.endswith("_kernel") and n != "cuda_kernel"
-        }

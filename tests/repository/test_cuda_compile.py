@@ -1,7 +1,6 @@
 """Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
 
-Modules with CUDA kernels list them: kernels() returns
-[(name, kernel, argument types), ...].
+gridcut_kernels.py, assign_kernels.py and matching_kernels.py list the kernels with the types of their arguments.
 The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
 with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
 """
@@ -9,7 +8,7 @@ with run-time indices and registers that did not fit go.  Both cost more than an
 import ast
 import importlib
 import importlib.util
-import pkgutil
+import inspect
 import re
 import struct
 import subprocess
@@ -52,25 +51,13 @@ ROOT = Path(gridcut.__file__).parents[1]
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)
 
 
-def cuda_modules():
-    for name in PACKAGES:
-        package = importlib.import_module(name)
-        yield package
-        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not found.name.startswith("gridcut.device."):
-                yield importlib.import_module(found.name)
-    yield importlib.import_module("gridcut.device.transfer")
-
-
-def kernels_of(module):
-    """What a module lists; a package has modules of that name instead."""
-    return module.kernels() if callable(getattr(module, "kernels", None)) else []
-
-
 def listed():
-    for module in cuda_modules():
-        for name, kernel, types in kernels_of(module):
-            yield pytest.param(kernel, types, id=f"{module.__name__}-{name}")
+    for package in PACKAGES:
+        lists = importlib.import_module(f"tests.repository.{package}_kernels")
+        for file, function in vars(lists).items():
+            if inspect.isfunction(function) and not file.startswith("_"):
+                for name, kernel, types in function():
+                    yield pytest.param(kernel, types, id=f"{package}.{file}-{name}")
 
 
 @pytest.fixture
@@ -203,12 +190,9 @@ def decorated():
 
 
 def test_no_kernel_is_forgotten():
-    known = set()
-    for module in cuda_modules():
-        for _, kernel, _ in kernels_of(module):
-            code = kernel.py_func.__code__
-            known.add((Path(code.co_filename).resolve(), code.co_firstlineno))
+    codes = [case.values[0].py_func.__code__ for case in listed()]
+    known = {(Path(code.co_filename).resolve(), code.co_firstlineno) for code in codes}
     missing = [
         f"{path.relative_to(ROOT)}:{line} {name}" for path, line, name in decorated() if (path, line) not in known
     ]
-    assert missing == [], "kernels that no kernels() lists"
+    assert missing == [], "kernels that are not listed"

@@ -13,7 +13,6 @@ across an edge is at most the residual of the other direction, so no sum exceeds
 import numpy as np
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, popcount
-from gridcut.device.cuda_types import int32, int64, uint16, uint32
 from gridcut.tiles.tile_queue import push
 from gridcut.tiles.tile_state import (
     CONTINUED,
@@ -143,23 +142,3 @@ def unpack_flow_kernel(incoming, excess, residual, bits, counts, across, arcs, o
 def blocks_for(cells: int) -> tuple[int, int]:
     """Number of blocks, and threads per block, for the pixels of a face."""
     return min(-(-cells // THREADS), MAX_BLOCKS), THREADS
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    numbers, words = int32[::1], uint32[::1]
-    listed = [
-        ("pack heights", pack_heights_kernel, (numbers, numbers, *(int64,) * 4, numbers)),
-        (
-            "unpack heights",
-            unpack_heights_kernel,
-            (numbers, numbers, words, numbers, numbers, numbers, numbers, *(int64,) * 9),
-        ),
-    ]
-    for excess, residual in ((int32, uint16), (int32, int32), (int64, int64)):
-        e, r = excess[::1], residual[::1]
-        listed += [
-            (f"pack flow {residual}", pack_flow_kernel, (e, r, numbers, *(int64,) * 5, r)),
-            (f"unpack flow {residual}", unpack_flow_kernel, (r, e, r, words, numbers, numbers, *(int64,) * 5)),
-        ]
-    return listed

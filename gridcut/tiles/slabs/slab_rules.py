@@ -10,8 +10,6 @@ them are queued already.
 import numpy as np
 
 from gridcut.device.cuda import device_function, relaxed_load
-from gridcut.device.cuda_types import int32, uint16
-from gridcut.tiles.tile_kernels import list_kernels
 from gridcut.tiles.tile_rules import Rules
 from gridcut.tiles.tile_state import (
     CONTINUED,
@@ -59,8 +57,3 @@ def report_round(counts, times, n, no_work, may_relabel, now):
 
 
 SLAB_RULES = Rules(never_returns, is_continued, is_ghost, report_round)
-
-
-def kernels():
-    """List (name, kernel, argument types), for the compile tests."""
-    return list_kernels(((4, int32, uint16), (26, int32, uint16)), SLAB_RULES)
