@@ -13,7 +13,6 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-SEAL = re.compile(r"\n<!-- sha256 of the lines above: ([0-9a-f]{64}) -->\n\Z")
 
 
 def geometric_mean(values):
@@ -68,12 +67,6 @@ def sealed(text: str) -> str:
     """A report as it is saved."""
     text = text.rstrip("\n") + "\n"
     return f"{text}\n<!-- sha256 of the lines above: {hashlib.sha256(text.encode()).hexdigest()} -->\n"
-
-
-def is_sealed(text: str) -> bool:
-    """Whether a saved report is as `save` wrote it; False for one that was edited or has no seal."""
-    found = SEAL.search(text)
-    return found is not None and sealed(text[: found.start()]) == text
 
 
 def _processor():

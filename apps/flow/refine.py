@@ -36,11 +36,6 @@ class Level:
         return self.grey[0].shape
 
 
-def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
-    """Return the pyramid levels of two RGB frames in [0, 1], finest first."""
-    return paired(Frame(first), Frame(second))
-
-
 def paired(first: Frame, second: Frame) -> list[Level]:
     """Return the pyramid levels of two frames of the same size, finest first."""
     return [level_of(*frames) for frames in zip(first.levels, second.levels, strict=True)]

@@ -17,9 +17,9 @@ from functools import cache
 
 import numpy as np
 
-from assign.dense.costs_cuda import COMPILED, FORBIDDEN, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, functions_of
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, relaxed_load
-from gridcut.device.cuda_types import float64, int32, int64
+from gridcut.device.cuda_types import int32, int64
 
 SHIFT = 20  # bits of a word that hold the row
 THREADS = 32 if SIMULATED else 256
@@ -242,15 +242,3 @@ def row_kernel_for(form):
             out[j] = cost_at(data, n, m, i, j)
 
     return row_kernel
-
-
-def kernels():
-    """The kernels for some costs, with the argument types of their launches."""
-    listed = []
-    for name, form, data, scale in COMPILED:
-        cost = int64 if form.is_integer else float64
-        types = (data[::1], int64[::1], int64, int64, scale, int64[::1], int64, int64)
-        types += (int32[::1], int64[::1], cost[::1], int64[::1])
-        listed.append((f"lists {name}", lists_kernel_for(form), types))
-        listed.append((f"row {name}", row_kernel_for(form), (data[::1], int64, int64, int64, cost[::1])))
-    return listed

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assign.dense.arc_lists_cuda import SHIFT, list_maker
-from assign.dense.costs_cuda import COMPILED, FORBIDDEN, MAX_COST_BITS, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, MAX_COST_BITS, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -45,7 +45,7 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from gridcut.device.cuda_types import float64, int32, int64, types
+from gridcut.device.cuda_types import int32, int64
 
 THREADS = (32, 32) if SIMULATED else (256, 512)  # per block: for few columns, for many
 MANY_COLUMNS = 8192
@@ -367,20 +367,3 @@ def auction_kernel_for(form, threads: int):
             counts[LAST_EPS] = eps
 
     return auction_kernel
-
-
-def kernels():
-    """The kernels for some costs, with the argument types of their launches."""
-    listed = []
-    for name, form, data, scale in COMPILED:
-        arguments = (
-            types.NamedTuple((data[::1], int64, int64, scale), Costs),
-            int64[::1],
-            types.NamedTuple((int32[::1], int64[::1], int64[::1]), Lists),
-            types.NamedTuple((float64, int64, float64, int64, int64, int64), Schedule),
-            int64[::1],
-        )
-        listed += [
-            (f"auction {name} {threads}", auction_kernel_for(form, threads), arguments) for threads in set(THREADS)
-        ]
-    return listed

@@ -37,7 +37,7 @@ from functools import cache
 import numpy as np
 
 from assign.dense.arc_lists_cuda import list_maker
-from assign.dense.auction_cuda import LISTED_ARCS, MAX_FULL_LIST, WIDTH, Costs, Lists
+from assign.dense.auction_cuda import LISTED_ARCS, MAX_FULL_LIST, WIDTH
 from assign.dense.augment_steps_cuda import (
     AUGMENTED,
     CAPACITY,
@@ -55,7 +55,6 @@ from assign.dense.augment_steps_cuda import (
     WHOLES,
     Grid,
     Out,
-    Paths,
     begin_search,
     continuation,
     distance_of,
@@ -68,7 +67,7 @@ from assign.dense.augment_steps_cuda import (
     scan_list,
     store,
 )
-from assign.dense.costs_cuda import COMPILED, FORBIDDEN, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -79,7 +78,7 @@ from gridcut.device.cuda import (
     nanoseconds,
     relaxed_load,
 )
-from gridcut.device.cuda_types import int32, int64, types
+from gridcut.device.cuda_types import int32, int64
 
 THREADS = 32 if SIMULATED else 256
 REGISTERS = 128
@@ -297,15 +296,3 @@ def augment_kernel_for(form):
             state[SWEEPS] = sweep
 
     return augment_kernel
-
-
-def kernels():
-    """The kernels for some costs, with the argument types of their launches."""
-    ids, longs = int32[::1], int64[::1]
-    lists = types.NamedTuple((ids, longs, longs), Lists)
-    paths = types.NamedTuple((longs, ids, ids, longs, longs, longs, longs, ids, ids, ids, ids), Paths)
-    listed = []
-    for name, form, data, scale in COMPILED:
-        costs = types.NamedTuple((data[::1], int64, int64, scale), Costs)
-        listed.append((f"augment {name}", augment_kernel_for(form), (costs, longs, lists, paths, longs, int64)))
-    return listed

@@ -146,11 +146,6 @@ class BipartiteGraph:
         return self._by_row is not None
 
     @property
-    def has_cols(self) -> bool:
-        """The same for the lists of the columns."""
-        return self._by_col is not None
-
-    @property
     def transposed(self) -> "BipartiteGraph":
         """The same graph with rows and columns exchanged; nothing is copied."""
         graph = BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
