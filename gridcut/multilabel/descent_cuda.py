@@ -68,7 +68,6 @@ class DeviceDescent:
         self._prepared = {}
         self._seen = {}
         self._changes = 0
-        self._quiet = 0
         self.energy = self.first_energy = problem.energy(self._label, self._paid)
         self.steps = []
         self.cycles = 0
