@@ -5,6 +5,7 @@
 validates sparse matrices, and `threads` runs worker threads.  Importing this package imports numba, but not numba.cuda.
 """
 
+import gridcut.device.numba_import  # noqa: F401, before the others, which import numba
 from gridcut.device.atomics import atomic_add, atomic_and, atomic_cas, atomic_load, atomic_or, atomic_store
 from gridcut.device.bits import lowest_bit
 from gridcut.device.choose import DeviceName, cuda_is_available, resolve

@@ -16,11 +16,12 @@ import pickle
 import re
 import stat
 import tempfile
-from contextlib import suppress
+import time
+from functools import cached_property
 from pathlib import Path
 
 from gridcut.device import carried_kernels, first_use, turns
-from gridcut.device.kernel_digest import module_of, package_of, source_digest
+from gridcut.device.kernel_digest import edited_since, module_of, package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
 from gridcut.device.numba_internals import CpuCode, dumps, loads, store
 
@@ -161,14 +162,29 @@ def _modified(path: Path) -> float:
 class KernelStore:
     """Where numba looks up the machine code of one kernel.
 
-    An unreadable, damaged or unwritable file costs a compilation, never an error.
+    An unreadable, damaged or unwritable file costs a compilation, never an error.  Sources are read when a kernel is
+    first called: a job imports some fifty kernels, of which it calls a few.
     """
 
     code: type[CpuCode]
 
     def __init__(self, function):
-        self.files = KernelFiles(function, cache_folder(package_of(function.__code__.co_filename)))
-        self._code = self.code(function, self.files.module)
+        self._function = function
+        self._imported = time.time()
+
+    @cached_property
+    def files(self) -> KernelFiles | None:
+        """None for sources that are not plain files, or that may have been edited since they were imported."""
+        try:
+            if edited_since(self._imported, self._function):
+                return None
+            return KernelFiles(self._function, cache_folder(package_of(self._function.__code__.co_filename)))
+        except OSError:
+            return None
+
+    @cached_property
+    def _code(self) -> CpuCode:
+        return self.code(self._function, module_of(self._function.__code__.co_filename))
 
     def before_compiling(self) -> None:
         """Called before numba compiles the kernel."""
@@ -176,17 +192,18 @@ class KernelStore:
     @property
     def cache_path(self) -> str:
         """The folder, for the dispatcher's `stats`."""
-        return str(self.files.folder or "")
+        return str((self.files and self.files.folder) or "")
 
     def flush(self) -> None:
         """Delete all files of this kernel."""
-        self.files.flush()
+        if self.files:
+            self.files.flush()
 
     def load_overload(self, sig, target_context):
         """The compiled kernel for these types; None if it has to be compiled."""
-        key = self._code.key(sig, target_context.codegen())
+        key = self._code.key(sig, target_context.codegen()) if self.files else None
         found = None if key is None else self.find(key, sig, target_context)
-        if found is None and self.files.folder and key is not None and turns.take(turn := self.files.turn(key)):
+        if found is None and key is not None and self.files.folder and turns.take(turn := self.files.turn(key)):
             found = self.find(key, sig, target_context)
             if found is not None:
                 turns.give_back(turn)
@@ -196,7 +213,7 @@ class KernelStore:
 
     def save_overload(self, sig, compiled) -> None:
         """Save a compiled kernel."""
-        key = self._code.key(sig, compiled.codegen)
+        key = self._code.key(sig, compiled.codegen) if self.files else None
         if key is None:
             return
         self.note(key, "compiled")
@@ -256,6 +273,5 @@ class CpuKernelStore(KernelStore):
 def keep(dispatcher, kernel_store: type[KernelStore]):
     """Store the machine code of a dispatcher on disk, unless the environment disables it; returns the dispatcher."""
     if os.environ.get("CUTMATCH_CACHE", "1") != "0":
-        with suppress(OSError):  # sources that are not plain files
-            store(dispatcher, kernel_store)
+        store(dispatcher, kernel_store)
     return dispatcher

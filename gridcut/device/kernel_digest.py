@@ -10,8 +10,10 @@ import hashlib
 import os
 import re
 import sys
+import time
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
 import numba
@@ -50,10 +52,16 @@ def module_of(filename: str) -> str:
     return ".".join(file.relative_to(package_of(filename).parent).with_suffix("").parts)
 
 
+class _Source(NamedTuple):
+    digest: bytes
+    modified: float
+
+
 @cache
-def _read(file: str, package: Path) -> tuple[bytes, tuple[str, ...]]:
+def _read(file: str, package: Path) -> tuple[_Source, tuple[str, ...]]:
     """The digest of a source file, and the files that it imports from `package` and from this project's."""
     with open(file, "rb") as source:
+        modified = os.fstat(source.fileno()).st_mtime
         text = source.read()
     roots = {package.name: package.parent, **dict.fromkeys(_PACKAGES, _ROOT)}
     found: dict = {}  # the keys are the files
@@ -69,7 +77,7 @@ def _read(file: str, package: Path) -> tuple[bytes, tuple[str, ...]]:
             root = roots.get(name.partition(".")[0])
             if root is not None and (imported := _source_of(root, name)) is not None:
                 found[imported] = None
-    return hashlib.sha256(text).digest(), tuple(found)
+    return _Source(hashlib.sha256(text).digest(), modified), tuple(found)
 
 
 @cache
@@ -83,10 +91,10 @@ def _source_of(root: Path, module: str) -> str | None:
 
 
 @cache
-def _sources(file: str) -> dict[str, bytes]:
-    """The digests of a file and of all files that it imports, directly or not, from its package and this project's."""
+def _sources(file: str) -> dict[str, _Source]:
+    """A file and all files that it imports, directly or not, from its package and this project's."""
     package = package_of(file)
-    seen: dict[str, bytes] = {}
+    seen: dict[str, _Source] = {}
     pending = [file]
     while pending:
         file = pending.pop()
@@ -111,12 +119,24 @@ def _functions(value, seen: set[int]):
             yield from _functions(cell.cell_contents, seen)
 
 
-def source_digest(function) -> str:
-    """Sixteen hexadecimal digits that change with every source that a kernel's machine code can depend on."""
-    seen: dict[str, bytes] = {}
+def _sources_of(function) -> dict[str, _Source]:
+    """All sources that a kernel's machine code can depend on."""
+    seen: dict[str, _Source] = {}
     for part in _functions(function, set()):
         seen |= _sources(os.path.realpath(part.__code__.co_filename))
+    return seen
+
+
+def edited_since(then: float, function) -> bool:
+    """Whether a source of a kernel was modified between then and now; a later date is of another clock."""
+    now = time.time()
+    return any(then <= source.modified <= now for source in _sources_of(function).values())
+
+
+def source_digest(function) -> str:
+    """Sixteen hexadecimal digits that change with every source that a kernel's machine code can depend on."""
+    seen = _sources_of(function)
     total = hashlib.sha256(f"{versions()} {numba.config.BOUNDSCHECK}".encode())
     for file in sorted(seen):
-        total.update(os.path.basename(file).encode() + seen[file])
+        total.update(os.path.basename(file).encode() + seen[file].digest)
     return total.hexdigest()[:16]

@@ -15,7 +15,7 @@ Others as in gridcut/core/grid.py and forest.py.
 import numpy as np
 
 from gridcut.core.units import units
-from gridcut.device import kernel
+from gridcut.device import inner_kernel, kernel
 from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
 from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import UNTIL_SINK, search
@@ -28,31 +28,44 @@ PLANE, SHIFT = 3, 4  # positions in those of an arc
 @kernel
 def largest_in_planes(planes, geometry, largest):
     """Write the largest capacities in use; returns whether all of them are finite and none is negative."""
+    signed = largest.view(np.int64)
+    for _ in range(2):
+        largest_bits(planes.view(np.uint64), geometry, largest.view(np.uint64))
+        bad = 0
+        for t in range(largest.size):
+            bad += 0 if signed[t] >= 0 and largest[t] < np.inf else 1
+        if bad == 0:
+            return True
+        for i in range(planes.size):
+            planes[i] += planes.dtype.type(0)  # makes -0.0 to 0.0
+    return False
+
+
+@inner_kernel
+def largest_bits(bits, geometry, largest):
+    """Write the largest bits of each capacity: their order is that of the numbers, and all negative ones are above.
+
+    Processors compare four at a time, but floats, in which order matters because of NaN, one after the other.
+    """
     d0, d1, d2 = geometry[0], geometry[1], geometry[2]
     pixels = d0 * d1 * d2
-    bad = 0
     for t in range(2):
-        top = planes[t * pixels]
+        top = np.uint64(0)
         for i in range(t * pixels, (t + 1) * pixels):
-            value = planes[i]
-            bad += 0 if 0 <= value < np.inf else 1
-            top = value if value > top else top
+            top = max(top, bits[np.uint64(i)])
         largest[t] = top
     for k in range(largest.size - 2):
         a = ARCS + PER_ARC * k
         o0, o1, o2 = geometry[a], geometry[a + 1], geometry[a + 2]
-        top = planes[0] - planes[0]
+        top = np.uint64(0)
         if geometry[a + PLANE] >= 0:
             start = geometry[a + PLANE] * pixels + geometry[a + SHIFT]
             for z in range(max(0, -o0), min(d0, d0 - o0)):
                 for y in range(max(0, -o1), min(d1, d1 - o1)):
                     line = start + (z * d1 + y) * d2
                     for i in range(line + max(0, -o2), line + min(d2, d2 - o2)):
-                        value = planes[i]
-                        bad += 0 if 0 <= value < np.inf else 1
-                        top = value if value > top else top
+                        top = max(top, bits[np.uint64(i)])
         largest[2 + k] = top
-    return bad == 0
 
 
 @kernel

@@ -9,6 +9,8 @@ import pytest
 
 import gridcut.compat.maxflow as ours
 import gridcut.compat.thinmaxflow as thinmaxflow
+from gridcut.compat.maxflow import packed_edges, quick_methods
+from gridcut.compat.maxflow.flow_network import _Network
 from gridcut.compat.maxflow.packed_edges import used_bytes
 
 
@@ -75,15 +77,28 @@ class Numbered:
 
 
 NUMBERS = [
-    0, 1, 5, 6, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, True, 1.0, 2.9, -1.0, -2.9, 1e300, np.nan, np.inf,
-    -np.inf, np.int8(3), np.uint64(2**64 - 1), np.float32(2.5), np.float64(-1), np.bool_(True), np.array(2),
-    np.array(2.5), Numbered(1), Numbered(-1), None, "1", "a", b"1", [1], 1j,
+    0, 1, 5, 6, -1, 2**30 - 1, 2**30, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, True, 1.0, 2.9, -1.0, -2.9,
+    1e300, np.nan, np.inf, -np.inf, np.int8(3), np.uint64(2**64 - 1), np.float32(2.5), np.float64(-1), np.bool_(True),
+    np.array(2), np.array(2.5), Numbered(1), Numbered(-1), None, "1", "a", b"1", [1], 1j,
 ]  # fmt: skip
+
+
+@pytest.fixture(params=["values read from objects", "values from Python's functions"])
+def graphs(request, monkeypatch):
+    """The graphs by kind, with machine code for versions of Python that have values where it expects them, or not."""
+    if request.param == "values read from objects":
+        assert all(quick_methods._places_of_values())
+        return ours.Graph
+    monkeypatch.setattr(quick_methods, "_places_of_values", lambda: quick_methods._Places(0, False, False))
+    monkeypatch.setattr(quick_methods, "_addresses", quick_methods._addresses.__wrapped__)
+    names = "_dtype", "_cast", "_edge_form", "_terminals_form"
+    bodies = {kind: {name: getattr(graph, name) for name in names} for kind, graph in ours.Graph.items()}
+    return {kind: type(kind.__name__, (_Network,), body) for kind, body in bodies.items()}
 
 
 @pytest.mark.parametrize("kind", [int, float])
 @pytest.mark.parametrize("name", ["add_edge", "add_tedge", "get_segment"])
-def test_machine_code_does_what_the_python_functions_do(name, kind):
+def test_machine_code_does_what_the_python_functions_do(name, kind, graphs):
     """Each number at each place: the same bytes and results, or exceptions of the same type and text."""
     plain = {"add_edge": (4, 5, 3, 2), "add_tedge": (4, 3, 2), "get_segment": (4,)}[name]
     calls = [(*plain[:place], number, *plain[place + 1 :]) for place in range(len(plain)) for number in NUMBERS]
@@ -91,7 +106,8 @@ def test_machine_code_does_what_the_python_functions_do(name, kind):
     for arguments in calls:
         found = []
         for method in (name, f"_{name}"):
-            graph, nodes = grid(kind=kind)
+            graph = graphs[kind]()
+            nodes = graph.add_grid_nodes((2, 3))
             graph.add_grid_tedges(nodes, 1, 3)
             graph.maxflow()
             try:
@@ -168,3 +184,24 @@ def test_negative_nodes_are_not_in_the_graph():
     for call in (lambda: graph.add_edge(0, -1, 1, 1), lambda: graph.add_tedge(-1, 1, 1), lambda: graph.get_segment(-1)):
         with pytest.raises(RuntimeError, match="not in the graph"):
             call()
+
+
+def test_the_memory_of_graphs_that_are_gone_is_used_again(monkeypatch):
+    monkeypatch.setattr(packed_edges._spare, "kept", [])
+
+    def star(leaves):
+        graph = ours.GraphInt()
+        graph.add_nodes(leaves + 1)
+        for node in range(1, leaves + 1):
+            graph.add_edge(0, node, 1, 0)
+            graph.add_tedge(node, 0, 1)
+        graph.add_tedge(0, leaves, 0)
+        return graph
+
+    graph = star(300)
+    size = len(graph._packed_edges)
+    assert graph.maxflow() == 300
+    del graph
+    first, second = star(2), star(3)
+    assert len(first._packed_edges) == size > len(second._packed_edges)
+    assert (first.maxflow(), second.maxflow(), first.get_edge_count(), second.get_edge_count()) == (2, 3, 4, 6)

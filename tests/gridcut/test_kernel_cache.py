@@ -114,6 +114,19 @@ def test_an_edited_callee_is_never_run_from_the_cache(box):
     assert box() == WARM, "the code of the earlier version is still there"
 
 
+def test_code_of_a_source_that_is_edited_before_the_first_call_is_not_saved(box):
+    edit = """
+    from pathlib import Path
+    import box.use
+    Path(box.use.__file__).with_name("rule.py").write_text(
+        "from gridcut.device import kernel\\n@kernel\\ndef rule(x):\\n    return x + 100\\n"
+    )
+    """
+    first, rest = textwrap.dedent(CODE).split("from box.use", 1)
+    assert box(first + textwrap.dedent(edit) + "from box.use" + rest) == COLD
+    assert box() == [101, -1, 0, 1]
+
+
 @pytest.mark.slow
 def test_files_of_outdated_versions_are_deleted(box):
     for i in range(8):

@@ -57,6 +57,13 @@ def test_sums_beyond_int32(both):
     assert cut.stats["dtype"] == "int64"
 
 
+def test_negative_zeros(both):
+    source, sink, edges = grid((6, 7), "float64")
+    for array in (source, sink, *edges.values()):
+        array[::2, 1::3] = -0.0
+    both(source, sink, edges)
+
+
 @pytest.mark.slow
 def test_scalars_and_mixed_types(both):
     source, sink, edges = grid((7, 6), "int32")

@@ -13,8 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.packed_edges import SLOTS, append, has_edges, no_edges, set_node_count, unpacked
-from gridcut.compat.maxflow.solution import Arcs, drawn, solve_graph, solve_grid
+from gridcut.compat.maxflow.packed_edges import (
+    SLOTS,
+    append,
+    columns,
+    give_back,
+    has_edges,
+    no_edges,
+    no_nodes,
+    set_node_count,
+    table,
+    used_bytes,
+)
+from gridcut.compat.maxflow.solution import MIN_GRID, Arcs, drawn, solve_graph, solve_grid, solve_planes
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
 
 __all__ = ["GraphFloat", "GraphInt"]
@@ -50,13 +61,17 @@ class _Network:
         self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
         self._grid_arcs: list[tuple[Any, Any, bool]] = []  # (offset, capacities, symmetric)
         self._arcs: list[Arcs] = []
-        self._packed_edges = no_edges(0)
+        self._packed_edges = no_nodes()
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
-        self._packed_terminals = no_edges(0)  # the same for one node each
+        self._packed_terminals = no_nodes()  # the same for one node each
         self._shared: Any = 0  # capacity that flows from the source to the sink through one node
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
         self._segments = b""  # the same
         self._solution: Any = None  # or a Solution
+        self._solved_bytes = 0  # of the packed edges of the solution
+
+    def __del__(self, slots=SLOTS, give_back=give_back) -> None:  # globals may be gone
+        give_back(*(getattr(self, name, None) for name in (slots[1], slots[0])))
 
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
@@ -129,7 +144,14 @@ class _Network:
             raise ValueError(f"i and j must be vectors of the same length, got shapes {tail.shape} and {head.shape}")
         forward, back = (np.broadcast_to(self._array(one), tail.shape) for one in (capacity, rev_capacity))
         self._leave_grid()
-        self._add_arcs(tail, head, forward.copy(), back.copy())
+        for which, ends in (("first", tail), ("second", head)):
+            if ends.size and not 0 <= ends.min() <= ends.max() < self._node_count:
+                raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
+        if not ((forward >= 0).all() and (back >= 0).all()):
+            raise ValueError(BAD_CAPACITY)
+        self._changed()
+        kept = tail != head
+        self._arcs.append(Arcs(tail[kept], head[kept], forward[kept], back[kept]))
 
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
@@ -218,16 +240,6 @@ class _Network:
             return False
         return np.array_equal(nodes.ravel(), np.arange(self._node_count))
 
-    def _add_arcs(self, tail, head, forward, back) -> None:
-        for which, ends in (("first", tail), ("second", head)):
-            if ends.size and not 0 <= ends.min() <= ends.max() < self._node_count:
-                raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
-        if not ((forward >= 0).all() and (back >= 0).all()):
-            raise ValueError(BAD_CAPACITY)
-        self._changed()
-        kept = tail != head
-        self._arcs.append(Arcs(tail[kept], head[kept], forward[kept], back[kept]))
-
     def maxflow(self, reuse_trees: bool = False) -> float:
         """The value of the maximum flow, which is the capacity of the minimum cut; `reuse_trees` has no effect.
 
@@ -239,21 +251,26 @@ class _Network:
             source, sink, shared = self._net_terminals()
             if self._grid is not None:
                 solution = solve_grid(self._grid, self._grid_arcs, source, sink)
+            elif (image := self._image()) is not None:
+                solution = solve_planes(*image, source, sink)
             else:
                 solution = solve_graph(self._all_arcs(), source, sink)
             solution = solution._replace(value=solution.value + shared)
+            self._solved_bytes = used_bytes(self._packed_edges)
             self._solution, self._labels = solution, solution.sink_side
             self._segments = solution.sink_side.tobytes()
         return self._dtype(self._solution.value).item()
 
     def _is_solved(self) -> bool:
-        return self._solution is not None and not (has_edges(self._packed_edges) or has_edges(self._packed_terminals))
+        if self._solution is None or has_edges(self._packed_terminals):
+            return False
+        return used_bytes(self._packed_edges) == self._solved_bytes
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
         terminals: np.ndarray = np.zeros((2, self._node_count), self._dtype)
         source, sink = terminals
-        singly = unpacked(self._terminals_form, self._packed_terminals)
+        singly = columns(self._terminals_form, table(self._packed_terminals, 3))
         for nodes, *added in (*self._terminals, singly):
             for terminal, capacity in zip(terminals, added, strict=True):
                 if nodes is None:
@@ -268,19 +285,35 @@ class _Network:
         source -= shared
         sink -= shared
         total += self._shared
+        unused = self._packed_terminals
         self._terminals, self._packed_terminals, self._shared = [(None, *terminals)], no_edges(self._node_count), total
+        give_back(unused)
         return source, sink, total
+
+    def _image(self) -> tuple[tuple[int, int], dict] | None:
+        """Shape and edges of the image that the arcs are, if they are one; packed edges are not copied."""
+        arcs = self._all_arcs() if self._arcs else self._packed_arcs()
+        if not MIN_GRID <= self._node_count <= len(arcs.tail):
+            return None
+        from gridcut.compat.maxflow.numbered_grid import numbered_grid
+
+        return numbered_grid(self._node_count, arcs)
+
+    def _packed_arcs(self) -> Arcs:
+        return Arcs(*columns(self._edge_form, table(self._packed_edges, 4)))
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        arcs = Arcs(*unpacked(self._edge_form, self._packed_edges))
-        kept = arcs.tail != arcs.head
-        if not kept.all():
-            arcs = Arcs(*(column[kept] for column in arcs))
-        if self._arcs:
-            arcs = Arcs(*map(np.concatenate, zip(*self._arcs, arcs, strict=True)))
-        self._arcs, self._packed_edges = [arcs], no_edges(self._node_count)
-        return arcs
+        if has_edges(self._packed_edges) or len(self._arcs) != 1:
+            rows = table(self._packed_edges, 4)
+            kept = rows[:, 0] != rows[:, 1]
+            rows = rows.copy(order="F") if kept.all() else np.asfortranarray(rows[kept])
+            singly = Arcs(*columns(self._edge_form, rows))
+            arcs = Arcs(*map(np.concatenate, zip(*self._arcs, singly, strict=True))) if self._arcs else singly
+            unused = self._packed_edges
+            self._arcs, self._packed_edges = [arcs], no_edges(self._node_count)
+            give_back(unused)
+        return self._arcs[0]
 
     def get_segment(self, i: int) -> int:
         """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
@@ -311,7 +344,7 @@ class _Network:
 
     def get_edge_count(self) -> int:
         """Number of directed edges between nodes: two for each edge that was added."""
-        tail, head, *_ = unpacked(self._edge_form, self._packed_edges)
+        tail, head, *_ = self._packed_arcs()
         edges = int(np.count_nonzero(tail != head)) + sum(len(arcs.tail) for arcs in self._arcs)
         if self._grid is not None:
             edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)

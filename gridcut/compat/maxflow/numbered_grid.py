@@ -37,12 +37,13 @@ def planes_kernel(tail, head, forward, back, planes):
     for e in range(tail.size):
         u, v = tail[e], head[e]
         step = abs(v - u)
-        if step != 1:
+        if step > 1:
             if width == 0:
                 width = step
             elif step != width:
                 return 0
-        first = 0 if step == 1 else 2
-        planes[first if v > u else first + 1, u] += forward[e]
-        planes[first + 1 if v > u else first, v] += back[e]
+        if step:
+            first = 0 if step == 1 else 2
+            planes[first if v > u else first + 1, u] += forward[e]
+            planes[first + 1 if v > u else first, v] += back[e]
     return width

@@ -6,6 +6,9 @@ llvmlite compiles them when the first graph is made.  Each is a C function of th
 
 which calls documented functions of Python by their addresses.  Any call that is not plain, also one that is wrong, is
 passed on to the method's Python function.
+
+Numbers and bytes are read from the objects themselves, as the macros of Python's headers do, if `_places_of_values`
+finds them where these versions of Python have them: seven calls take as long as the rest of a method.
 """
 
 import ctypes
@@ -13,7 +16,7 @@ import inspect
 import sys
 from ctypes import pythonapi
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 
@@ -57,6 +60,34 @@ def _places(graphs: type) -> tuple[int, ...]:
         setattr(graph, name, name)
     words = list((ctypes.c_size_t * (graphs.__basicsize__ // 8)).from_address(id(graph)))
     return tuple(8 * words.index(id(name)) for name in SLOTS)
+
+
+class _Places(NamedTuple):
+    """What is where the machine code reads it, in bytes from the address of an object."""
+
+    tag_of_short_int: int  # at 16, for integers from 1 to 2^30 - 1, which are at 24; 0: unknown
+    has_float: bool  # at 16
+    has_bytes: bool  # their number at 16; of bytes the first at 32, of a bytearray its address at 40
+
+
+@cache
+def _places_of_values() -> _Places:
+    """Try it with a few objects."""
+
+    def at(thing, place: int, kind=ctypes.c_size_t):
+        return kind.from_address(id(thing) + place).value
+
+    tag = at(1, 16)
+    short, others = (1, 2, 1000, 2**30 - 1), (0, -1, 2**30, -(2**30), 2**31, 2**60)
+    is_right = all(at(one, 16) == tag and at(one, 24, ctypes.c_uint32) == one for one in short)
+    is_right &= not any(at(one, 16) == tag for one in others)
+    has_float = all(at(one, 16, ctypes.c_double) == one for one in (0.5, -3e300))
+    array, few = bytearray(b"123456789"), b"123456"
+    del array[:3]  # the first byte that counts is not the first one of its memory
+    address = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object)(("PyByteArray_AsString", pythonapi))
+    has_bytes = at(array, 16) == len(array) and ctypes.string_at(id(few) + 32, 6) == few and at(few, 16) == len(few)
+    has_bytes &= at(array, 40) == address(array)
+    return _Places(tag if is_right else 0, has_float, has_bytes)
 
 
 @cache
@@ -123,32 +154,71 @@ class _Code:
         self.need(self.builder.not_(self.is_null(found)))
         return found
 
+    def at(self, address, place: int, kind):
+        """What is `place` bytes behind an address."""
+        return self.builder.load(self.builder.bitcast(self.builder.gep(address, [WORD(place)]), kind.as_pointer()))
+
+    def either(self, condition, first, second):
+        """The result of one of two functions."""
+        found = []
+        with self.builder.if_else(condition, likely=True) as branches:
+            for branch, function in zip(branches, (first, second), strict=True):
+                with branch:
+                    found.append((function(), self.builder.block))
+        chosen = self.builder.phi(found[0][0].type)
+        for value, block in found:
+            chosen.add_incoming(value, block)
+        return chosen
+
+    def is_of(self, given, kind: type):
+        return self.builder.icmp_signed("==", self.at(given, 8, WORD), WORD(id(kind)))  # ob_type
+
+    def short_int(self, given, other):
+        """A positive integer below 2^30, or what `other` makes of the object."""
+        if not (tag := _places_of_values().tag_of_short_int):
+            return other()
+
+        def is_tagged():
+            return self.builder.icmp_signed("==", self.at(given, 16, WORD), WORD(tag))
+
+        is_short = self.either(self.is_of(given, int), is_tagged, lambda: ir.IntType(1)(0))
+        return self.either(is_short, lambda: self.builder.zext(self.at(given, 24, ir.IntType(32)), WORD), other)
+
     def node(self, given):
-        number = self.call("PyLong_AsLongLong", WORD, given)
+        number = self.short_int(given, lambda: self.call("PyLong_AsLongLong", WORD, given))
         self.need(self.builder.icmp_signed(">=", number, WORD(0)))
         return number
 
     def real(self, given):
-        number = self.call("PyFloat_AsDouble", REAL, given)
-        with self.builder.if_then(self.builder.fcmp_ordered("==", number, REAL(-1)), likely=False):
-            self.need(self.is_null(self.call("PyErr_Occurred", OBJECT)))
-        return number
+        def converted():
+            number = self.call("PyFloat_AsDouble", REAL, given)
+            with self.builder.if_then(self.builder.fcmp_ordered("==", number, REAL(-1)), likely=False):
+                self.need(self.builder.not_(self.is_error()))
+            return number
+
+        if not _places_of_values().has_float:
+            return converted()
+        return self.either(self.is_of(given, float), lambda: self.at(given, 16, REAL), converted)
 
     def whole(self, given):
         """An integer, or a float cut to one; 1 ns tells Python's own floats, Python's error for a float takes 200."""
-        builder = self.builder
-        place = builder.alloca(WORD)
-        kind = builder.load(builder.gep(builder.bitcast(given, WORD.as_pointer()), [WORD(1)]))  # ob_type
-        with builder.if_else(builder.icmp_signed("==", kind, WORD(id(float)))) as (is_float, is_other):
-            with is_float:
-                builder.store(self.cut(given), place)
-            with is_other:
-                builder.store(number := self.call("PyLong_AsLongLong", WORD, given), place)
-                with builder.if_then(builder.icmp_signed("==", number, WORD(-1)), likely=False):
-                    with builder.if_then(builder.not_(self.is_null(self.call("PyErr_Occurred", OBJECT)))):
-                        self.call("PyErr_Clear", NOTHING)
-                        builder.store(self.cut(given), place)
-        return builder.load(place)
+
+        def converted():
+            number = self.call("PyLong_AsLongLong", WORD, given)
+            is_known = self.builder.icmp_signed("!=", number, WORD(-1))
+            return self.either(is_known, lambda: number, lambda: self.either(self.is_error(), cut, lambda: number))
+
+        def cut():
+            self.call("PyErr_Clear", NOTHING)
+            return self.cut(given)
+
+        def other():
+            return self.either(self.is_of(given, float), lambda: self.cut(given), converted)
+
+        return self.short_int(given, other)
+
+    def is_error(self):
+        return self.builder.not_(self.is_null(self.call("PyErr_Occurred", OBJECT)))
 
     def cut(self, given):
         """A float cut to an integer."""
@@ -169,32 +239,43 @@ class _Code:
                     builder.fcmp_ordered(">=", one, REAL(0)) if has_floats else builder.icmp_signed(">=", one, WORD(0))
                 )
         edges = self.slot(packed)
-        header = builder.bitcast(self.call("PyByteArray_AsString", OBJECT, edges), WORD.as_pointer())
-        node_count, used = builder.load(header), builder.load(builder.gep(header, [WORD(1)]))
+        header, size = self.bytes_of(edges, "PyByteArray")
+        node_count, used = self.at(header, 0, WORD), self.at(header, 8, WORD)
         for end in ends:
             self.need(builder.icmp_signed("<", end, node_count))
-        size = self.call("PyByteArray_Size", WORD, edges)
         longer = builder.add(used, WORD(8 * len(given)))
         with builder.if_then(builder.icmp_signed(">", longer, size), likely=False):
             twice = builder.add(longer, longer)
             failed = self.call("PyByteArray_Resize", ir.IntType(32), edges, twice)
             self.need(builder.icmp_signed("==", failed, ir.IntType(32)(0)))
-        header = self.call("PyByteArray_AsString", OBJECT, edges)
+        header, _ = self.bytes_of(edges, "PyByteArray")
         place = builder.gep(header, [used])
         for number in (*ends, *capacities):
             builder.store(number, builder.bitcast(place, number.type.as_pointer()))
             place = builder.gep(place, [WORD(8)])
         builder.store(longer, builder.bitcast(builder.gep(header, [WORD(8)]), WORD.as_pointer()))
-        none = self.object_at(None)
-        if sys.version_info < (3, 12):  # later, references to None are not counted
-            self.call("Py_IncRef", NOTHING, none)
-        builder.ret(none)
+        self.give(self.object_at(None))
+
+    def give(self, thing) -> None:
+        """Return a constant of Python."""
+        if sys.version_info < (3, 12):  # later, references to them are not counted
+            self.call("Py_IncRef", NOTHING, thing)
+        self.builder.ret(thing)
+
+    def bytes_of(self, thing, kind: str) -> tuple:
+        """Address and number of the bytes of a "PyBytes" or a "PyByteArray"."""
+        if not _places_of_values().has_bytes:
+            return self.call(f"{kind}_AsString", OBJECT, thing), self.call(f"{kind}_Size", WORD, thing)
+        is_array = kind == "PyByteArray"
+        start = self.at(thing, 40, OBJECT) if is_array else self.builder.gep(thing, [WORD(32)])
+        return start, self.at(thing, 16, WORD)
 
     def look_up(self, segments: int) -> None:
         """The byte at a node of what the slot `segments` holds."""
         builder = self.builder
         node = self.node(*self.given(1))
         held = self.slot(segments)
-        self.need(builder.icmp_signed("<", node, self.call("PyBytes_Size", WORD, held)))
-        byte = builder.load(builder.gep(self.call("PyBytes_AsString", OBJECT, held), [node]))
-        builder.ret(self.call("PyLong_FromLongLong", OBJECT, builder.zext(byte, WORD)))
+        start, size = self.bytes_of(held, "PyBytes")
+        self.need(builder.icmp_signed("<", node, size))
+        is_zero = builder.icmp_signed("==", builder.load(builder.gep(start, [node])), ir.IntType(8)(0))
+        self.give(builder.select(is_zero, self.object_at(0), self.object_at(1)))

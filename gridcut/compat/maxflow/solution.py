@@ -29,19 +29,17 @@ class Solution(NamedTuple):
 
 def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> Solution:
     """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
-    edges = _edges(shape, arcs)
-    *capacities, source, sink = [*edges.values(), source, sink]
-    total, (*capacities, source, sink) = without_infinities([*capacities, source, sink], source.size)
-    edges = dict(zip(edges, capacities, strict=True))
-    value, sink_side = _cut_of_grid(shape, edges, source, sink)
-    return Solution(_checked(value, total), sink_side)
+    return solve_planes(shape, _edges(shape, arcs), source, sink)
 
 
-def _cut_of_grid(shape, edges, source, sink) -> tuple[Any, np.ndarray]:
+def solve_planes(shape: tuple[int, ...], edges: dict, source: np.ndarray, sink: np.ndarray) -> Solution:
+    """Solve a grid with edges as `max_flow` takes them, except that they may be infinite."""
     from gridcut.maximum_flow import max_flow
 
+    total, (source, sink, *capacities) = without_infinities([source, sink, *edges.values()], source.size)
+    edges = dict(zip(edges, capacities, strict=True))
     cut = max_flow(source.reshape(shape), sink.reshape(shape), edges, device="cpu")
-    return cut.value, ~cut.labels.ravel()
+    return Solution(_checked(cut.value, total), ~cut.labels.ravel())
 
 
 def _edges(shape: tuple[int, ...], arcs: list) -> dict:
@@ -98,12 +96,6 @@ def _solve_finite(arcs, source, sink) -> tuple[Any, np.ndarray]:
         found = cut_with_trees(arcs, source, sink, _solve_finite)
         if found is not None:
             return found
-    elif nodes >= MIN_GRID:
-        from gridcut.compat.maxflow.numbered_grid import numbered_grid
-
-        grid = numbered_grid(nodes, arcs)
-        if grid is not None:
-            return _cut_of_grid(*grid, source, sink)
     from gridcut.graph.edge_lists import edge_lists
     from gridcut.graph.graph_flow import cut_of_graph
     from gridcut.graph.graph_problem import GraphProblem
