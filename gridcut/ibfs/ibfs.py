@@ -70,6 +70,7 @@ MAX_MERGE_REPAIR = 0.3  # repaired cells per cell of the forests above which a m
 MIN_FAR_STRIPS = 16  # from which a coarse start is considered
 SAMPLED_STRIPS = 8  # or the number of threads, if it is larger
 FAR = 45  # repaired cells per augmentation in the sampled strips from which flow goes far
+STRIPS_PATIENCE = 8.0  # of a grid of several strips, since push-relabel takes it as a whole, on one thread
 MASK_CELLS = 1 << 18  # of the labels that a thread writes
 SEARCHED_STRIPS = 4  # strips of the smallest range that is searched instead
 
@@ -127,6 +128,7 @@ class Run:
 
     work         lists for `resolve`, kept from one re-solve to the next for a grid of at most STRIP_CELLS cells: new
                  memory costs as much as small changes
+    bounds       the lines at which strips begin, and the number of lines
     aggregates   whether excesses and deficits may be aggregated in other cells (prepass.py); False: they stay in place
     """
 
@@ -141,12 +143,17 @@ class Run:
         self.layout = layout
         self.callback = callback
         self.aggregates = aggregates
-        self.patience = 1.0 if aggregates else FOREVER  # of searches; push-relabel moves excesses
         self.gave_up, self.has_old_trees = False, forest is not None
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
         self.threads = thread_count()
+        max_rise = max((offset[0] for offset in layout.offsets), default=0)
+        few = self.threads > 1 and 2 * STRIP_CELLS < layout.size < FEW_STRIPS * STRIP_CELLS
+        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // (1 + few) // layout.stride[0])
+        self.bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
+        # Of searches.  FOREVER: push-relabel moves excesses.
+        self.patience = (1.0 if len(self.bounds) == 2 else STRIPS_PATIENCE) if aggregates else FOREVER
         # Sums of 64-bit capacities could overflow.
         self.sample_size = max(SAMPLED_STRIPS, self.threads) if aggregates and excess.dtype == np.int32 else 0
         self.deepest = deepest
@@ -163,10 +170,7 @@ class Run:
 
     def solve(self, until):
         """Run all steps; `until`: the forests that must be complete at the end, UNTIL_SINK or UNTIL_BOTH."""
-        max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
-        few = self.threads > 1 and 2 * STRIP_CELLS < self.layout.size < FEW_STRIPS * STRIP_CELLS
-        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // (1 + few) // self.layout.stride[0])
-        bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
+        bounds = self.bounds
         strips = self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
         try:
@@ -223,11 +227,11 @@ class Run:
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
         self.seams.restore()
-        self.gave_up, size = True, self.layout.size
+        self.gave_up, most = True, 8 * self.layout.size
         while self.gave_up:
             state = self.excess, self.residual, self.layout.step
-            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=2 * self.patience * size)
-            self.patience *= MORE
+            push_relabel_fifo.solve(*state, discharge=discharge_highest, most=most)
+            self.patience, most = MORE * self.patience, MORE * most
             self.gave_up = False
             self._search_all(until)
 

@@ -8,8 +8,9 @@ Unlike in [1], the graph is the implicit grid, the trees have no lists of childr
 parent is the cell), and repairs are exact (see forest.py).
 
 On long and narrow grids, an augmentation may change so much of the forests that push-relabel is a thousand times as
-fast.  So the search gives up if the last repairs, `patience` times as many as cells in the range, are more than
-LONG sqrt(cells) per augmentation; in images, they are a tenth of that.  The flow found so far remains.
+fast.  So the search gives up if augmentations have changed a large part of sqrt(cells) cells on average: MUCH of it
+once half as many cells as there are have been repaired, LATE_MUCH once LATE times as many.  Few images reach them; see
+docs/notes/experiments.md.  The first bound is a multiple of `patience`.  The flow found so far remains.
 
 Arrays as in gridcut/core/grid.py and forest.py.  Arcs that leave the range must have no capacity.
 
@@ -27,7 +28,9 @@ from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
 
 UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 FOREVER = np.inf  # patience of a search that never gives up
-LONG = 2
+MUCH, LATE_MUCH = 0.75, 0.25
+LATE = 5
+SETUP_CELLS = 2048  # that are repaired in the time in which push-relabel starts
 
 
 @inner_kernel
@@ -71,7 +74,7 @@ def open_arcs(u, side, residual, step, label):
 # args: not bundled yet
 @inner_kernel
 def grow_level(
-    i, end, raster, side, level, source_limit, sink_limit, waiting, bounds,
+    i, end, raster, side, level, source_limit, sink_limit, waiting, found, bounds,
     now, after, others, excess, residual, step, jump, label, parent, link, queued,
     source_orphans, sink_orphans, detached, queue, ring, ends, head,
 ):  # fmt: skip
@@ -79,7 +82,8 @@ def grow_level(
 
     i, end, raster   range of cells to scan, or of entries of `now`
     after, others    lists of the cells of the next level, and of the other forest's next level, which holds `waiting`
-    bounds           the search gives up after more repairs than bounds[0], and than bounds[1] + bounds[2] augmentations
+    found            numbers of repaired cells and of augmentations so far
+    bounds           the first and the late number of repaired cells from which the search may give up, and sqrt(cells)
 
     Returns the lengths of both lists, the numbers of augmentations and of repaired cells of each forest, and whether
     the search gives up, with some cells not scanned.
@@ -132,8 +136,11 @@ def grow_level(
                     waiting = listed
                 else:
                     grown = listed
-            if source_work + sink_work > max(bounds[0], bounds[1] + bounds[2] * augmentations):
-                return grown, waiting, augmentations, source_work, sink_work, True
+            repaired = found[0] + source_work + sink_work
+            if repaired > bounds[0]:
+                much = bounds[2] * (MUCH if repaired < bounds[1] else LATE_MUCH)
+                if repaired > much * (found[1] + augmentations):
+                    return grown, waiting, augmentations, source_work, sink_work, True
             if label[u] != level:
                 break
             mask = open_arcs(u, side, residual, step, label)
@@ -146,9 +153,9 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
 
     Returns the largest depth, the numbers of augmentations and of repaired cells, and whether the search gave up.
     """
-    most = patience * (last - first)
-    long = LONG * math.sqrt(last - first)
-    repaired_before = augmentations_before = 0
+    cells = last - first
+    first_bound = patience * (cells / 2 + SETUP_CELLS)
+    bounds = first_bound, first_bound + LATE * cells, math.sqrt(cells)
     # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
@@ -168,11 +175,6 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
     while True:
         if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
-        repaired = source_work + sink_work - repaired_before
-        if repaired > most:
-            repaired_before, augmentations_before = source_work + sink_work, augmentations
-            repaired = 0
-        allowed = long * (augmentations - augmentations_before)
         if max(source_depth, sink_depth) + 3 > head.size:
             head = np.full(2 * head.size, -1, detached.dtype)
         if not source_listed or sinks == 0:
@@ -199,7 +201,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
             waiting = 0  # its list is empty: no cell can enter that level before its first step
         grown, waiting, more, source_moved, sink_moved, gave_up = grow_level(
             first if raster else 0, last if raster else count, raster, side, level, source_limit, sink_limit, waiting,
-            (most - repaired, allowed - repaired, long),
+            (source_work + sink_work, augmentations), bounds,
             now, after, others, excess, residual, step, jump, label, parent, link, queued,
             source_orphans, sink_orphans, detached, queue, ring, ends, head,
         )  # fmt: skip

@@ -9,7 +9,7 @@ from gridcut.ibfs import ibfs
 from gridcut.small import MAX_PIXELS
 from tests.tiers import in_quick_tier
 
-MOST = 30  # repaired cells per cell; without turns, it would be a tenth of the cells
+MOST = 36  # repaired cells per cell; without turns, a tenth of the cells on a line, 56 on random levels
 SIZES = [4096, 2 * MAX_PIXELS, 6 * MAX_PIXELS]  # the fast path; one strip; several strips
 
 
@@ -27,7 +27,7 @@ def test_values(family, cells):
 
 
 @pytest.mark.parametrize("cells", in_quick_tier(SIZES, lambda cells: cells < 50_000))
-@pytest.mark.parametrize("family", LONG)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_searches_give_up(family, cells):
     source, sink, edges = family(cells)
     cut = gridcut.max_flow(source, sink, edges, device="cpu")
