@@ -148,9 +148,9 @@ class Run:
         self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
         self.threads = thread_count()
-        max_rise = max((offset[0] for offset in layout.offsets), default=0)
         few = self.threads > 1 and 2 * STRIP_CELLS < layout.size < FEW_STRIPS * STRIP_CELLS
-        height = max(MIN_STRIP_LINES, max_rise, STRIP_CELLS // (1 + few) // layout.stride[0])
+        rises = (offset[0] for offset in layout.offsets)
+        height = max(MIN_STRIP_LINES, STRIP_CELLS // (1 + few) // layout.stride[0], *rises)
         self.bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         # Of searches.  FOREVER: push-relabel moves excesses.
         self.patience = (1.0 if len(self.bounds) == 2 else STRIPS_PATIENCE) if aggregates else FOREVER
@@ -232,7 +232,6 @@ class Run:
             state = self.excess, self.residual, self.layout.step
             push_relabel_fifo.solve(*state, discharge=discharge_highest, most=most)
             self.patience, most = MORE * self.patience, MORE * most
-            self.gave_up = False
             self._search_all(until)
 
     def _run_tasks(self, bounds, until, samples) -> bool:

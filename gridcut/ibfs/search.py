@@ -28,8 +28,7 @@ from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
 
 UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
 FOREVER = np.inf  # patience of a search that never gives up
-MUCH, LATE_MUCH = 0.75, 0.25
-LATE = 5
+MUCH, LATE_MUCH, LATE = 0.75, 0.25, 5
 SETUP_CELLS = 2048  # that are repaired in the time in which push-relabel starts
 
 
@@ -88,10 +87,7 @@ def grow_level(
     Returns the lengths of both lists, the numbers of augmentations and of repaired cells of each forest, and whether
     the search gives up, with some cells not scanned.
     """
-    augmentations = 0
-    source_work = 0
-    sink_work = 0
-    grown = 0
+    augmentations = source_work = sink_work = grown = 0
     while i < end:
         u = np.uint64(i) if raster else np.uint64(now[i])
         i += 1

@@ -146,8 +146,7 @@ def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals
     """
     load_planes(planes, scale, geometry, excess, residual)
     size = excess.size
-    head = geometry[HEAD]
-    first, last = head, size - head
+    first, last = geometry[HEAD], size - geometry[HEAD]
     jump = steps_as_array(step)
     push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
     label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
