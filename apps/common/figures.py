@@ -14,18 +14,24 @@ DIMMED = 0.45  # brightness of the background
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] with the background of the mask (H, W) dimmed and its outline drawn; uint8 RGB.
+    """Image (H, W, 3), uint8 or in [0, 1], with the mask's (H, W) background dimmed and its outline drawn; uint8 RGB.
 
     width   of the outline in pixels; default: `line_width` of this image
     """
     import cv2
 
-    shown = 0.5 * rgb
-    shown += cv2.merge([0.5 * grey_of(rgb)] * 3)
-    shown *= DIMMED
+    rgb = to_bytes(rgb)
+    shown = _dimmed(rgb, 0.5)
     cv2.copyTo(rgb, mask.view(np.uint8), shown)
-    shown[outline(mask, line_width(mask.shape) if width is None else width)] = OUTLINE_COLOUR
-    return to_bytes(shown)
+    shown[outline(mask, line_width(mask.shape) if width is None else width)] = to_bytes(OUTLINE_COLOUR)
+    return shown
+
+
+def _dimmed(rgb: np.ndarray, grey: float) -> np.ndarray:
+    """Colours, uint8 (H, W, 3), in DIMMED brightness, of which a share is grey."""
+    import cv2
+
+    return cv2.transform(rgb, DIMMED * ((1 - grey) * np.eye(3) + grey / 3))
 
 
 def line_width(shape: tuple[int, ...]) -> int:
@@ -56,14 +62,14 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
 def strokes_figure(
     rgb: np.ndarray, marks: np.ndarray, width: int | None = None, colours: Mapping[int, np.ndarray] = STROKE
 ) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1] in dimmed grey, with the marks (H, W) in their colours in [0, 1]; uint8 RGB.
+    """Image (H, W, 3), uint8 or in [0, 1], in dimmed grey, with the marks (H, W) in their colours; uint8 RGB.
 
     Farther than `width` pixels from what is not marked, as outside a box, the image is visible through the colours.
     The default is `stroke_width` of this image.
     """
     import cv2
 
-    shown = cv2.merge([to_bytes(DIMMED * grey_of(rgb))] * 3)
+    shown = _dimmed(to_bytes(rgb), 1.0)
     width = stroke_width(marks.shape) if width is None else width
     for mark, colour in colours.items():
         inside = (marks == mark).view(np.uint8)

@@ -7,6 +7,7 @@ the outline found is then placed in the full image, by cuts along it (apps.segme
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -74,8 +75,9 @@ def _found_at_reduced_size(view, request, device, clock, check) -> Found | None:
     clock.charge("reduce")
     if smaller is None:
         return None
-    small = find_labels(small_view, smaller._replace(min_area=1), device, clock, check)
-    guess = np.where(request.marks == OPEN, at_centres(small.labels, view.shape), request.marks).astype(np.int16)
+    small = find_labels(small_view, replace(smaller, min_area=1), device, clock, check)
+    guess = at_centres(small.labels, view.shape)
+    guess = np.where(request.marks == OPEN, guess, request.marks)
     if request.is_single and not has_both(guess > BACKGROUND):
         return None
     if is_placed:

@@ -224,11 +224,12 @@ def surrounded_strokes(mask: np.ndarray, marks: np.ndarray) -> list[tuple[int, .
     kinds, is_object = marks.ravel(), mask.ravel()
     for axis, at in enumerate(np.unravel_index(places, marks.shape)):
         for step in (-1, 1):
-            inside = (at + step >= 0) & (at + step < marks.shape[axis])
+            inside = np.flatnonzero((at + step >= 0) & (at + step < marks.shape[axis]))
             beside = places[inside] + step * math.prod(marks.shape[axis + 1 :])
-            is_open = kinds[beside] == OPEN
-            differs = is_open & (is_object[beside] != (kinds[places[inside]] == OBJECT))
-            around += [np.bincount(stroke[inside], one, sizes.size) for one in (is_open, differs)]
+            is_open = kinds[beside] == OPEN  # few, as most pixels of a stroke are not at its rim
+            beside, inside = beside[is_open], inside[is_open]
+            differs = is_object[beside] != (kinds[places[inside]] == OBJECT)
+            around += [np.bincount(stroke[inside], one, sizes.size) for one in (None, differs)]
     wrong = (2 * around[1] > around[0]) & (sizes >= MIN_STROKE)
-    firsts = places[np.unique(stroke, return_index=True)[1][wrong]]
+    firsts = [places[np.argmax(stroke == number)] for number in np.flatnonzero(wrong)]
     return [tuple(map(int, np.unravel_index(place, marks.shape))) for place in firsts]

@@ -42,14 +42,14 @@ def _overlay_rows(rgb, mask, first, last):
     """Rows of the overlay."""
     width = line_width(mask.shape)
     top, bottom = max(0, first - width), min(len(mask), last + width)
-    return overlay(as_floats(rgb[top:bottom]), mask[top:bottom], width)[first - top : last - top]
+    return overlay(rgb[top:bottom], mask[top:bottom], width)[first - top : last - top]
 
 
 def _strokes_rows(rgb, marks, first, last):
     """Rows of the figure of strokes."""
     width = stroke_width(marks.shape)
     top, bottom = max(0, first - width), min(len(marks), last + width)
-    return strokes_figure(as_floats(rgb[top:bottom]), marks[top:bottom], width)[first - top : last - top]
+    return strokes_figure(rgb[top:bottom], marks[top:bottom], width)[first - top : last - top]
 
 
 def large_cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ pixels are marked.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -170,7 +171,7 @@ class ImageView:
         if self.closed is not None:
             return self._open.smaller(shape, scale).without(at_centres(self.closed, shape))
         if shape not in self._smaller:
-            self._smaller[shape] = ImageView(lambda: means(self.image(), shape), shape, scale, self.bits)
+            self._smaller[shape] = ImageView(cache(lambda: means(self.image(), shape)), shape, scale, self.bits)
         return self._smaller[shape]
 
     def without(self, closed: np.ndarray | None) -> "ImageView":
@@ -187,7 +188,8 @@ class ImageView:
         return self._last
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Request:
     """What is given about the objects of an image, and how their labels are found.
 
     marks       int8 or int16 (H, W) of apps.segment.marks
@@ -232,7 +234,7 @@ class Request(NamedTuple):
         """Whether the object is the one in a box: there is a box and no mask."""
         return self.mask is None and (self.boxed or self.is_box) and self.is_single
 
-    @property
+    @cached_property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
         return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, OBJECT)
@@ -251,7 +253,7 @@ class Request(NamedTuple):
         if labels_in(marks) != labels_in(self.marks) or not is_open or (mask is None) != (self.mask is None):
             return None
         labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
-        return self._replace(marks=marks, labelling=labelling, mask=mask)
+        return replace(self, marks=marks, labelling=labelling, mask=mask)
 
 
 def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:

@@ -177,26 +177,37 @@ def _difference(colour, other) -> np.ndarray:
     """The largest difference of a channel of uint8 colours (H, W, 3) from others or from a colour (3,)."""
     import cv2
 
-    out = np.empty(colour.shape[:-1], np.uint8)
     if other.ndim == 1:
         rows = max(last - first for first, last in blocks_of(colour.shape))
         plain = np.broadcast_to(other, (rows, *colour.shape[1:])).astype(np.uint8)
 
-    def work(first, last):
-        part = np.ascontiguousarray(colour[first:last])
+    def of_rows(part, first, last):
         from_part = plain[: last - first] if other.ndim == 1 else np.ascontiguousarray(other[first:last])
         red, green, blue = cv2.split(cv2.absdiff(part, from_part))
-        out[first:last] = cv2.max(cv2.max(red, green), blue)
+        return cv2.max(cv2.max(red, green), blue)
 
-    for_blocks(work, colour.shape)
-    return out
+    return _by_rows(of_rows, colour)
 
 
 def _chroma(colour) -> np.ndarray:
     import cv2
 
-    red, green, blue = cv2.split(np.ascontiguousarray(colour))
-    return cv2.max(cv2.max(red, green), blue) - cv2.min(cv2.min(red, green), blue)
+    def of_rows(part, *_):
+        red, green, blue = cv2.split(part)
+        return cv2.max(cv2.max(red, green), blue) - cv2.min(cv2.min(red, green), blue)
+
+    return _by_rows(of_rows, colour)
+
+
+def _by_rows(of_rows, colour) -> np.ndarray:
+    """uint8 (H, W): of_rows(part, first, last) of the blocks of rows of colours (H, W, 3)."""
+    out = np.empty(colour.shape[:2], np.uint8)
+
+    def work(first, last):
+        out[first:last] = of_rows(np.ascontiguousarray(colour[first:last]), first, last)
+
+    for_blocks(work, colour.shape)
+    return out
 
 
 def hex_code(rgb) -> str:
@@ -244,18 +255,15 @@ def _colours(colour, painted, base, difference) -> list[Colour]:
     nearest[off > COMPACT] = -1
     if base is not None and base.ndim == 1:
         _add_tints(nearest, levels, peaks, names, base)
-    kinds, vague = np.full(painted.shape, -1, np.int16), np.zeros(painted.shape, bool)
-    kinds.ravel()[places] = _table(used, nearest)[cells]
-    vague.ravel()[places] = _table(used, off > SAME)[cells]
+    own, depth = _table(used, nearest)[cells], difference.ravel()[places]
     if base is not None and base.ndim == 3:  # the paint is opaque: nearer to its colour than to the photograph
-        kinds.ravel()[places[_table(used, off)[cells] > HALF * difference.ravel()[places]]] = -1
-    parts = [kinds == k for k in range(len(peaks))]
+        own[_table(used, off)[cells] > HALF * depth] = -1
+    parts = [_at(places[own == k], painted.shape) for k in range(len(peaks))]
     if base is not None and base.ndim == 3:
         parts = [_parts_of(part, MIN_STROKE) for part in parts]
     sizes = [np.count_nonzero(part) for part in parts]
-    own = kinds.ravel()[places]
     of_kind = np.bincount(own + 1, minlength=len(peaks) + 1)[1:]
-    depths = np.bincount(own + 1, difference.ravel()[places], len(peaks) + 1)[1:] // np.maximum(SAME * of_kind, 1)
+    depths = np.bincount(own + 1, depth, len(peaks) + 1)[1:] // np.maximum(SAME * of_kind, 1)
 
     found: dict[int, Colour] = {}
     # Rims come after strokes: they are nearer to the ground than the first colour of their hue, or rarer.
@@ -274,6 +282,7 @@ def _colours(colour, painted, base, difference) -> list[Colour]:
             mixed = _mixtures(pixels, colour, base, strokes)
             if is_rare and np.count_nonzero(beside | mixed) >= HALF * sizes[k]:
                 continue
+            vague = _at(places[_table(used, off > SAME)[cells]], painted.shape)
             rims = mixed | (beside & vague)
             pixels = pixels & ~_parts_of(pixels, 1, rims, HALF) if rims.any() else pixels
         if names[k] in found:
@@ -282,6 +291,13 @@ def _colours(colour, painted, base, difference) -> list[Colour]:
             rgb = _median(colour.reshape(-1, 3)[places[cells == used[tops[k]]]])
             found[names[k]] = Colour(NAMES[names[k]], rgb, pixels)
     return sorted(found.values(), key=lambda one: -np.count_nonzero(one.pixels))
+
+
+def _at(places, shape) -> np.ndarray:
+    """The pixels, bool of a shape, at flat indices."""
+    pixels = np.zeros(shape, bool)
+    pixels.ravel()[places] = True
+    return pixels
 
 
 def _table(cells, values) -> np.ndarray:
@@ -343,9 +359,7 @@ def _parts_of(pixels, least: int = 1, chosen=None, share=0.0) -> np.ndarray:
     is_kept = sizes >= least
     if chosen is not None:
         is_kept &= np.bincount(at[chosen.ravel()[places]], minlength=count) >= np.maximum(share * sizes, 1)
-    kept = np.zeros(pixels.shape, bool)
-    kept.ravel()[places[is_kept[at]]] = True
-    return kept
+    return _at(places[is_kept[at]], pixels.shape)
 
 
 def _widened(pixels, by: int) -> np.ndarray:

@@ -10,6 +10,7 @@ where the answer grid has changed since.
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,7 +184,7 @@ class ImageAnswers:
     def _load_first(self) -> Models:
         """Load models of the marks, and of a start mask, before any fit."""
         marks = self._canvas.marks_now()
-        request = request_of(marks, self._start, self._keep)._replace(boxed=False)  # the depth in a box takes too long
+        request = replace(request_of(marks, self._start, self._keep), boxed=False)  # the depth in a box takes too long
         prior = prior_of(self._view, request)
         models = self._view.models(prior, prior.initial[0], soft=False)
         self._cut.load(self._view.costs(models), marks)
