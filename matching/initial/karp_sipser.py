@@ -55,8 +55,8 @@ MAX_PICKS = 64  # ... up to this number
 OUTSIDE = -2  # in row_match and col_match: free, and not in the core
 MAX_VERTICES = 2**31 - 1  # vertices of both sides, whose indices are int32
 CHUNK_ROWS = 256  # rows that a thread claims at a time
-SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32  # the distance of row and column, per side, in a local numbering
-FEW = 8  # pairs are few if there are more than this number of rows for each
+ALONE_ROWS = 1 << 12  # rows that one thread picks first, if there are others
+PICKED = 20  # threads share the rows as soon as one pair was forced for this number of rows
 PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 
 
@@ -127,22 +127,19 @@ def pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, t
 
 
 @kernel
-def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, queue, tail, picks, shared):
-    """Match the forced pairs that follow from queue[:tail], then rows, `picks` at a time, unless `picks` is 0.
+def match_greedily(lists, row_match, col_match, left, queue, tail, picks, row, end, shared):
+    """Match the forced pairs that follow from queue[:tail], then the rows from `row` to `end`, `picks` at a time.
 
-    shared   shared[0]: the next row of all threads that takes a column; None: there is only one thread
+    shared   shared[0]: the row from which on threads share the rows; None: this is the only thread
 
     Returns the numbers of scanned edges and of forced pairs.
     """
+    row_ptr, row_adj, col_ptr, col_adj = lists
     n = row_match.size
-    edges, forced, row, end = 0, 0, 0, 0
-    if shared is None:
-        end = n
+    edges, forced = 0, 0
     at, fetched, decoded, settled = 0, 0, 0, 0
     while True:
         if at == tail:
-            if picks == 0:
-                return edges, forced
             while at == tail:
                 if row == end and shared is not None:
                     row = min(n, atomic_add(shared, 0, CHUNK_ROWS))
@@ -234,18 +231,6 @@ def mark_outside_core(match, left, first, begin, end):
     return free
 
 
-def is_scattered(row_ptr, row_adj, cols) -> bool:
-    """Whether the columns of a row are far from the row in the numbering.
-
-    The matching of such a graph waits for memory, which threads do concurrently.  In others, each thread starts in the
-    middle of the local order, and the pairs of two threads are shifted against each other.
-    """
-    rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
-    rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
-    position, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
-    return len(rows) > 0 and float(np.median(np.abs(position - column))) > LOCAL_DISTANCE
-
-
 def initialise(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = 1) -> dict:
     """Add pairs to a matching in place; returns stats; "forced": pairs of a vertex with a single free neighbour.
 
@@ -277,8 +262,7 @@ def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads:
     left = np.empty(n + m, np.int64)
     queues = [np.empty(3 * n + m + 1, np.int32) for _ in range(threads)]
     rows, cols, both = ([size * i // threads for i in range(threads + 1)] for size in (n, m, n + m))
-    shared = None if threads == 1 else np.zeros(1, np.int64)
-    pickers = threads
+    shared = np.full(1, n)
     picks = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
 
     def count(i):
@@ -288,22 +272,26 @@ def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads:
     def list_forced(i):
         return list_single(left, both[i], both[i + 1], queues[i])
 
-    def follow(i):
-        return match_greedily(*lists, row_match, col_match, left, queues[i], tails[i], 0, shared)
+    def follow(i, tail=0, row=0, end=0, shared=None if threads == 1 else shared):
+        return match_greedily(lists, row_match, col_match, left, queues[i], tail, picks, row, end, shared)
 
     def find_core(i):
         mark_outside_core(row_match, left, 0, rows[i], rows[i + 1])
         mark_outside_core(col_match, left, n, cols[i], cols[i + 1])
 
-    def pick_and_follow(i):
-        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, picks, None if pickers == 1 else shared)
-
     run_threads(count, threads)
     tails = run_threads(list_forced, threads)
-    looked = run_threads(follow, threads)
+    looked = run_threads(lambda i: follow(i, tails[i]), threads)
     run_threads(find_core, threads)
-    # Few forced pairs in a local order: threads leave more rows, from which searches are long.
-    if threads > 1 and FEW * sum(forced for _, forced in looked) < n and not is_scattered(row_ptr, row_adj, m):
-        pickers = 1
-    looked += run_threads(pick_and_follow, pickers)
+    # Threads that pick rows start inside a local order, and leave more rows, from which searches are long.  So one
+    # thread picks them, twice as many each time, until many pairs are forced, which depend less on the order.
+    row, end, is_shared = 0, n if threads == 1 else ALONE_ROWS, False
+    while row < n and not is_shared:
+        end = min(n, end)
+        looked.append(follow(0, 0, row, end, None))
+        is_shared = PICKED * looked[-1][1] > end - row
+        row, end = end, 2 * end
+    if row < n:
+        shared[0] = row
+        looked += run_threads(follow, threads)
     return 2 * graph.edges + sum(edges for edges, _ in looked), sum(forced for _, forced in looked)

@@ -32,7 +32,7 @@ from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, se
 from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.initial.karp_sipser import PARALLEL_MIN_EDGES, is_scattered
+from matching.initial.karp_sipser import PARALLEL_MIN_EDGES
 from matching.portfolio.frontier_growth import frontier_growth
 
 ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
@@ -42,6 +42,7 @@ MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
 MIN_GROWTH = 1.5
 MIN_ROWS_PER_FREE = 256  # few rows are free
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
+SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32  # the distance of row and column, per side, in a local numbering
 
 
 @kernel
@@ -118,6 +119,18 @@ def solve_large(graph, row_match, col_match, counts, threads):
         search_all(graph, row_match, col_match, counts, threads)
     times.append(time.perf_counter())
     return (first, "search"), {first: times[1] - times[0], "search": times[2] - times[1]}
+
+
+def is_scattered(row_ptr, row_adj, cols) -> bool:
+    """Whether the columns of a row are far from the row in the numbering.
+
+    The matching of such a graph waits for memory, which threads do concurrently.  In others, each thread starts in the
+    middle of the local order, and the pairs of two threads are shifted against each other.
+    """
+    rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
+    rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
+    position, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
+    return len(rows) > 0 and float(np.median(np.abs(position - column))) > LOCAL_DISTANCE
 
 
 def match_cheap(rows, row_match, col_match, threads):
