@@ -25,31 +25,27 @@ def figure_files(kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray, me
     mask    bool (H, W);  marks: int8 (H, W) of apps.segment.marks
     """
     cut = large_cut_out(rgb, mask) if "cutout" in kinds else None
+
+    def lines_of(draw, plane: np.ndarray, width: int):
+        """Rows of a figure in which a pixel depends on those within `width` rows."""
+
+        def rows(first, last):
+            top, bottom = max(0, first - width), min(len(plane), last + width)
+            return draw(rgb[top:bottom], plane[top:bottom], width)[first - top : last - top]
+
+        return rows
+
     rows = {
         "mask": lambda first, last: mask[first:last].view(np.uint8) * np.uint8(255),
-        "overlay": lambda first, last: _overlay_rows(rgb, mask, first, last),
+        "overlay": lines_of(overlay, mask, line_width(mask.shape)),
         "cutout": lambda first, last: cut[first:last],
-        "strokes": lambda first, last: _strokes_rows(rgb, marks, first, last),
+        "strokes": lines_of(strokes_figure, marks, stroke_width(marks.shape)),
     }
     chosen = [kind for kind in rows if kind in kinds]
     figures = [
         Figure(rows[kind], mask.shape, metadata.without_profile() if kind == "mask" else metadata) for kind in chosen
     ]
     return dict(zip(chosen, encoded_figures(figures), strict=True))
-
-
-def _overlay_rows(rgb, mask, first, last):
-    """Rows of the overlay."""
-    width = line_width(mask.shape)
-    top, bottom = max(0, first - width), min(len(mask), last + width)
-    return overlay(rgb[top:bottom], mask[top:bottom], width)[first - top : last - top]
-
-
-def _strokes_rows(rgb, marks, first, last):
-    """Rows of the figure of strokes."""
-    width = stroke_width(marks.shape)
-    top, bottom = max(0, first - width), min(len(marks), last + width)
-    return strokes_figure(rgb[top:bottom], marks[top:bottom], width)[first - top : last - top]
 
 
 def large_cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
