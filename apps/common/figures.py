@@ -21,17 +21,17 @@ def overlay(rgb: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.n
     import cv2
 
     rgb = to_bytes(rgb)
-    shown = _dimmed(rgb, 0.5)
+    shown = mixed(rgb, DIMMED / 2, DIMMED / 2)
     cv2.copyTo(rgb, mask.view(np.uint8), shown)
     shown[outline(mask, line_width(mask.shape) if width is None else width)] = to_bytes(OUTLINE_COLOUR)
     return shown
 
 
-def _dimmed(rgb: np.ndarray, grey: float) -> np.ndarray:
-    """Colours, uint8 (H, W, 3), in DIMMED brightness, of which a share is grey."""
+def mixed(rgb: np.ndarray, colour: float, grey: float) -> np.ndarray:
+    """The sum of shares of an image, uint8 (H, W, 3), and of the mean of its channels; uint8 RGB."""
     import cv2
 
-    return cv2.transform(rgb, DIMMED * ((1 - grey) * np.eye(3) + grey / 3))
+    return cv2.transform(rgb, colour * np.eye(3) + grey / 3)
 
 
 def line_width(shape: tuple[int, ...]) -> int:
@@ -69,7 +69,7 @@ def strokes_figure(
     """
     import cv2
 
-    shown = _dimmed(to_bytes(rgb), 1.0)
+    shown = mixed(to_bytes(rgb), 0, DIMMED)
     width = stroke_width(marks.shape) if width is None else width
     for mark, colour in colours.items():
         inside = (marks == mark).view(np.uint8)
@@ -83,8 +83,3 @@ def strokes_figure(
 def stroke_width(shape: tuple[int, ...]) -> int:
     """Half the width in pixels above which marks of an image of this shape (H, W) are drawn as a tinted area."""
     return 4 + max(shape[:2]) // 60
-
-
-def grey_of(rgb: np.ndarray) -> np.ndarray:
-    """Mean (H, W) of the channels; unlike NumPy's `mean` along an axis of three, not a loop per pixel."""
-    return (rgb[..., 0] + rgb[..., 1] + rgb[..., 2]) / np.float32(3)

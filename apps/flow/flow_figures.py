@@ -8,7 +8,7 @@ Vectors above the maximum are dimmed, and unknown pixels are black.
 
 import numpy as np
 
-from apps.common.figures import grey_of, line_width
+from apps.common.figures import line_width, mixed
 from apps.common.images import to_bytes
 from apps.common.scales import caption, enlarged, in_corner, letter_height, stacked, with_scale, zoom_of
 
@@ -119,7 +119,7 @@ def arrows(
     typical = typical_motion(flow) if typical is None else typical
     spacing, zoom = spacing_of(flow.shape), zoom_of(flow.shape)
     factor = int(np.clip(spacing / typical, 1, MAX_FACTOR)) if typical > 0 else 1
-    figure = enlarged(to_bytes(0.5 * rgb + 0.45 * grey_of(rgb)[..., None]), zoom)
+    figure = enlarged(mixed(to_bytes(rgb), 0.5, 0.45), zoom)
     motion = at_arrows(flow)
     colours = flow_figure(motion, max_motion=max_motion)
     if valid is not None:
