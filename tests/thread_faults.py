@@ -27,6 +27,7 @@ from gridcut import small
 from gridcut.device import run_threads
 from gridcut.ibfs import ibfs
 from matching.general import general_graph, locally_dominant, parallel
+from matching.papers import ms_bfs_graft
 from matching.portfolio import portfolio
 from tests.faults import interrupted
 
@@ -54,6 +55,7 @@ def uniform(n, degree):
 def solvers() -> dict:
     """Name -> a call whose value is always the same; sizes from which on threads are used are set down."""
     portfolio.ONE_KERNEL_EDGES = portfolio.PARALLEL_MIN_EDGES = general_graph.PARALLEL_MIN_ENTRIES = 1
+    ms_bfs_graft.TEAM_ROWS = 1
     parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     ibfs.STRIP_CELLS, ibfs.MIN_STRIP_LINES = 500, 1
     small.MAX_PIXELS = 0  # no fast path

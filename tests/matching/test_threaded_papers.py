@@ -43,6 +43,11 @@ SEARCHES = {
 FORMS = FORESTS | SEARCHES
 
 
+@pytest.fixture(autouse=True)
+def small_teams(monkeypatch):
+    monkeypatch.setattr(ms_bfs_graft, "TEAM_ROWS", 1)
+
+
 def random_graph(rng, n, m, edges):
     return sp.csr_array((np.ones(edges, np.int8), (rng.integers(0, n, edges), rng.integers(0, m, edges))), shape=(n, m))
 
@@ -332,3 +337,14 @@ def test_seconds_by_step(tools):
     assert set(ms_bfs_graft.solve(graph, *empty_matching(graph))["seconds"]) == {"prepare", "phases"}
     stats = ms_bfs_graft.solve(graph, *empty_matching(graph), by_step=True)
     assert set(stats["seconds"]) == {"prepare", "forest", "augment", "frontier"}
+
+
+@pytest.mark.parametrize(("rows", "teams"), [(63, 0), (64, 1)])
+def test_small_graphs_need_no_team(monkeypatch, rows, teams):
+    """To start threads takes longer than the search of a small graph."""
+    started = []
+    monkeypatch.setattr(ms_bfs_graft, "TEAM_ROWS", 64)
+    monkeypatch.setattr(ms_bfs_graft, "search_by_team", lambda *given: started.append(given))
+    graph = bipartite_graph(sp.eye_array(rows))
+    ms_bfs_graft.solve(graph, *empty_matching(graph), threads=2)
+    assert len(started) == teams
