@@ -12,6 +12,14 @@ class FramePair:
         self.first, self.second, self.flow = first, second, flow.astype(np.float32)
         self.known = np.ones(flow.shape[:2], bool) if known is None else known
 
+    @property
+    def levels(self):
+        """The pyramid of the frames, finest first."""
+        from apps.flow.frame import Frame
+        from apps.flow.refine import paired
+
+        return paired(*(Frame(frame.astype(np.float32) / 255) for frame in (self.first, self.second)))
+
     def error(self, flow):
         return np.linalg.norm(flow - self.flow, axis=2)
 

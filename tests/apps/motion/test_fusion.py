@@ -7,7 +7,7 @@ import pytest
 
 from apps.flow import fusion
 from apps.flow.fusion import features_of, fuse, fusion_minimum, misfit
-from apps.flow.refine import Level, pyramid
+from apps.flow.refine import Level
 
 
 def level_of(lab):
@@ -68,7 +68,7 @@ def test_fusion_energy_not_above_either_input(seed):
 
 
 def test_each_half_comes_from_the_correct_flow(smooth_pair):
-    level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
+    level = smooth_pair.levels[0]
     left, right = smooth_pair.flow.copy(), smooth_pair.flow.copy()
     left[:, 128:] += 9
     right[:, :128] -= 9
@@ -79,7 +79,7 @@ def test_each_half_comes_from_the_correct_flow(smooth_pair):
 
 
 def test_misfit_is_smaller_for_the_true_flow(smooth_pair):
-    level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
+    level = smooth_pair.levels[0]
     features = [features_of(lab) for lab in level.lab]
     true = misfit(*features, smooth_pair.flow)
     wrong = misfit(*features, smooth_pair.flow + np.float32([3, 2]))

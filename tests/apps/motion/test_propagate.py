@@ -5,17 +5,12 @@ import pytest
 
 from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners, reversed_flow
 from apps.flow.propagate import _described, propagate
-from apps.flow.refine import pyramid
 
 
 def grey(frame):
     import cv2
 
     return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32)
-
-
-def level_of(pair):
-    return pyramid(*(frame.astype(np.float32) / 255 for frame in (pair.first, pair.second)))[0]
 
 
 def test_matches_of_a_smooth_motion(smooth_pair):
@@ -76,7 +71,7 @@ def test_descriptors_are_normalised_histograms_of_16_cells():
 
 
 def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
-    level = level_of(disc_pair)
+    level = disc_pair.levels[0]
     found = hidden_pixels(disc_pair.flow, owners(level, disc_pair.flow))
     assert found[disc_pair.hidden].mean() > 0.9
     assert found[~disc_pair.hidden].mean() < 0.02
@@ -85,15 +80,15 @@ def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
 def test_hidden_pixels_take_the_motion_of_their_side(disc_pair):
     wrong = disc_pair.flow.copy()
     wrong[disc_pair.hidden] = (30, -12)  # the disc's
-    filled = fill_hidden(level_of(disc_pair), wrong, disc_pair.hidden)
+    filled = fill_hidden(disc_pair.levels[0], wrong, disc_pair.hidden)
     off = disc_pair.error(filled)
     assert (off[disc_pair.hidden] < 1).mean() > 0.6
     assert off[~disc_pair.hidden].mean() < 0.7
-    np.testing.assert_array_equal(fill_hidden(level_of(disc_pair), wrong, np.zeros((192, 256), bool)), wrong)
+    np.testing.assert_array_equal(fill_hidden(disc_pair.levels[0], wrong, np.zeros((192, 256), bool)), wrong)
 
 
 def test_reversed_flow_leads_back(smooth_pair):
-    owner = owners(level_of(smooth_pair), smooth_pair.flow)
+    owner = owners(smooth_pair.levels[0], smooth_pair.flow)
     back = reversed_flow(smooth_pair.flow, owner)
     y, x = np.nonzero(owner >= 0)
     home = np.stack([x, y], axis=1) + back[y, x]
@@ -102,7 +97,7 @@ def test_reversed_flow_leads_back(smooth_pair):
 
 
 def test_consistency(disc_pair):
-    level = level_of(disc_pair)
+    level = disc_pair.levels[0]
     valid = is_consistent(level, disc_pair.flow, owners(level, disc_pair.flow))
     assert valid[disc_pair.hidden].mean() < 0.1
     assert valid[~disc_pair.hidden].mean() > 0.85

@@ -5,12 +5,8 @@ import pytest
 
 from apps.flow import frame as frame_module
 from apps.flow.median import near_edges, weighted_median
-from apps.flow.refine import pyramid, refine, variational, warp
+from apps.flow.refine import paired, refine, variational, warp
 from apps.flow.resizing import resized
-
-
-def in_unit(frame):
-    return frame.astype(np.float32) / 255
 
 
 def test_warp_samples_where_the_flow_leads():
@@ -31,8 +27,8 @@ def test_resizing_scales_the_vectors():
 
 
 def test_pyramid_ends_before_it_is_too_small():
-    frame = np.random.default_rng(0).random((60, 90, 3)).astype(np.float32)
-    levels = pyramid(frame, frame)
+    frame = frame_module.Frame(np.random.default_rng(0).random((60, 90, 3)).astype(np.float32))
+    levels = paired(frame, frame)
     assert levels[0].shape == (60, 90)
     sides = [min(level.shape) for level in levels]
     assert sides == sorted(sides, reverse=True)
@@ -40,7 +36,7 @@ def test_pyramid_ends_before_it_is_too_small():
 
 
 def test_each_step_reduces_the_error(smooth_pair):
-    levels = pyramid(in_unit(smooth_pair.first), in_unit(smooth_pair.second))
+    levels = smooth_pair.levels
     start = smooth_pair.flow + np.float32([0.8, -0.6])
     known = smooth_pair.known
     before = smooth_pair.error(start)[known].mean()
@@ -52,7 +48,7 @@ def test_each_step_reduces_the_error(smooth_pair):
 
 
 def test_coarse_to_fine_from_no_motion(smooth_pair):
-    levels = pyramid(in_unit(smooth_pair.first), in_unit(smooth_pair.second))
+    levels = smooth_pair.levels
     flow = refine(levels, None, len(levels) - 1)
     assert np.median(smooth_pair.error(flow)[smooth_pair.known]) < 0.3
 
