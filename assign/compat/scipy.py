@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assign.compat.small_pairs import small_pairs, sparse_pairs
+from assign.compat.small_pairs import small_pairs
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -136,8 +136,7 @@ def min_weight_full_bipartite_matching(
     Notes
     -----
     Integers are exact as in `linear_sum_assignment`, whereas SciPy rounds them to float64.  With n vertices on the
-    smaller side and e edges, O(n e log e) time in the worst case and O(e) memory.  SciPy's own function is called if
-    n e is at most 2 million, and until a process has solved about as many as SciPy solves while the kernels are loaded.
+    smaller side and e edges, O(n e log e) time in the worst case and O(e) memory.
 
     Examples
     --------
@@ -147,8 +146,6 @@ def min_weight_full_bipartite_matching(
     >>> min_weight_full_bipartite_matching(weights)[1]
     array([0, 2, 1])
     """
-    if (pairs := sparse_pairs(biadjacency, bool(maximize))) is not None:
-        return pairs
     import scipy.sparse
 
     from assign.core.infeasible import InfeasibleError

@@ -1,25 +1,21 @@
-"""The pairs of a small matrix without prices, for the functions of other libraries.
+"""The pairs of a small dense matrix without prices, for the functions of other libraries.
 
-SciPy itself solves dense matrices of up to some thirty rows, for which it is the fastest.  It also solves larger and
-sparse ones until it has taken about as long as it takes to import numba and to load a kernel, so that a program with
-few matrices never does.  Its compiled function for dense ones is loaded without the rest of scipy.optimize, which takes
-as long as numba.
+SciPy itself solves matrices of up to some thirty rows, for which it is the fastest.  It also solves larger ones until
+it has taken about as long as it takes to import numba and to load a kernel, so that a program with few matrices never
+does.  Its compiled function is loaded without the rest of scipy.optimize, which takes as long as numba.
 """
 
 import os
 import sys
 from functools import cache
-from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 MAX_SCANS = 36_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
-MAX_SPARSE_SCANS = 2_000_000  # the same of a sparse matrix, k times its number of weights
-LOADING_SCANS = 400_000_000  # the same in the time of loading kernels: 0.1 s of easy matrices, 0.4 s of hard ones
+LOADING_SCANS = 400_000_000  # the same in the time of loading assign.small: 0.1 s of easy matrices, 0.4 s of hard ones
 MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to LOADING_SCANS
 
 _left = LOADING_SCANS  # of them, in this process
@@ -29,8 +25,7 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
     """Rows, ascending, and columns of an optimal assignment; None for a large matrix or one without an assignment."""
     n, m = matrix.shape
     scans = (n if n < m else m) * n * m
-    is_for_scipy = 0 < scans and (scans <= MAX_SCANS or _is_affordable(scans, "assign.small"))
-    if is_for_scipy and (exact := _exact_in_scipy(matrix)) is not None:
+    if 0 < scans and (scans <= MAX_SCANS or _is_affordable(scans)) and (exact := _exact_in_scipy(matrix)) is not None:
         try:
             return _scipy_function()(exact, maximize)
         except ValueError:
@@ -41,39 +36,10 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
     return None if found is None else found[:2]
 
 
-def sparse_pairs(matrix: Any, maximize: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """The same of a full matching of a SciPy matrix; None if SciPy does not solve it, or if it is not a plain one.
-
-    Raises ValueError, as SciPy does, if there is no full matching.
-    """
-    sparse = sys.modules.get("scipy.sparse")  # without it, there is no such matrix
-    if sparse is None or not sparse.issparse(matrix) or matrix.ndim != 2:
-        return None
-    try:  # a new matrix, whose pointers and indices SciPy checks
-        if matrix.format == "coo":
-            rows = type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
-        elif matrix.format == "csr":
-            rows = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-            rows.check_format()
-        else:
-            return None
-    except (TypeError, ValueError):
-        return None
-    is_plain = rows.has_canonical_format and rows.data.all() and np.isfinite(rows.data).all()
-    if not is_plain or _exact_in_scipy(rows.data) is None:
-        return None
-    scans = min(matrix.shape) * rows.nnz
-    if scans == 0 or (scans > MAX_SPARSE_SCANS and not _is_affordable(scans, "assign.solving")):
-        return None
-    solve = import_module("scipy.sparse.csgraph._matching").min_weight_full_bipartite_matching
-    row, column = solve(rows, maximize)
-    return row.astype(np.int64), column.astype(np.int64)
-
-
-def _is_affordable(scans: int, solver: str) -> bool:
-    """Whether SciPy solves one more matrix before the kernels of the module `solver` are loaded."""
+def _is_affordable(scans: int) -> bool:
+    """Whether SciPy solves one more matrix before the kernels are loaded."""
     global _left
-    if scans > _left or solver in sys.modules:
+    if scans > _left or "assign.small" in sys.modules:
         return False
     _left -= scans
     return True
