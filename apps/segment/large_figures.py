@@ -18,18 +18,21 @@ from apps.segment.matte import REACH, cut_out, near_outline
 MATTE_TILE = 128  # pixels: side of the parts that are searched for outline
 
 
-def figure_files(kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray, metadata: Metadata) -> dict[str, bytes]:
+def figure_files(
+    kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray | None, metadata: Metadata
+) -> dict[str, bytes]:
     """Contents of the files of some kinds: "mask", "overlay", "cutout" and "strokes".
 
     rgb     (H, W, 3), float32 in [0, 1] or uint8
-    mask    bool (H, W);  marks: int8 (H, W) of apps.segment.marks
+    mask    bool (H, W);  marks: int8 (H, W) of apps.segment.marks, or None without "strokes"
     """
     cut = large_cut_out(rgb, mask) if "cutout" in kinds else None
 
-    def lines_of(draw, plane: np.ndarray, width: int):
-        """Rows of a figure in which a pixel depends on those within `width` rows."""
+    def lines_of(draw, plane: np.ndarray | None, width_of):
+        """Rows of a figure in which a pixel depends on those within width_of(shape) rows."""
 
         def rows(first, last):
+            width = width_of(plane.shape)
             top, bottom = max(0, first - width), min(len(plane), last + width)
             return draw(rgb[top:bottom], plane[top:bottom], width)[first - top : last - top]
 
@@ -37,9 +40,9 @@ def figure_files(kinds, rgb: np.ndarray, mask: np.ndarray, marks: np.ndarray, me
 
     rows = {
         "mask": lambda first, last: mask[first:last].view(np.uint8) * np.uint8(255),
-        "overlay": lines_of(overlay, mask, line_width(mask.shape)),
+        "overlay": lines_of(overlay, mask, line_width),
         "cutout": lambda first, last: cut[first:last],
-        "strokes": lines_of(strokes_figure, marks, stroke_width(marks.shape)),
+        "strokes": lines_of(strokes_figure, marks, stroke_width),
     }
     chosen = [kind for kind in rows if kind in kinds]
     figures = [

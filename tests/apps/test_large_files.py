@@ -141,6 +141,12 @@ def test_figures_in_blocks_equal_those_of_the_whole_image(tiny_blocks):
             assert np.array_equal(np.array(Image.open(io.BytesIO(content))), wanted[kind]), kind
 
 
+def test_figures_of_a_mask_without_marks():
+    rgb, mask, _ = scene()
+    (content,) = figure_files(["overlay"], rgb, mask, None, NO_METADATA).values()
+    assert np.array_equal(np.array(Image.open(io.BytesIO(content))), overlay(rgb, mask))
+
+
 @pytest.mark.parametrize("value", [False, True])
 def test_a_cut_out_without_outline(value):
     rgb, mask, _ = scene(30, 40)
