@@ -176,7 +176,7 @@ def test_an_image_chosen_from_the_sheet_closes_it(photographs, browse):
     page = browse("in", "--out", "out")
     as_telephone(page)
     page.stroke([(220, 60), (230, 130)])
-    page.until("app.items[0].state === 'started'")  # the list was written anew
+    page.until("app.items[0].state === 'started'")  # the list was written again
     page.click("files-button")
     page.driver.find_elements("css selector", "#list button")[1].click()
     page.ready(1)
