@@ -62,7 +62,7 @@ def solve(
     start = perf_counter()
     if by_step:
         seconds |= search_by_step(lists, row_match, col_match, counts, rules)
-    elif threads > 1 and graph.rows >= TEAM_ROWS:
+    elif threads > 1 and graph.rows >= max(TEAM_ROWS, wide):  # of fewer rows, one thread would search all levels
         search_by_team(lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules, threads, wide)
     else:
         search(*lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules)

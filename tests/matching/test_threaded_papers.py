@@ -339,12 +339,12 @@ def test_seconds_by_step(tools):
     assert set(stats["seconds"]) == {"prepare", "forest", "augment", "frontier"}
 
 
-@pytest.mark.parametrize(("rows", "teams"), [(63, 0), (64, 1)])
-def test_small_graphs_need_no_team(monkeypatch, rows, teams):
+@pytest.mark.parametrize(("rows", "wide", "teams"), [(63, 1, 0), (64, 1, 1), (64, 65, 0)])
+def test_small_graphs_need_no_team(monkeypatch, rows, wide, teams):
     """To start threads takes longer than the search of a small graph."""
     started = []
     monkeypatch.setattr(ms_bfs_graft, "TEAM_ROWS", 64)
     monkeypatch.setattr(ms_bfs_graft, "search_by_team", lambda *given: started.append(given))
     graph = bipartite_graph(sp.eye_array(rows))
-    ms_bfs_graft.solve(graph, *empty_matching(graph), threads=2)
+    ms_bfs_graft.solve(graph, *empty_matching(graph), threads=2, wide=wide)
     assert len(started) == teams
