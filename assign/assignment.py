@@ -64,7 +64,7 @@ class Assignment(Result):
         -----
         The check is exact for integers; see `assign.core.certificate` for floats.  It reads the costs again, so costs
         that were modified since the solve are certified as they are now, or rejected.  O(n m) for dense costs; costs
-        on a GPU are read on the GPU.  For points, only the pairs are computed whose distance may be below the sum of
+        on a GPU are copied to the host.  For points, only the pairs are computed whose distance may be below the sum of
         their prices, about O((n + m) log(n + m)).
         """
         self._given.certify(self)

@@ -85,10 +85,7 @@ def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
 def costs_of(cost, mask, maximize: bool, is_integer: bool):
     """The costs that `certify` reads, from a matrix in any form that `assign.solve` accepts."""
     sign = -1 if maximize else 1
-    if on_device(cost):
-        from assign.core.certificate_cuda import DeviceCosts
-
-        return DeviceCosts(cost, sign, is_integer)
+    cost = to_host(cost)
     if is_sparse(cost):
         return SparseCosts(*entries_of(cost), cost.shape, sign, is_integer)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:

@@ -57,18 +57,6 @@ def batch_team_cuda():
     return listed
 
 
-def certificate_cuda():
-    from assign.core.certificate_cuda import pairs_kernel, reduced_kernel
-
-    listed = []
-    for cost, kind in ((int32, int64), (int64, int64), (float32, float64), (float64, float64)):
-        place = (cost[::1], int64, int64, int64)
-        numbers = (*place, kind, kind[::1], kind, kind, kind[::1], int32[::1])
-        listed.append((f"reduced {cost}", reduced_kernel, numbers))
-        listed.append((f"pairs {cost}", pairs_kernel, (*place, int64[::1], int64[::1], cost[::1])))
-    return listed
-
-
 def arc_lists_cuda():
     from assign.dense.arc_lists_cuda import lists_kernel_for, row_kernel_for
 
