@@ -3,7 +3,7 @@
   cutmatch app                       an empty page; drop images on it
   cutmatch app photo.jpg             an image
   cutmatch app photos/               all images of a folder, with next and previous
-  cutmatch app scan.nii.gz           a volume: NIfTI, NRRD, MetaImage, DICOM, OME-Zarr, .npy, TIFF with several pages
+  cutmatch app scan.nii.gz           a volume: NIfTI, NRRD, MetaImage, DICOM, .npy, TIFF with several pages
   cutmatch app photo.jpg --start mask.png     refine a rough mask, or one of a network
 
 Paint the object with the left button and the background with the right one.  The page lists all keys with `?`.  It is

@@ -28,7 +28,6 @@ from apps.common.writing import is_special, reported
 NAMED = ("json", "table", "video", "report", "save_session")  # options that name an output file
 CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
 FOLDER = ".cutmatch"  # in --out: the records of finished items, and journals
-FOLDER_SUFFIXES = (".zarr",)  # results that are folders
 MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
 
 
@@ -99,7 +98,7 @@ class Outputs:
             if continued and identity == identity_of(Path(continued)):
                 return
             raise _overwrites_input(path, option)
-        if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
+        if not stat.S_ISREG(info.st_mode):
             raise InputError(f"{option}: {str(path)!r} is a link, a device or a pipe; choose another {_place(option)}")
         if not self._may_replace:
             raise InputError(
@@ -195,7 +194,7 @@ def is_plain_name(name) -> bool:
 
 
 def stat_of(path: Path, option: str):
-    """Status of a file or of a link itself; None if it does not exist, InputError for a folder of another kind."""
+    """Status of a file or of a link itself; None if it does not exist, InputError for a folder."""
     try:
         info = os.lstat(path)
     except FileNotFoundError:
@@ -206,7 +205,7 @@ def stat_of(path: Path, option: str):
     except OSError:
         with reported(path, option):
             raise
-    if stat.S_ISDIR(info.st_mode) and path.suffix not in FOLDER_SUFFIXES:
+    if stat.S_ISDIR(info.st_mode):
         raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
     return info
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-DOUBLE = (".nii.gz", ".ome.zarr", ".ome.tif", ".ome.tiff")  # suffixes with two parts, in lower case
+DOUBLE = (".nii.gz", ".ome.tif", ".ome.tiff")  # suffixes with two parts, in lower case
 
 
 def suffix_of(path: Path) -> str:
@@ -13,7 +13,7 @@ def suffix_of(path: Path) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """Name of a file without `suffix_of`; of a folder the whole name, which may contain dots, unless it is zarr."""
-    if os.path.isdir(path) and path.suffix.lower() != ".zarr":
+    """Name of a file without `suffix_of`; of a folder the whole name, which may contain dots."""
+    if os.path.isdir(path):
         return path.resolve().name
     return path.name[: len(path.name) - len(suffix_of(path))]

@@ -95,33 +95,6 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def written_folder(path, option: str = "--out") -> Iterator[Path]:
-    """For results that are folders: yield a temporary folder next to `path`, renamed to it at the end.
-
-    A folder of that name is replaced.  The temporary folder is removed if the block raises.  Raises OutputError, naming
-    the option, if the folder cannot be written.
-    """
-    path = Path(path)
-    with reported(path, option):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished, replaced = (path.with_name(_unfinished_name()) for _ in range(2))
-        unfinished.mkdir()
-        try:
-            yield unfinished
-            if path.is_dir():
-                path.rename(replaced)
-            try:
-                unfinished.rename(path)
-            except OSError:
-                if replaced.is_dir():
-                    replaced.rename(path)
-                raise
-        finally:
-            for folder in (unfinished, replaced):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
 def remove_unfinished(folder: Path, process: int) -> None:
     """Remove the temporary files of a killed process from a folder."""
     for path in folder.glob(f"{PREFIX}{process}-*{SUFFIX}"):

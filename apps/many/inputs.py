@@ -12,7 +12,7 @@ from typing import NamedTuple
 from apps.common.command import spelled
 from apps.common.errors import InputError
 from apps.common.images import READABLE
-from apps.common.outputs import FOLDER_SUFFIXES, files_in, is_same_file
+from apps.common.outputs import files_in, is_same_file
 from apps.common.stems import stem_of
 
 
@@ -173,7 +173,7 @@ def companion_of(given, stem: str, option: str) -> Path | None:
 def find_by_stem(folder, stem: str, name: str) -> Path:
     """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
     named = (path for path in Path(folder).glob("*") if stem in (path.stem, stem_of(path)))
-    found = sorted(path for path in named if path.is_file() or path.suffix in FOLDER_SUFFIXES)
+    found = sorted(path for path in named if path.is_file())
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"
         raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")

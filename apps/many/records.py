@@ -21,7 +21,6 @@ import numpy as np
 from apps.common import writing
 from apps.common.outputs import FOLDER, is_plain_name
 from apps.common.writing import write_bytes
-from apps.volumes.ome_zarr import is_zarr
 
 MAX_KEY_BYTES = 200  # bytes of a record's name; a longer one is replaced by its digest
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
@@ -130,8 +129,7 @@ def _feed(total, value) -> None:
     if isinstance(value, Path):
         if os.path.isdir(value):
             # Not below other folders, where the results of this run may be.
-            entries = value.rglob("*") if is_zarr(value) else value.iterdir()
-            inside = sorted(path for path in entries if os.path.isfile(path))
+            inside = sorted(path for path in value.iterdir() if os.path.isfile(path))
             _feed(total, [part for path in inside for part in (path.relative_to(value).as_posix(), path)])
             return
         try:

@@ -8,7 +8,7 @@
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
   cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO, Pascal VOC
   cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
-  cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, OME-Zarr, .npy
+  cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
   cutmatch segment scan.nii.gz --scribbles strokes.nrrd   one object in a volume, from strokes or from a rough mask
   cutmatch segment clip.mp4 --scribbles 0000.png          a clip: strokes on one frame or more, or a folder of them,
                                                           named by frame; --clip reads a folder as its frames
@@ -42,7 +42,7 @@ Pascal VOC files (NAME.xml).  Every box gets an object of its own, and where box
 NAME-labels.png has the number of the object's box, from 1; NAME-labels.json and NAME-coco.json keep names, categories
 and scores; NAME-overlay.png shows all.  Images without a box have no object.
 
-Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .ome.zarr, .npy, TIFF
+Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .npy, TIFF
 with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
 DICOM: .nii.gz): NAME-labels and NAME-labels.json, or for one object NAME-mask (1 on the object), and NAME-slices.png,
 three slices.  Seeds, strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with

@@ -47,7 +47,7 @@ class VolumeJob:
 def inputs_of(chosen) -> tuple[list[Path], bool]:
     """Images and volumes, named or in a folder named, and whether to process them as a batch.
 
-    A folder is a volume if it is a DICOM series or OME-Zarr, and with --volume also if it holds slices.
+    A folder is a volume if it is a DICOM series, and with --volume also if it holds slices.
     """
     paths, many = [], False
     for name in chosen.image:
@@ -82,7 +82,7 @@ def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
     if not is_volume(path, chosen.volume):
         if chosen.volume:
             raise InputError(
-                f"image: {str(path)!r} is not a volume; pass a NIfTI, NRRD, MetaImage, OME-Zarr or .npy volume, a TIFF "
+                f"image: {str(path)!r} is not a volume; pass a NIfTI, NRRD, MetaImage or .npy volume, a TIFF "
                 "with many pages, a DICOM series or a folder of slices"
             )
         return None
@@ -263,4 +263,4 @@ def _companion(path: Path, given: str | None, option: str, many: bool) -> Path |
 
 
 def _is_input_of_folder(path: Path) -> bool:
-    return suffix_of(path) in (*READABLE, *ITK_SUFFIXES, ".ome.tif", ".ome.tiff", ".zarr", ".ome.zarr")
+    return suffix_of(path) in (*READABLE, *ITK_SUFFIXES, ".ome.tif", ".ome.tiff")

@@ -6,11 +6,10 @@
     .nrrd, .nhdr                NRRD                                   labels: .nrrd
     .mha, .mhd                  MetaImage                              labels: .mha
     a folder, or a file of it   a DICOM series                         labels: .nii.gz
-    .ome.zarr, .zarr            a folder, OME-Zarr, by zarr            labels: .ome.zarr
     a folder with --volume      images or .npy, one per slice          labels: .tif
 
-Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.  SimpleITK and
-zarr (extra `volumes`) are imported when such a file is read.
+Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.  SimpleITK
+(extra `volumes`) is imported when such a file is read.
 """
 
 import io
@@ -28,7 +27,6 @@ from apps.volumes.data_files import data_files_of
 from apps.volumes.dicom_series import files_of_folder, is_dicom, read_dicom
 from apps.volumes.itk_files import read_itk, simple_itk, write_itk
 from apps.volumes.itk_headers import NOT_FINITE, kind_by_content
-from apps.volumes.ome_zarr import is_zarr, read_zarr, write_zarr, zarr_module
 from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
 from apps.volumes.voxel_geometry import Volume
 
@@ -50,7 +48,6 @@ FORMATS = {
     "NRRD": ".nrrd",
     "MetaImage": ".mha",
     "DICOM": ".nii.gz",
-    "OME-Zarr": ".ome.zarr",
     "slices": ".tif",
 }
 
@@ -62,8 +59,6 @@ def kind_of(path: Path, folder: bool = False) -> str | None:
     """
     suffix = suffix_of(path)
     if os.path.isdir(path):
-        if is_zarr(path) or suffix in (".zarr", ".ome.zarr"):
-            return "OME-Zarr"
         inside = [one for one in path.iterdir() if not one.name.startswith(".")]
         if not any(one.suffix.lower() in READABLE for one in inside) and any(map(is_dicom, inside)):
             return "DICOM"
@@ -72,8 +67,6 @@ def kind_of(path: Path, folder: bool = False) -> str | None:
         return "TIFF"
     if suffix in ITK_SUFFIXES:
         return ITK_SUFFIXES[suffix]
-    if suffix in (".zarr", ".ome.zarr"):
-        return "OME-Zarr"
     if suffix == ".npy":
         return "npy"
     return "DICOM" if suffix in DICOM_SUFFIXES or (suffix not in READABLE and is_dicom(path)) else None
@@ -112,7 +105,7 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
         open_file(path, name)  # reports why
     kind = kind_of(path, folder)
     if kind is None:
-        known = "NIfTI, NRRD, MetaImage, DICOM, OME-Zarr, TIFF with several pages, or .npy"
+        known = "NIfTI, NRRD, MetaImage, DICOM, TIFF with several pages, or .npy"
         hint = "a folder with a DICOM series" if os.path.isdir(path) else known
         raise InputError(f"{name}: {str(path)!r} is not a volume; pass {hint}")
     try:
@@ -120,7 +113,7 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
     except Unsuitable as error:
         raise InputError(f"{name}: {str(path)!r} {error}") from None
     except Unreadable as error:
-        what = "series" if kind == "DICOM" else "folder" if kind == "OME-Zarr" else "file"
+        what = "series" if kind == "DICOM" else "file"
         raise InputError(
             f"{name}: cannot read {str(path)!r} ({error}); pass a complete {'.npy' if kind == 'npy' else kind} {what}"
         ) from None
@@ -146,8 +139,6 @@ def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
         return write_bytes(path, buffer.getvalue())
     if kind in ("TIFF", "slices"):
         return write_bytes(path, stack_bytes(labels, volume.header or {}))
-    if kind == "OME-Zarr":
-        return write_zarr(path, labels, volume.header, zarr_module("--out", path))
     kind = "NIfTI" if kind == "DICOM" else kind
     return write_itk(path, labels, volume.geometry, kind, volume.header, simple_itk("--out", path, kind))
 
@@ -155,11 +146,7 @@ def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
 def _read(path: Path, name: str, kind: str) -> Volume:
     if kind == "slices":
         return Volume(_read_slices(path, name), kind)
-    if kind == "OME-Zarr":
-        if not is_zarr(path):
-            raise Unreadable("no zarr metadata in it")
-        values, geometry, header = read_zarr(path, zarr_module(name, path))
-    elif kind == "DICOM":
+    if kind == "DICOM":
         header = None
         if os.path.isfile(path):
             open_file(path, name).close()

@@ -18,7 +18,7 @@ from PIL import Image
 DEPTH, SIDE, CLIP_SIDE = 6, 24, 64
 NRRD = "NRRD0004\ntype: {}\ndimension: 3\nsizes: {}\nencoding: raw\nendian: little\n{}\n"
 META = "ObjectType = Image\nNDims = 3\nDimSize = {}\nElementType = MET_UCHAR\nElementDataFile = {}\n"
-VOLUMES = ("head.nii.gz", "plain.nii", "mri.nrrd", "ct.mha", "meta.mhd", "image.ome.tif", "cells.ome.zarr", "dicom")
+VOLUMES = ("head.nii.gz", "plain.nii", "mri.nrrd", "ct.mha", "meta.mhd", "image.ome.tif", "dicom")
 SEEDS = ("seeds.nii.gz", "seeds.nrrd", "seeds.npy", "seeds.tif", "many.nii.gz", "slices")
 BAD_VOLUMES = (
     *("cut.nii.gz", "repacked.nii.gz", "shape.nii", "empty.nii.gz", "text.nrrd", "huge.nrrd", "missing.nhdr"),
@@ -38,7 +38,7 @@ BAD_VOLUMES = (
         "two.nii",
         "four.nii",
     ),
-    *("broken.ome.zarr", "empty.ome.zarr", "cut dicom", "text.dcm", "pipe.dcm", "none.nii.gz", "header.mha"),
+    *("cut dicom", "text.dcm", "pipe.dcm", "none.nii.gz", "header.mha"),
 )
 CLIPS = ("clip.avi", "clip.mp4", "frames", "movie.gif", "stack.npy")
 SESSIONS = (
@@ -75,26 +75,19 @@ def folders() -> dict[str, dict[str, bytes]]:
     """Contents of the folders: {folder: {name: content}}."""
     import tifffile
 
-    from tests.apps.volumes.conftest import write_dicom, write_ome_zarr
-
-    def inside(write, *given, **how):
-        with tempfile.TemporaryDirectory() as top:
-            folder = Path(top) / "f.ome.zarr"
-            write(folder, *given, **how)
-            return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    from tests.apps.volumes.conftest import write_dicom
 
     def tiff(array):
         file = BytesIO()
         tifffile.imwrite(file, array, photometric="minisblack")
         return file.getvalue()
 
-    zarr, dicom = inside(write_ome_zarr, volume()), inside(write_dicom, volume().astype(np.int16))
+    with tempfile.TemporaryDirectory() as top:
+        write_dicom(Path(top), volume().astype(np.int16))
+        dicom = {path.name: path.read_bytes() for path in Path(top).iterdir()}
     planes = {f"{number:03}.png": _png(plane) for number, plane in enumerate(volume())}
     red = np.where(_clip_strokes()[..., None] == 1, (255, 0, 0), 0).astype(np.uint8)
     return {
-        "cells.ome.zarr": zarr,
-        "broken.ome.zarr": {name: content[: len(content) // 2] for name, content in zarr.items()},
-        "empty.ome.zarr": {".zattrs": b"{}", ".zgroup": b'{"zarr_format": 2}'},
         "dicom": dicom,
         "cut dicom": {name: content[:200] for name, content in dicom.items()},
         "planes": planes,

@@ -163,14 +163,6 @@ def _dicom(folder):
     yield Sound(path, (_volume,), folder)
 
 
-def _zarr(folder):
-    folder.mkdir(exist_ok=True)
-    for version in ("0.4", "0.5"):
-        path = volumes.write_ome_zarr(folder / f"{version}.zarr", BALL, version)
-        for file in sorted(one for one in path.rglob("*") if one.is_file()):
-            yield Sound(file, (_volume,), path)
-
-
 def _boxes(path):
     return read_boxes(path, [Path("photo.png")], "--boxes")
 
@@ -225,7 +217,6 @@ KINDS = {
     "pillow tif": _pillow_tiff,
     "volumes": _volumes,
     "dicom": _dicom,
-    "zarr": _zarr,
     "texts": _texts,
     "records": _records,
     "mp4": _video,

@@ -1,7 +1,6 @@
 """A full disk, as a limit of the size of files: one line, status 1, and each file complete or absent."""
 
 import shutil
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,16 +12,7 @@ from tests.apps.hostile_files import is_readable
 from tests.apps.volumes import conftest as volumes
 from tests.tiers import in_quick_tier
 
-VOLUMES = (
-    "v.nii",
-    "v.nii.gz",
-    "v.nrrd",
-    "v.mha",
-    "v.ome.tif",
-    "v.tif",
-    "v.npy",
-    *(["v.zarr"] if find_spec("zarr") else []),
-)
+VOLUMES = ("v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.ome.tif", "v.tif", "v.npy")
 resource = pytest.importorskip("resource")  # not on Windows
 TIMED = (".json", ".html", ".npz", ".gz", ".nrrd", ".ome.tif")  # their contents have times
 LINES = (
@@ -47,7 +37,7 @@ LINES = (
 
 QUICK = (  # one of every command, and one video
     *LINES[:1],
-    "segment v.zarr --labels seeds.npy",
+    "segment v.nii.gz --labels seeds.npy",
     "denoise p.png --format png",
     "superpixels p.png --regions 9,4 --report r.html",
     "stereo p.png q.png --max-disparity 2 --truth true.npy --format npy",

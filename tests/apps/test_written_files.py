@@ -45,7 +45,7 @@ def planned(command):
     if command == "segment":
         given.kinds, given.volume, given.labels = KINDS, False, "labels"
         files = [*files_of(KINDS, OUT, "NAME").values(), *label_files_of(KINDS, OUT, "NAME", [1]).values()]
-        for suffix in (".png", ".tif", ".ome.tif", ".npy", ".nii.gz", ".nrrd", ".ome.zarr"):
+        for suffix in (".png", ".tif", ".ome.tif", ".npy", ".nii.gz", ".nrrd"):
             files += label_jobs.results_of(Path(f"NAME{suffix}"), given)
             files += image_jobs.results_of(Path(f"NAME{suffix}"), Namespace(**{**vars(given), "labels": None}))
         files.append(video_jobs._overlay("NAME", given))

@@ -88,34 +88,6 @@ def _write_slices(folder, values, series, spacing, places, prefix, description):
     locale.setlocale(locale.LC_ALL, before)
 
 
-OME_AXES = [
-    {"name": "t", "type": "time", "unit": "second"},
-    {"name": "c", "type": "channel"},
-    *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"),
-]
-
-
-def write_ome_zarr(path, values, version="0.4", axes=OME_AXES, scale=None, extra=()):
-    """An image of one level, with a scale and a translation, whose axes t and c have length 1."""
-    zarr = pytest.importorskip("zarr")  # its tests alone are skipped where it has no wheels
-    group = zarr.open_group(str(path), mode="w", zarr_format=2 if version == "0.4" else 3)
-    full = values.reshape((1,) * (len(axes) - values.ndim) + values.shape)
-    separator = {"chunk_key_encoding": {"name": "v2", "separator": "/"}} if version == "0.4" else {}
-    array = group.create_array("s0", shape=full.shape, chunks=full.shape, dtype=full.dtype, **separator)
-    array[...] = full
-    ones = [1.0] * (len(axes) - 3)
-    steps = [
-        {"type": "scale", "scale": [*ones, *(SPACING if scale is None else scale)]},
-        {"type": "translation", "translation": [*(0 * n for n in ones), 33.0, 20.25, -100.5]},
-    ]
-    image = {"axes": axes, "datasets": [{"path": "s0", "coordinateTransformations": [*steps, *extra]}]}
-    if version == "0.4":
-        group.attrs["multiscales"] = [{"version": version, **image}]
-    else:
-        group.attrs["ome"] = {"version": version, "multiscales": [image]}
-    return path
-
-
 def write_imagej(path, values, **metadata):
     stated = {"axes": "ZYX", "spacing": 2.0, "unit": "um", **metadata}
     tifffile.imwrite(path, values, imagej=True, resolution=(1 / 0.7, 1 / 0.8), metadata=stated)
@@ -139,8 +111,6 @@ def write_volume(path, values):
         return write_itk_image(path, values)
     if name.endswith(".ome.tif"):
         return write_ome_tiff(path, values)
-    if name.endswith(".zarr"):
-        return write_ome_zarr(path, values)
     if name.endswith(".tif"):
         return write_imagej(path, values)
     np.save(path, values)

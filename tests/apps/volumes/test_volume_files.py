@@ -11,7 +11,6 @@ import tifffile
 from apps.volumes.volume_files import read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry, is_same_grid, unit_of
 from tests.apps.volumes.conftest import (
-    OME_AXES,
     ORIGIN,
     SPACING,
     oblique,
@@ -19,7 +18,6 @@ from tests.apps.volumes.conftest import (
     write_imagej,
     write_itk_image,
     write_ome_tiff,
-    write_ome_zarr,
     write_volume,
 )
 
@@ -175,34 +173,6 @@ def test_big_endian_npy_becomes_native(ball, tmp_path):
     np.testing.assert_array_equal(values, ball.values)
 
 
-@pytest.mark.parametrize("version", ["0.4", "0.5"])
-@pytest.mark.parametrize("axes", [OME_AXES, OME_AXES[2:]])
-def test_ome_zarr(ball, tmp_path, version, axes):
-    zarr = pytest.importorskip("zarr")
-    path = write_ome_zarr(tmp_path / "a.ome.zarr", ball.values, version, axes)
-    volume = read_volume(path)
-    np.testing.assert_array_equal(volume.values, ball.values)
-    assert volume.geometry == Geometry(SPACING, "µm", ORIGIN)
-    labels_like(path, 1 + ball.truth)
-    written = labels_like(path, ball.truth)  # replaces the first folder
-    assert read_volume(written).geometry == volume.geometry
-    np.testing.assert_array_equal(read_volume(written).values, ball.truth)
-    given, found = (dict(zarr.open_group(str(one), mode="r").attrs) for one in (path, written))
-    given, found = (one.get("ome", one)["multiscales"][0] for one in (given, found))
-    assert found["axes"] == given["axes"]
-    steps = [one["datasets"][0]["coordinateTransformations"] for one in (given, found)]
-    assert steps[0] == steps[1]
-    assert zarr.open_group(str(written), mode="r")["0"].shape == zarr.open_group(str(path), mode="r")["s0"].shape
-    assert not list(tmp_path.glob(".cutmatch*"))
-
-
-def test_transformations_of_ome_zarr_are_applied_in_order(ball, tmp_path):
-    extra = [{"type": "scale", "scale": [1, 1, 2, 2, 2]}, {"type": "translation", "translation": [0, 0, 1, 0, 0]}]
-    volume = read_volume(write_ome_zarr(tmp_path / "a.zarr", ball.values, extra=extra))
-    assert volume.geometry.spacing == tuple(2 * size for size in SPACING)
-    assert volume.geometry.origin == (-201, 40.5, 67)
-
-
 def test_dicom_series(ball, tmp_path):
     folder = write_dicom(tmp_path / "series", ball.values)
     (folder / "readme.txt").write_text("no image")
@@ -224,7 +194,7 @@ def test_one_file_chooses_its_series(ball, tmp_path):
     np.testing.assert_array_equal(read_volume(tmp_path / "both" / "other005.dcm").values, ball.truth)
 
 
-@pytest.mark.parametrize("name", ["a.nii.gz", "a.nrrd", "a.mha", "a.tif", "a.ome.tif", "a.ome.zarr", "a.npy"])
+@pytest.mark.parametrize("name", ["a.nii.gz", "a.nrrd", "a.mha", "a.tif", "a.ome.tif", "a.npy"])
 def test_labels_written_twice_are_equal(ball, tmp_path, name):
     """--resume compares digests of results."""
     path = write_volume(tmp_path / name, ball.values.view(np.uint16))
