@@ -4,6 +4,7 @@ The answer is a function of the records, so undo gives the earlier result again.
 answer, the records are those before it, and the next call answers them again.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from apps.common.images import to_rgb
 from apps.common.uncopied import Uncopied
-from apps.session.fork_locks import lock_kept_at_forks
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
 from apps.session.session_input import SessionInput
@@ -27,7 +27,7 @@ class AnsweredRecords(Uncopied):
 
     def __init__(self, given: SessionInput, keep: str, device: DeviceName, callback: Callable[[], None] | None):
         self._input = given
-        self._lock = lock_kept_at_forks()
+        self._lock = threading.RLock()
         self._keep = keep
         self._callbacks = [] if callback is None else [callback]
         self._answers: ImageAnswers | VolumeAnswers

@@ -1,17 +1,12 @@
 """Background work of which only the latest request counts."""
 
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 
 
 class Superseded(Exception):
     """Raised by the work itself, where it notices that a newer request makes it useless."""
-
-
-_all: weakref.WeakSet = weakref.WeakSet()
 
 
 class LatestWork:
@@ -24,7 +19,6 @@ class LatestWork:
         self._work = work
         # No condition, whose methods are in Python: an interrupt inside them would leave its lock acquired.
         self._lock = threading.Lock()
-        _all.add(self)
         self._wanted = self._done = 0
         self._thread: threading.Thread | None = None
         self._gates: list = []  # a lock for each call that waits, released by the thread
@@ -105,13 +99,3 @@ class LatestWork:
             with self._lock:
                 if self._wanted == ticket:
                     self._done, self._error = ticket, error
-
-
-def _forget_threads() -> None:
-    """In a forked process: the thread is none of its own, and may have held the lock."""
-    for work in _all:
-        work._lock, work._thread, work._gates = threading.Lock(), None, []
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)

@@ -5,7 +5,6 @@ records shows.
 """
 
 import copy
-import multiprocessing
 import os
 import pickle
 from functools import cache
@@ -203,27 +202,3 @@ def test_many_interrupts_by_a_timer(kind):
 def test_sessions_are_not_copied(duplicate):
     with image_session() as session, pytest.raises(TypeError, match="Session cannot be copied .* restore"):
         duplicate(session)
-
-
-def child(session, results):
-    session.stroke([(4, 12), (9, 13)], 1, 0)
-    session.wait()
-    results.put(session.labels)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-@pytest.mark.parametrize("is_pending", [False, True])
-def test_a_session_in_a_forked_process(is_pending):
-    with image_session() as session:
-        if is_pending:
-            EDITS["label"](session)
-        context = multiprocessing.get_context("fork")
-        results = context.Queue()
-        process = context.Process(target=child, args=(session, results))
-        process.start()
-        got = results.get(timeout=60)
-        process.join()
-        EDITS["stroke"](session)
-        session.wait()
-        np.testing.assert_array_equal(got, session.labels)
