@@ -46,7 +46,7 @@ def _add_options(options) -> None:
     options.add_argument(
         "input",
         nargs="+",
-        help="video, folder of frames, .npy stack, TIFF, GIF, CSV of detections, XML or CSV of TrackMate; or several",
+        help="video, folder of frames, .npy stack, TIFF, GIF, CSV of detections; or several",
     )
     options.add_argument(
         "--columns",
@@ -114,8 +114,7 @@ def _add_options(options) -> None:
     shown.add_argument(
         "--table",
         metavar="FILE",
-        help="tracks as .csv, .json, .npz, .xml of TrackMate, .txt of MOTChallenge, or ..._track.txt of the Cell "
-        "Tracking Challenge (default: OUT/NAME-tracks.csv)",
+        help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)",
     )
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
     shown.add_argument(
@@ -161,7 +160,7 @@ def _track_one(job: Job, chosen) -> dict:
     charge("import")
     start = time.perf_counter()
     sequence = finder = last = None
-    if job.input.suffix.lower() in (".csv", ".xml"):
+    if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
         detections = read_detections(job.input, names=chosen.columns)

@@ -1,7 +1,6 @@
-"""Read tables of detections (CSV, TrackMate's CSV and XML), and write tables of tracks.
+"""Read tables of detections (CSV), and write tables of tracks.
 
-The suffix is the format: .csv, .json, NumPy's .npz, TrackMate's .xml, MOTChallenge's .txt and, if the name ends in
-_track.txt, the Cell Tracking Challenge's text.
+The suffix is the format: .csv, .json or NumPy's .npz.
 
 A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied
 character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
@@ -15,22 +14,19 @@ import csv
 import io
 import json
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 
 from apps.common.command import finite
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.track import trackmate
 from apps.track.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of, parents_of
 
-SUFFIXES = (".csv", ".json", ".npz", ".txt", ".xml")
-CELL_TRACKING = "_track.txt"  # as in man_track.txt and res_track.txt
+SUFFIXES = (".csv", ".json", ".npz")
 TABLE_COLUMNS = ("track", "link_margin", "parent")  # columns added to a table of tracks; ignored when it is read again
 
 
 def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
-    """Read a CSV or XML file of detections; the InputError for an unusable file states the line, or spot.
+    """Read a CSV file of detections; the InputError for an unusable file states the line.
 
     names   of the columns of frame, x, y and, of positions in space, z, if they have others
     """
@@ -38,16 +34,10 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
-    is_xml = Path(path).suffix.lower() == ".xml"
-    line = "spot" if is_xml else "line"
-    lines = _spot_lines(text, path, name) if is_xml else _lines(text, path, name)
+    lines = _lines(text, path, name)
     if not lines:
         raise InputError(f"{name}: {str(path)!r} is empty; the first line must contain frame, x, y")
     columns = [column.strip().lower() for column in lines[0][1]]
-    by_trackmate = not names and set(trackmate.COLUMNS[:3]) <= set(columns)
-    if by_trackmate:
-        names = tuple(column for column in trackmate.COLUMNS if column in columns)
-        lines = lines if is_xml else trackmate.without_units(lines, columns.index("frame"))
     known = dict(zip((one.strip().lower() for one in names), ("frame", *AXES), strict=False))
     if absent := [one for one in known if one not in columns]:
         raise InputError(f"--columns: {str(path)!r} has no column {absent[0]!r}; it has {', '.join(columns)}")
@@ -65,7 +55,7 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(columns):
-            raise InputError(f"{name}: {line} {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
+            raise InputError(f"{name}: line {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
         rows.append(row)
         numbers.append(number)
     if not rows:
@@ -81,14 +71,14 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
                 values[i] = np.nan
             if not np.isfinite(values[i]):
                 raise InputError(
-                    f"{name}: {line} {numbers[i]} of {str(path)!r}: {column} is {cell!r}, expected a finite number"
+                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, expected a finite number"
                 )
         return values
 
     def reject(column, is_wrong, reason):
         if is_wrong.any():
             first = int(np.flatnonzero(is_wrong)[0])
-            where = f"{line} {numbers[first]} of {str(path)!r}"
+            where = f"line {numbers[first]} of {str(path)!r}"
             raise InputError(f"{name}: {where}: {column} is {cells[column][first].strip()}, {reason}")
 
     frame = numeric("frame")
@@ -102,8 +92,6 @@ def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> D
             f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length",
         )
     position = np.column_stack([numeric(axis) for axis in axes])
-    if by_trackmate and not position[:, 2:].any():
-        position = position[:, :2]  # of images
     extra = {c: np.array(cells[c]) for c in columns if c and c not in ("frame", *axes, *TABLE_COLUMNS)}
     return Detections(frame.astype(np.int64), position, extra)
 
@@ -117,16 +105,6 @@ def _lines(text: str, path, name: str) -> list:
         return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
-
-
-def _spot_lines(text: str, path, name: str) -> list:
-    try:
-        if lines := trackmate.spot_lines(text):
-            return lines
-        reason = "it has no Spot"
-    except ElementTree.ParseError as error:
-        reason = str(error)
-    raise InputError(f"{name}: {str(path)!r} is not an XML file of TrackMate: {reason}")
 
 
 def _numbers(column: np.ndarray) -> np.ndarray:
@@ -177,39 +155,11 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
     if suffix == ".json":
         json_columns = {name: finite(values.tolist()) for name, values in columns.items()}
         return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
-    if suffix == ".xml":
-        return write_bytes(path, trackmate.xml_of(columns), option)
     text = io.StringIO()
-    is_lineage = path.name.lower().endswith(CELL_TRACKING)
-    writer = csv.writer(text, lineterminator="\n", delimiter=" " if is_lineage else ",")
-    if suffix == ".txt":
-        columns = _lineage_columns(columns, option) if is_lineage else _mot_columns(columns)
-    else:
-        writer.writerow(columns)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
     writer.writerows(zip(*map(_cells, columns.values()), strict=True))
     return write_bytes(path, text.getvalue().encode(), option)
-
-
-def _mot_columns(columns: dict) -> dict:
-    """MOTChallenge's columns: frame and track from 1, box without extent, confidence, position; -1: no z."""
-    of = np.ones(len(columns["track"]), np.int64)
-    x, y, z = columns["x"], columns["y"], columns.get("z", -of)
-    values = columns["frame"] + 1, columns["track"] + 1, x, y, 0 * of, 0 * of, of, x, y, z
-    return dict(enumerate(values))
-
-
-def _lineage_columns(columns: dict, option: str) -> dict:
-    """The Cell Tracking Challenge's columns: label from 1, first and last frame, label of the parent or 0."""
-    track, frame = columns["track"], columns["frame"]
-    if (gap := (np.diff(track) == 0) & (np.diff(frame) > 1)).any():
-        row = int(np.argmax(gap))
-        raise InputError(
-            f"{option}: track {track[row]} has no detection in frame {frame[row] + 1}, but tracks in a table "
-            f"...{CELL_TRACKING} have no gaps; pass --memory 0, or write another table"
-        )
-    label, first, count = np.unique(track, return_index=True, return_counts=True)
-    parent = columns["parent"][first] if "parent" in columns else np.full(len(label), -1)
-    return dict(enumerate((label + 1, frame[first], frame[first + count - 1], parent + 1)))
 
 
 def _cells(values: np.ndarray) -> list:

@@ -196,7 +196,7 @@ BAD = {
     "length": ("frames", ["--min-length", "0"], "--min-length must be 1 or more, got 0"),
     "too long": ("frames", ["--min-length", "7"], "no track is 7 detections long"),
     "threads": ("frames", ["--threads", "0"], "--threads must be 1 or more"),
-    "table suffix": ("frames", ["--table", "t.xlsx"], "--table: 't.xlsx' must end in .csv, .json, .npz, .txt, .xml"),
+    "table suffix": ("frames", ["--table", "t.xlsx"], "--table: 't.xlsx' must end in .csv, .json, .npz"),
     "video suffix": ("frames", ["--video", "t.webp"], "--video: 't.webp' must end in .mp4, .avi, .gif"),
 }
 

@@ -7,9 +7,8 @@ import pandas
 import pytest
 
 from apps import cli
-from apps.common.images import InputError
 from apps.track.track_files import columns_of, read_detections, write_tracks
-from apps.track.tracking import Detections, from_frames, track
+from apps.track.tracking import Detections, track
 
 EXTRA = {  # as text: a fraction with small exponent, long integers, integers, zeros that matter, text
     "weight": ["1.23456789e-6", "2.5", "0.10", "-3"],
@@ -83,12 +82,6 @@ def test_json_and_npz_have_numbers(table):
         assert arrays["label"].tolist() == EXTRA["label"]
 
 
-def test_motchallenge(table):
-    rows = [line.split(",") for line in tracked(table, ".txt").read_text("utf-8").splitlines()]
-    assert rows[1] == ["2", "1", "10.5", "5.25", "0", "0", "1", "10.5", "5.25", "-1"]
-    assert [row[0] for row in rows] == ["1", "2", "3", "4"]
-
-
 def test_columns_of_callers(tmp_path):
     extra = {
         "id": np.array([987654321012345, 7, 8, 9]),
@@ -104,82 +97,3 @@ def test_columns_of_callers(tmp_path):
     assert path.read_text("utf-8").splitlines()[1].split(",")[6] == "0.1", "float32 has fewer digits"
     assert read["x"].tolist() == [0.1 + 0.2] * 4
     assert read["seen"].tolist() == extra["seen"].tolist()
-
-
-@pytest.fixture
-def cells():
-    """Tracks of a cell that divides, and of one that is seen once, with the quality of each detection."""
-    position = [[(10, 5)], [(11, 5), (90, 90)], [(9, 3), (13, 7)], [(8, 2.5), (14, 8)]]
-    found = from_frames([np.array(frame, float) for frame in position])
-    found.extra["quality"] = np.arange(len(found)) / 4
-    return track(found, search_range=6.0, divisions=0.2)
-
-
-def test_cell_tracking_challenge(cells, tmp_path):
-    """Label, first and last frame, and parent of each track, as the challenge's own tools read them."""
-    rows = np.loadtxt(write_tracks(tmp_path / "res_track.txt", cells), int)
-    assert rows.tolist() == [[1, 0, 1, 0], [2, 1, 1, 0], [3, 2, 3, 1], [4, 2, 3, 1]]
-
-
-def test_cell_tracking_challenge_has_no_gaps(tmp_path):
-    found = Detections(np.array([0, 2]), np.ones((2, 2)))
-    with pytest.raises(InputError, match="track 0 has no detection in frame 1.*pass --memory 0"):
-        write_tracks(tmp_path / "man_track.txt", track(found, search_range=3.0, memory=1))
-
-
-def test_trackmate(cells, tmp_path):
-    """Spots by frame, and one track per family, by pandas as by TrackMate's readers."""
-    path = write_tracks(tmp_path / "tracks.xml", cells)
-    spots = pandas.read_xml(path, xpath=".//Spot", parser="etree")
-    table = columns_of(cells)
-    for name, column in (("POSITION_X", "x"), ("POSITION_Y", "y"), ("FRAME", "frame"), ("QUALITY", "quality")):
-        assert spots.sort_values("ID")[name].tolist() == table[column].tolist()
-    edges = pandas.read_xml(path, xpath=".//Edge", parser="etree")
-    ends = [tuple(zip(table["x"][k], table["frame"][k], strict=True)) for k in edges.to_numpy()[:, :2].astype(int).T]
-    assert set(zip(*ends, strict=True)) == {
-        ((10, 0), (11, 1)),
-        ((11, 1), (9, 2)),
-        ((11, 1), (13, 2)),
-        ((9, 2), (8, 3)),
-        ((13, 2), (14, 3)),
-    }
-    assert pandas.read_xml(path, xpath=".//AllTracks/Track", parser="etree")["TRACK_ID"].tolist() == [0]
-    assert pandas.read_xml(path, xpath=".//TrackID", parser="etree")["TRACK_ID"].tolist() == [0]
-
-
-def test_trackmate_is_read(cells, tmp_path):
-    """The XML that is written here, and a table of spots with TrackMate's rows of names and units, of an image."""
-    xml = read_detections(write_tracks(tmp_path / "tracks.xml", cells))
-    table = columns_of(cells)
-    order = np.argsort(table["frame"], kind="stable")
-    np.testing.assert_array_equal(xml.frame, table["frame"][order])
-    np.testing.assert_array_equal(xml.position, np.column_stack([table["x"], table["y"]])[order])
-    assert xml.extra["quality"].astype(float).tolist() == table["quality"][order].tolist()
-    path = tmp_path / "spots.csv"
-    path.write_text(
-        "LABEL,ID,QUALITY,POSITION_X,POSITION_Y,POSITION_Z,FRAME\n"
-        "Label,Spot ID,Quality,X,Y,Z,Frame\nLabel,Spot ID,Quality,X,Y,Z,Frame\n,,(quality),(um),(um),(um),\n"
-        "ID7,7,1.5,10.25,5.5,0.0,0\nID8,8,1.5,11.25,5.5,0.0,1\n",
-        "utf-8",
-    )
-    spots = read_detections(path)
-    assert spots.frame.tolist() == [0, 1]
-    assert spots.position.tolist() == [[10.25, 5.5], [11.25, 5.5]]
-    assert spots.extra["id"].tolist() == ["7", "8"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("<TrackMate><Spot", "not an XML file of TrackMate: unclosed token"),
-        ("<TrackMate />", "not an XML file of TrackMate: it has no Spot"),
-        ('<TrackMate><Spot FRAME="0" POSITION_X="1" /></TrackMate>', "has no column x and no y"),
-        ('<TrackMate><Spot FRAME="0" POSITION_X="a" POSITION_Y="1" /></TrackMate>', "spot 1 of .*: x is 'a', expected"),
-        ('<TrackMate><Spot FRAME="b" POSITION_X="1" POSITION_Y="1" /></TrackMate>', "spot 1 of .*: frame is 'b'"),
-    ],
-)
-def test_unusable_xml(text, message, tmp_path):
-    path = tmp_path / "spots.xml"
-    path.write_text(text, "utf-8")
-    with pytest.raises(InputError, match=message):
-        read_detections(path)
