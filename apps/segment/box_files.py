@@ -7,7 +7,6 @@
                 or file_name
   YOLO          NAME.txt, or a folder of them; a line per box     class, centre x, centre y, width, height, perhaps
                                                                   score; in shares of the image
-  Pascal VOC    NAME.xml, or a folder of them                     xmin, ymin, xmax, ymax in pixels from 1, inclusive
 
 NAME is the name of an image, with or without its suffix.  Numbers may be fractions; the box in pixels is then the
 smallest one that contains them.  A file `classes.txt` beside YOLO's files names the classes.  Regions of crowds
@@ -30,14 +29,12 @@ from apps.common.images import read_bytes
 from apps.common.outputs import files_in
 from apps.common.stems import stem_of
 
-SUFFIXES = (".json", ".txt", ".xml")
-KINDS = "COCO or {NAME: [[x0, y0, x1, y1], ...]} (.json), YOLO (.txt) or Pascal VOC (.xml)"
+SUFFIXES = (".json", ".txt")
+KINDS = "COCO or {NAME: [[x0, y0, x1, y1], ...]} (.json), or YOLO (.txt)"
 CLASSES = "classes.txt"
 ROUNDING = 1e-3  # pixels: numbers this close to a whole number are one
 MAX_LISTED = 3  # names in a message
 MAX_SHARE = 2.0  # of YOLO's numbers, which some detectors let exceed the image; numbers of pixels are larger
-SIDES = ("xmin", "ymin", "xmax", "ymax")
-UNNUMBERED = -1  # a category with a name only
 
 
 class Detection(NamedTuple):
@@ -82,7 +79,7 @@ def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[De
     """
     path, name = Path(path), f"{option}: {str(path)!r}"
     if not is_box_file(str(path)):
-        raise InputError(f"{name} is not a file of boxes; pass {KINDS}, or a folder of the last two")
+        raise InputError(f"{name} is not a file of boxes; pass {KINDS}, or a folder of YOLO files")
     if path.suffix.lower() == ".json" and not path.is_dir():
         readers, names = _entries_of_json(path, images, option, name)
     else:
@@ -99,7 +96,7 @@ def read_boxes(path, images: Sequence[Path], option: str) -> dict[Path, tuple[De
             found[image] = error
     if len(found) == len(images) and all(isinstance(one, InputError) for one in found.values()):
         raise found[images[0]]  # type: ignore[misc]
-    return _numbered(found)
+    return found
 
 
 def boxes_of(found: Mapping[Path, tuple[Detection, ...] | InputError], image: Path) -> tuple[Detection, ...]:
@@ -119,20 +116,6 @@ def read_single_boxes(path, images: Sequence[Path]) -> dict[Path, tuple[Detectio
             raise InputError(f"{name} has {len(boxes)} boxes of {image.name!r}; pass --boxes to cut out every one")
         found[image] = boxes or InputError(f"{name} has no entry {stem_of(image)!r}; add one")
     return found
-
-
-def _numbered(found):
-    """The boxes with numbers for categories that only have names, in the order of the names over all images."""
-    boxes = [one for some in found.values() if isinstance(some, tuple) for one in some if one.category == UNNUMBERED]
-    if not boxes:
-        return found
-    numbers = {name: number for number, name in enumerate(sorted({one.name for one in boxes}), 1)}
-    return {
-        image: some
-        if isinstance(some, InputError)
-        else tuple(one._replace(category=numbers.get(one.name, one.category)) for one in some)
-        for image, some in found.items()
-    }
 
 
 # A file for all images
@@ -216,20 +199,14 @@ def _from_coco(content: dict, name: str):
 def _files_of(path: Path, images, option: str, name: str):
     """A function per image that reads its file, and the names of all files."""
     if path.is_dir():
-        inside = [one for one in files_in(path, option) if one.suffix.lower() in SUFFIXES[1:] and one.name != CLASSES]
+        inside = [one for one in files_in(path, option) if one.suffix.lower() == ".txt" and one.name != CLASSES]
         files = {stem_of(one): one for one in inside}
-        if len(files) < len(inside):
-            raise InputError(f"{name} has two files of one image; keep only those of one format")
     elif len(images) > 1:
         raise InputError(f"{name} has the boxes of one image, but there are {len(images)}; pass a folder of such files")
     else:
         inside, files = [path], {stem_of(images[0]): path}
     classes = _class_names(inside[0].parent / CLASSES, option) if inside else []
-    readers = {
-        image: partial(_voc if file.suffix.lower() == ".xml" else _yolo, file, option, classes)
-        for image in images
-        if (file := files.get(stem_of(image)))
-    }
+    readers = {image: partial(_yolo, file, option, classes) for image in images if (file := files.get(stem_of(image)))}
     return readers, [one.name for one in inside]
 
 
@@ -266,40 +243,6 @@ def _yolo(path: Path, option: str, classes: list[str]) -> Iterator[Detection]:
         name = classes[category].strip() if category < len(classes) else f"category{category}"
         corners = x - width / 2, y - height / 2, x + width / 2, y + height / 2
         yield Detection(corners, name, category, values[5] if len(words) == 6 else None, True)
-
-
-def _voc(path: Path, option: str, classes: list[str]) -> Iterator[Detection]:
-    name = f"{option}: {str(path)!r}"
-    for found in _xml(read_bytes(path, option), name).iter("object"):
-        try:
-            corners = numbers_in([float(found.findtext(f"bndbox/{side}", "")) for side in SIDES], 4)
-        except ValueError:
-            corners = None
-        if corners is None:
-            raise InputError(f"{name} has an object without four numbers {', '.join(SIDES)} in bndbox; add them")
-        x0, y0, x1, y1 = corners
-        yield Detection((x0 - 1, y0 - 1, x1, y1), (found.findtext("name") or "object").strip(), UNNUMBERED)
-
-
-def _xml(data: bytes, name: str):
-    """The root of an XML document without a document type, which alone can define entities."""
-    from xml.etree.ElementTree import TreeBuilder
-    from xml.parsers import expat
-
-    builder, parser = TreeBuilder(), expat.ParserCreate()
-
-    def refuse(*arguments):
-        raise InputError(f"{name} has a document type (<!DOCTYPE ...>); remove it")
-
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.data
-    try:
-        parser.Parse(data, True)
-        return builder.close()
-    except expat.ExpatError as error:
-        raise InputError(f"{name} is not XML ({error}); pass files of Pascal VOC") from None
 
 
 def numbers_in(values, count: int) -> tuple | None:

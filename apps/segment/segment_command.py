@@ -6,7 +6,7 @@
   cutmatch segment photo.jpg --box 40,30,300,280 --scribbles strokes.png     a box, corrected by strokes
   cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
-  cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO, Pascal VOC
+  cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO
   cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
   cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
   cutmatch segment scan.nii.gz --scribbles strokes.nrrd   one object in a volume, from strokes or from a rough mask
@@ -37,8 +37,8 @@ values look black in image viewers), NAME-labels.json (the names, colours and pi
 NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.png.  The background counts as an
 object.
 
---boxes reads COCO (annotations or results), JSON {"NAME": [[x0, y0, x1, y1], ...]}, or a folder of YOLO (NAME.txt) or
-Pascal VOC files (NAME.xml).  Every box gets an object of its own, and where boxes overlap one cut divides the pixels.
+--boxes reads COCO (annotations or results), JSON {"NAME": [[x0, y0, x1, y1], ...]}, or a folder of YOLO files
+(NAME.txt).  Every box gets an object of its own, and where boxes overlap one cut divides the pixels.
 NAME-labels.png has the number of the object's box, from 1; NAME-labels.json and NAME-coco.json keep names, categories
 and scores; NAME-overlay.png shows all.  Images without a box have no object.
 

@@ -132,8 +132,6 @@ def _written() -> dict[str, bytes]:
         "text.avi": b"not a video",
         "boxes.json": json.dumps({"photo": [3, 3, 20, 20]}).encode(),
         "several boxes.json": b'{"photo": [[3, 3, 20, 20], [9, 1.5, 30, 14], [4, 4, 4, 9], [2, 2, 3, 3]]}',
-        "photo.xml": b"<a><object><name>cat</name>"
-        b"<bndbox><xmin>3</xmin><ymin>3</ymin><xmax>20</xmax><ymax>20</ymax></bndbox></object></a>",
         "boxes infinite.json": b'{"photo": [3, 3, Infinity, 1e400]}',
         "boxes text.json": b'{"photo": "1259"}',
         "list.json": b"[]",

@@ -80,7 +80,7 @@ FITTING = {  # values that make sense, so that lines also get past the options
     "--mask": ("strokes.png",),
     "--truth": ("truth.png", "flow.flo", "homography.txt"),
     "--box": ("3,3,20,20", "-3,3,20,20", "boxes.json"),
-    "--boxes": ("boxes.json", "several boxes.json", "photo.xml"),
+    "--boxes": ("boxes.json", "several boxes.json"),
     "--start": ("truth.png",),
     "--resume-session": ("session.json",),
     "--write": KINDS,

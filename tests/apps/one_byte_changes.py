@@ -88,10 +88,6 @@ COCO = (
     '{"images": [{"id": 1, "file_name": "photo.jpg"}], "categories": [{"id": 2, "name": "cat"}], "annotations": '
     '[{"image_id": 1, "category_id": 2, "bbox": [3, 4, 5.5, 6], "score": 0.5, "iscrowd": 0}]}'
 )
-VOC = (
-    "<annotation><object><name>cat</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
-    "</object></annotation>"
-)
 MATRIX = "1 0 2\n0 1 -3.5\n1e-4 0 1\n"
 
 
@@ -176,7 +172,6 @@ def _texts(folder):
         ("boxes.json", '{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}', _boxes),
         ("coco.json", COCO, _boxes),
         ("photo.txt", "0 0.5 0.5 0.25 0.5 0.9\n", _boxes),
-        ("photo.xml", VOC, _boxes),
         ("matrix.txt", MATRIX, read_matrix),
     ):
         path = _write(folder, name, content)

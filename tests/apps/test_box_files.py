@@ -66,24 +66,12 @@ def yolo(folder):
     return folder / "yolo"
 
 
-def voc(folder):
-    for path in IMAGES[:2]:
-        text = "".join(
-            f"<object><name> {name}</name><bndbox><xmin>{box[0] + 1}</xmin><ymin>{box[1] + 1}</ymin><xmax>{box[2]}"
-            f"</xmax><ymax>{box[3]}</ymax></bndbox></object>"
-            for box, name, _ in FOUND[path]
-        )
-        save(folder, f"voc/{path.stem}.xml", f"<annotation><filename>x</filename>{text}</annotation>")
-    return folder / "voc"
-
-
 FORMATS = {
     "boxes": lambda folder: save(folder, "b.json", {"a": [b for b, *_ in FOUND[A]], "b.png": FOUND[B][0][0], "c": []}),
     "coco": lambda folder: save(folder, "c.json", coco()),
     "results by name": lambda folder: save(folder, "d.json", results("file_name")),
     "results by number": lambda folder: save(folder, "e.json", results("image_id")),
     "yolo": yolo,
-    "voc": voc,
 }
 
 
@@ -93,12 +81,12 @@ def test_formats_agree(tmp_path, kind):
     for image in IMAGES:
         boxes = boxes_of(found, image)
         assert [one.box(SHAPE) for one in boxes] == [box for box, *_ in FOUND[image]]
-        has_scores = kind not in ("boxes", "voc")
+        has_scores = kind != "boxes"
         assert [one.score for one in boxes] == [score if has_scores else None for *_, score in FOUND[image]]
         names = {"boxes": "object", "results": "category{}"}
         for one, (_, name, _) in zip(boxes, FOUND[image], strict=True):
             assert one.name == names.get(kind.split()[0], name).format(NUMBERS[name])
-            assert one.category == {"boxes": 1, "voc": NUMBERS[name] + 1}.get(kind, NUMBERS[name])
+            assert one.category == (1 if kind == "boxes" else NUMBERS[name])
 
 
 def test_names_of_coco_are_numbers_with_zeros(tmp_path):
@@ -141,18 +129,12 @@ BAD = '[{"bbox": [1, 2, NaN, 4], "image_id": "a"}, {"bbox": [1, 2, 3, 4], "image
         ("y/a.txt", "\n0 0.5 0.5 0.2 x", "line 2 must be a class and four or five numbers, got"),
         ("y/a.txt", "0.5 0.5 0.5 0.2 0.1", "line 1 must be a class and four or five numbers, got"),
         ("y/a.txt", "0 30 40 50 60", "line 1 must be shares of the image, 0 to 1, got '0 30"),
-        ("v/a.xml", "<annotation><object><bndbox><xmin>1</xmin></bndbox></object></annotation>", "four numbers xmin"),
-        ("v/a.xml", "<annotation>", r"is not XML \(no element found"),
-        ("v/a.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has a document type"),
-        ("v/a.xml", '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "has a document type"),
-        ("v/a.xml", "<a>&b;</a>", "is not XML"),
-        ("v/a.xml", "<a>" * 100_000, "is not XML"),
     ],
 )
 def test_a_box_that_cannot_be_read_is_an_error_of_its_image(tmp_path, name, content, message):
     path = save(tmp_path, name, content)
     if path.suffix != ".json":
-        save(tmp_path, str(Path(name).with_name("b" + path.suffix)), "<a/>" if path.suffix == ".xml" else "")
+        save(tmp_path, str(Path(name).with_name("b.txt")), "")
         path = path.parent
     found = read_boxes(path, [A, B], "--boxes")
     assert len(boxes_of(found, B)) == (path.suffix == ".json" and '"b": []' not in content)
@@ -163,7 +145,7 @@ def test_a_box_that_cannot_be_read_is_an_error_of_its_image(tmp_path, name, cont
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.csv", "1,2,3,4", r"is not a file of boxes; pass COCO .*YOLO \(.txt\) or Pascal VOC"),
+        ("x.csv", "1,2,3,4", r"is not a file of boxes; pass COCO .*YOLO \(.txt\), or a folder"),
         ("gone.json", None, "no file"),
         *(("x.json", text, "must be JSON of the form of COCO") for text in ("null", "7", '"a"', "{", "[" * 100_000)),
         ("x.json", "[]", "has no entry, but has no entry 'a'"),
@@ -189,13 +171,6 @@ def test_a_file_that_cannot_be_used_is_an_error_of_the_run(tmp_path, name, conte
     path = tmp_path / name if content is None else save(tmp_path, name, content)
     with pytest.raises(InputError, match=message):
         read_boxes(path.parent if path.suffix == ".txt" else path, IMAGES, "--boxes")
-
-
-def test_two_files_of_one_image_are_rejected(tmp_path):
-    folder = voc(tmp_path)
-    save(tmp_path, "voc/a.txt", "")
-    with pytest.raises(InputError, match="has two files of one image"):
-        read_boxes(folder, IMAGES, "--boxes")
 
 
 def test_an_error_of_every_image_is_one_of_the_run(tmp_path):
