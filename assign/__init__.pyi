@@ -1,6 +1,5 @@
 from .assignment import Assignment, CertificateError
 from .batch_solving import BatchAssignment, solve_batch
-from .boxes import solve_boxes
 from .compat.scipy import linear_sum_assignment, min_weight_full_bipartite_matching
 from .core.infeasible import InfeasibleError
 from .cost_flow import MinCostFlow, min_cost_flow
@@ -24,6 +23,5 @@ __all__ = [
     "min_weight_full_bipartite_matching",
     "solve",
     "solve_batch",
-    "solve_boxes",
     "solve_points",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from assign.core.given import Given, GivenBoxes, GivenPoints
+from assign.core.given import Given, GivenPoints
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host, to_library
 from gridcut.device.matrix_plot import plot_matrix
@@ -50,7 +50,7 @@ class Assignment(Result):
     device: str
     method: str
     stats: dict
-    _given: Given | GivenBoxes | GivenPoints = field(repr=False)
+    _given: Given | GivenPoints = field(repr=False)
 
     def check(self) -> None:
         """Certify that the assignment is optimal, from its pairs, cost and prices and from the caller's costs.

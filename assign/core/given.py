@@ -5,14 +5,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from assign.core.certificate import certify, certify_deficient, exact_integers
-from assign.core.certificate_boxes import BoxCosts
 from assign.core.certificate_costs import DenseCosts, SparseCosts
 from assign.core.certificate_points import PointCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse
 
-BOX_METRICS = ("iou", "giou", "centre")
 MAX_INT_LIMIT = 2.0**62  # integers in `max_cost` from this size on are treated as floats
 
 
@@ -58,22 +56,6 @@ class GivenPoints(Arguments):
 
     def _costs(self, is_integer: bool) -> DenseCosts:
         return PointCosts(np.asarray(self.x, np.float64), np.asarray(self.y, np.float64), self.metric)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GivenBoxes(GivenPoints):
-    """The arguments of `assign.solve_boxes`."""
-
-    def _costs(self, is_integer: bool) -> DenseCosts:
-        x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
-        if self.metric == "centre":
-            return PointCosts(centres(x), centres(y), "euclidean")
-        return BoxCosts(x, y, self.metric == "giou")
-
-
-def centres(boxes):
-    """Centres of boxes (left, top, right, bottom)."""
-    return boxes[:, :2] / 2 + boxes[:, 2:] / 2
 
 
 def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
