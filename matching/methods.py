@@ -159,12 +159,6 @@ def karp_sipser_cpu(graph, row_match, col_match, **parameters) -> dict:
     return initialise(graph, row_match, col_match, **parameters)
 
 
-def karp_sipser_cuda(graph, row_match, col_match) -> dict:
-    from matching.initial.karp_sipser_cuda import initialise
-
-    return initialise(graph, row_match, col_match)
-
-
 def karp_sipser_one_sided_cpu(graph, row_match, col_match) -> dict:
     from matching.initial.karp_sipser_one_sided import initialise
 
@@ -201,7 +195,7 @@ METHODS = {
 INITS = {
     "none": InitialMatching(),
     "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda),
-    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, parameters=("threads",)),
+    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, parameters=("threads",)),
     "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
 }
 
@@ -272,12 +266,3 @@ def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[...
     if device == "cuda" and entry.cuda:
         return for_host(entry.cuda)
     return partial(entry.cpu, threads=threads) if "threads" in entry.parameters and threads != 1 else entry.cpu
-
-
-def initialiser_on_gpu(init: str) -> Callable[..., dict] | None:
-    """The function of an initial matching for a graph on the GPU; None for "none"."""
-    entry = INITS[init]
-    if entry.cpu and not entry.cuda:
-        known = ", ".join(repr(name) for name, other in INITS.items() if other.cuda or not other.cpu)
-        raise ValueError(f"init {init!r} runs on the CPU only; for a graph on the GPU use one of {known}")
-    return entry.cuda

@@ -21,6 +21,7 @@ from gridcut.device.arrays import (
     allocate,
     download,
     on_device,
+    overwrite,
     refusing,
     synchronize,
     to_library,
@@ -72,7 +73,7 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
     """Match a graph on the GPU; chosen: the result of `methods.choose`, begin: the time at which the call began."""
     device, method, init, keywords = chosen
     check_sides(*graph.shape)
-    initialise, solve = methods.initialiser_on_gpu(init), methods.METHODS[method].cuda
+    initialise, solve = initialiser(init), methods.METHODS[method].cuda
     with refusing():
         row_match, col_match = start_on_gpu(start, graph)
         initial = pairs_of(row_match, graph) if start is not None else 0
@@ -82,7 +83,7 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
         cardinality = initial
         if graph.edges:
             if initialise is not None:
-                init_stats = initialise(graph.lists, row_match, col_match)
+                init_stats = initialise(graph, row_match, col_match)
                 initial = pairs_of(row_match, graph)
                 initialised = time.perf_counter()
             stats = solve(graph.lists, row_match, col_match, **keywords)
@@ -94,6 +95,23 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
             as_library_array(a, n, graph.library) for a, n in zip((row_match, col_match), graph.shape, strict=True)
         )
         return Matching(*matches, cardinality, method, init, device, stats, graph)
+
+
+def initialiser(init: str):
+    """The function of an initial matching for a graph and a matching on the GPU; None for "none"."""
+    entry = methods.INITS[init]
+
+    def on_gpu(graph, row_match, col_match) -> dict:
+        return entry.cuda(graph.lists, row_match, col_match)
+
+    def on_host(graph, row_match, col_match) -> dict:
+        matches = download(row_match), download(col_match)
+        stats = entry.cpu(graph.host(), *matches)
+        for there, here in zip((row_match, col_match), matches, strict=True):
+            overwrite(there, here)
+        return stats
+
+    return on_gpu if entry.cuda else on_host if entry.cpu else None
 
 
 def start_on_gpu(start, graph: DeviceBipartiteGraph):

@@ -137,15 +137,6 @@ def test_block_level_overflows_shared_memory(tools, grid):
     assert stats["block_levels"] > 0
 
 
-def test_karp_and_sipser(tools, grid):
-    for graph in permuted_graphs(tools, np.random.default_rng(2)):
-        checked = bipartite_graph(graph)
-        row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        on_gpu("initial.karp_sipser_cuda", "initialise", checked, row_match, col_match)
-        pairs = graph.tocoo()
-        assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
-
-
 def test_greedy(tools, grid):
     rng = np.random.default_rng(3)
     graph = tools.uniform(110, 3, rng) * rng.integers(1, 5)

@@ -42,13 +42,12 @@ MODULES = (
     "forest",
     "frontier",
     "g_pr_first",
-    "karp_sipser",
     "labels",
     "ms_bfs_graft",
 )
 
 
-PLACES = {"cheap": "initial", "karp_sipser": "initial", "frontier": "core", "problem": "core", "portfolio": "portfolio"}
+PLACES = {"cheap": "initial", "frontier": "core", "problem": "core", "portfolio": "portfolio"}
 PLACES |= {"forest": "forest", "ms_bfs_graft": "forest"}
 
 
@@ -187,8 +186,7 @@ def test_start_is_kept_and_maximum_matching_unchanged(tools, where, variant):
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("init", ["cheap", "karp_sipser"])
-def test_initial_matchings_are_maximal(tools, where, init):
+def test_initial_matchings_are_maximal(tools, where):
     rng = np.random.default_rng(5)
     larger = tools.uniform(12 if where == "simulator" else 20_000, 4, rng)
     for i, graph in enumerate((*hard_graphs(tools, rng, where), larger)):
@@ -198,29 +196,10 @@ def test_initial_matchings_are_maximal(tools, where, init):
         if i % 2 and checked.edges:
             row_match[pairs.row[0]], col_match[pairs.col[0]] = pairs.col[0], pairs.row[0]
         before = row_match.copy()
-        on_gpu(init, "initialise", checked, row_match, col_match)
+        on_gpu("cheap", "initialise", checked, row_match, col_match)
         certify_pairs(checked, row_match, col_match)
         assert (row_match[before >= 0] == before[before >= 0]).all()
         assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_karp_sipser_is_optimal_on_trees(tools, where):
-    """Matching single vertices is always optimal; cascades longer and wider than one block."""
-    rng = np.random.default_rng(10)
-    n = 40 if where == "simulator" else 40_000
-    child = np.arange(1, n)
-    tree = tools.pattern(np.r_[child // 3, child], np.r_[child, child // 3], (n, n))
-    random = (child * rng.random(n - 1)).astype(int)
-    tangled = tools.pattern(random, child, (n, n))
-    for graph in (tree, tangled, tangled.T.tocsr(), tools.path(20 if where == "simulator" else 5000)):
-        for one in (graph, tools.permuted(graph, rng)):
-            checked = bipartite_graph(one)
-            row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-            stats = on_gpu("karp_sipser", "initialise", checked, row_match, col_match)
-            assert np.count_nonzero(row_match >= 0) == tools.best_cardinality(one)
-            certify(checked, row_match, col_match)
-            assert stats["levels"] > 0
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -254,7 +233,7 @@ def test_stages_run_without_transfers(tools, where):
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
 
     def both(*there):
-        return {"init": module("karp_sipser").initialise(*there), **module("ms_bfs_graft").solve(*there)}
+        return {"init": module("cheap").initialise(*there), **module("ms_bfs_graft").solve(*there)}
 
     stats = module("problem").on_gpu(both, graph, row_match, col_match)
     certify(graph, row_match, col_match)

@@ -95,13 +95,6 @@ def cheap_cuda():
     return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]
 
 
-def karp_sipser_cuda():
-    from matching.initial.karp_sipser_cuda import karp_sipser_kernel
-
-    ids = int32[::1]
-    return [("karp_sipser", karp_sipser_kernel, (_matched_graph_type(), *(ids,) * 4, int64[::1]))]
-
-
 def active_lists_cuda():
     from matching.papers.active_lists_cuda import lists_kernel
 

@@ -81,7 +81,7 @@ def as_if_on_a_gpu(monkeypatch):
 def test_table(tmp_path, capsys):
     for name in ("tiny", "grid"):  # one by one: processes of their own would not know them
         instances.prepared([name], tmp_path)
-    how = ["--method", "auto,g_pr_shr-fix-10+karp_sipser", "--runs", "2", "--cache", str(tmp_path)]
+    how = ["--method", "auto,g_pr_shr-fix-10+none", "--runs", "2", "--cache", str(tmp_path)]
     assert main([*MATCHING, *how, "--save"]) == 0
     printed = capsys.readouterr().out
     assert "a stand-in, 8 GiB, driver 1.0" in printed
@@ -89,7 +89,7 @@ def test_table(tmp_path, capsys):
     assert first[4:13] == ["auto", "portfolio", "none", "✓", "1.00", "5.00", "6.00", "6.00", "4.00"]
     assert first[13:21] == ["10.00", "20.00", "3.33", "2.00", "8", "1.33", "3", "20"]
     assert first[-1] == "2"
-    assert second[4:8] == ["g_pr_shr-fix-10+karp_sipser", "g_pr_shr", "karp_sipser", "✓"]
+    assert second[4:8] == ["g_pr_shr-fix-10+none", "g_pr_shr", "none", "✓"]
     assert "| auto" in printed
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"matching-cuda.md"}
     assert {path.name for path in tmp_path.glob("*.npz")} == {"tiny.npz", "grid.npz"}

@@ -35,7 +35,6 @@ MAY_SPILL = {
     "augment_kernel": 192,
     "discharge_kernel": 400,
     "graft_kernel": 112,
-    "karp_sipser_kernel": 112,
     "relabel_kernel": 160,
     "rounds_kernel": 112,
     "team_kernel": 16,
