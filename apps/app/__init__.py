@@ -13,7 +13,6 @@
     prompts         marks on an image that other programs send, all of them in one request, and the answer
     label_studio    the protocol of Label Studio's ML backends
     cvat_interactor a function for CVAT; it needs no server
-    handover        the page that leads the browser to the server
     ending          what follows Ctrl-C
     notebook        the page in the output of a notebook's cell
     static/         the page itself: HTML, CSS and ES modules, without a build step

@@ -23,6 +23,8 @@ stopped by Ctrl-C.
 
 import os
 import re
+import threading
+import webbrowser
 from importlib.util import find_spec
 
 from apps.app import HOST
@@ -72,7 +74,6 @@ def run(argv) -> int:
 
 
 def _serve(chosen, token) -> int:
-    from apps.app.handover import hand_over
     from apps.app.server import listen, make_app, own_address, serve
 
     sources = _sources(chosen)
@@ -85,14 +86,12 @@ def _serve(chosen, token) -> int:
             "The connection is not encrypted: others in the network could read along. Use a network that you trust.",
         )
     elif not chosen.no_browser and not chosen.api:
-        app.when_used = hand_over(app.first_address)
+        threading.Thread(target=webbrowser.open, args=(app.first_address,), daemon=True).start()
     try:
         serve(app, listener)
     except KeyboardInterrupt:
         if not app.images.unsaved:
             raise
-    finally:
-        app.when_used()
     return SOME_FAILED if app.images.unsaved else 0
 
 

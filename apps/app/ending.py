@@ -26,13 +26,12 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 class Ending:
     """What follows a signal; a context in which it is handled.
 
-    stop       function that lets the server end
-    images     those of the app
-    clean_up   function that is called before the process is ended
+    stop     function that lets the server end
+    images   those of the app
     """
 
-    def __init__(self, stop: Callable[[], None], images: OpenImages, clean_up: Callable[[], None]):
-        self._stop, self._images, self._clean_up = stop, images, clean_up
+    def __init__(self, stop: Callable[[], None], images: OpenImages):
+        self._stop, self._images = stop, images
         self._timer: threading.Timer | None = None
         self._signal = 0
 
@@ -52,7 +51,6 @@ class Ending:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._signal:
-            self._clean_up()  # a signal other than Ctrl-C ends the process here
             signal.raise_signal(self._signal)
 
     def _receive(self, number: int, frame) -> None:
@@ -87,6 +85,5 @@ class Ending:
             out = Path(self._images.chosen.out)
             for folder in (out, out / FOLDER, out / FOLDER / COMMAND):
                 remove_unfinished(folder, os.getpid())
-            self._clean_up()
         finally:
             os._exit(status)

@@ -5,15 +5,14 @@
     Origin   if there is one, must be this server's; the socket requires it, and uploads, too, unless other programs may
              use the server
 
-The address given to the browser works once and leads to the one with the token, so that no file contains the token.
-So does a short one, which can be typed on a telephone.
+The address given to the browser works once and leads to the one with the token, as all users of a machine can see the
+arguments of its processes.  So does a short one, which can be typed on a telephone.
 Connections that have not shown it are limited in number and time: other programs may open as many as they like.
 """
 
 import asyncio
 import hmac
 import secrets
-from collections.abc import Callable
 
 from apps.app import HOST
 from apps.app.open_images import OpenImages
@@ -70,7 +69,6 @@ class Guard:
         self._once: str | None = secrets.token_urlsafe(24) if host == HOST else secrets.token_hex(5)
         self._start = f"http://{host}:{port}"
         self.strangers = Strangers()
-        self.when_used: Callable[[], None] = lambda: None  # called when the address that works once was used
         hosts = {host, HOST, "localhost"}
         self._hosts = {f"{one}:{port}" for one in hosts} | (hosts if port == 80 else set())
 
@@ -96,7 +94,6 @@ class Guard:
             await refuse(scope, receive, send, 403, "this server answers pages of its own address only")
         elif self._once is not None and _same(path, f"/open/{self._once}") and scope["type"] == "http":
             self._once = None
-            self.when_used()
             await _respond(send, 303, b"", {"location": f"/{self.token}/"})
         elif not _same(path.split("/")[1] if "/" in path else "", self.token):
             await refuse(

@@ -329,6 +329,6 @@ def serve(app: Guard, listener: socket.socket) -> None:
         timeout_graceful_shutdown=0,
     )
     server = Server(config)
-    with Ending(server.stop, app.images, app.when_used):
+    with Ending(server.stop, app.images):
         app.images.prepare()
         server.run(sockets=[listener])

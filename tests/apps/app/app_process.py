@@ -23,9 +23,9 @@ class AppProcess:
     errors    file with its standard error
     """
 
-    def __init__(self, folder: Path, *arguments, options=("--no-browser",), **settings):
+    def __init__(self, folder: Path, *arguments, **settings):
         self.errors = folder / "errors.txt"
-        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--device", "cpu", *options]
+        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--device", "cpu", "--no-browser"]
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, **settings)
         self.address = self.process.stdout.readline().split()[-1]

@@ -1,7 +1,6 @@
 """Ctrl-C ends the server soon, whatever it does, and the next run finds every confirmed stroke."""
 
 import io
-import os
 import signal
 import threading
 import time
@@ -214,21 +213,6 @@ def test_the_server_waits_for_strokes_that_a_full_disk_did_not_take(start, tmp_p
     else:  # a quick machine had computed all before the disk had space; a slow one is not waited for beyond a limit
         assert status == 1, errors
         assert "were written to" in errors or "was not finished" in errors
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
-@pytest.mark.parametrize("number", in_quick_tier(["SIGINT", "SIGTERM", "SIGHUP"], "SIGTERM".__eq__))
-def test_the_page_that_leads_to_the_server_is_removed(start, tmp_path, number):
-    slow = tmp_path / "slow"
-    slow.write_text("#!/bin/sh\nsleep 30\n")
-    slow.chmod(0o755)
-    home = tmp_path / "home"
-    home.mkdir()
-    server = start(options=(), env={**os.environ, "HOME": str(home), "BROWSER": f"{slow} %s"})
-    server.page()
-    assert list(home.iterdir())
-    server.ended(server.interrupt(getattr(signal, number)))
-    assert not list(home.iterdir())
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of Unix")
