@@ -7,10 +7,8 @@
 
 The address given to the browser works once and leads to the one with the token, as all users of a machine can see the
 arguments of its processes.  So does a short one, which can be typed on a telephone.
-Connections that have not shown it are limited in number and time: other programs may open as many as they like.
 """
 
-import asyncio
 import hmac
 import secrets
 
@@ -31,32 +29,6 @@ HEADERS = {
 }
 
 
-MAX_STRANGERS = 128  # connections that have not shown the token
-STRANGER_SECONDS = 10.0  # until they are closed; a request takes milliseconds
-
-
-class Strangers:
-    """Connections that have not shown the token yet.  Further ones replace the oldest."""
-
-    def __init__(self):
-        self._known: dict[tuple, tuple[asyncio.Transport, asyncio.TimerHandle]] = {}  # by the address of the client
-
-    def add(self, transport: asyncio.Transport) -> None:
-        """A connection was opened."""
-        timer = asyncio.get_running_loop().call_later(STRANGER_SECONDS, transport.abort)
-        self._known[transport.get_extra_info("peername")] = transport, timer
-        if len(self._known) > MAX_STRANGERS:
-            oldest = next(iter(self._known))
-            transport = self._known[oldest][0]
-            self.remove(oldest)
-            transport.abort()
-
-    def remove(self, client) -> None:
-        """A connection has shown the token, or was closed."""
-        if (found := self._known.pop(client, None)) is not None:
-            found[1].cancel()
-
-
 class Guard:
     """ASGI application that passes permitted requests to another one, without the token in the path."""
 
@@ -68,7 +40,6 @@ class Guard:
         # Nobody can try many of 2**40 codes at a server that answers some thousand requests in a second.
         self._once: str | None = secrets.token_urlsafe(24) if host == HOST else secrets.token_hex(5)
         self._start = f"http://{host}:{port}"
-        self.strangers = Strangers()
         hosts = {host, HOST, "localhost"}
         self._hosts = {f"{one}:{port}" for one in hosts} | (hosts if port == 80 else set())
 
@@ -104,7 +75,6 @@ class Guard:
         elif path == f"/{self.token}":
             await _respond(send, 307, b"", {"location": f"/{self.token}/"})
         else:
-            self.strangers.remove(scope.get("client"))
             inner = path[len(self.token) + 1 :]
             await self._app(
                 dict(scope, path=inner, raw_path=inner.encode(), root_path=""),

@@ -30,7 +30,6 @@ TYPES = {
 }
 MASK_BUTTONS = b"<!-- a button for each kind of mask -->"  # in the page
 BODY_SECONDS = 60.0  # without a further part of an upload
-BACKLOG = 16  # connections that are accepted together, before any stranger among them is closed
 MAX_LINES = 100  # different errors that are printed
 
 
@@ -270,7 +269,7 @@ def listen(port: int, host: str = HOST) -> socket.socket:
         raise InputError(
             f"cannot serve at {host}, --port {port} ({error.strerror}); choose another, or {remedy}"
         ) from None
-    listener.listen(BACKLOG)
+    listener.listen()
     return listener
 
 
@@ -287,20 +286,10 @@ def own_address(host: str) -> str:
 def serve(app: Guard, listener: socket.socket) -> None:
     """Serve until Ctrl-C."""
     import uvicorn
-    from uvicorn.protocols.http.h11_impl import H11Protocol
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     # Between threads, Python switches after 5 ms by default; the session's thread would delay every message by that.
     sys.setswitchinterval(0.0005)
-
-    class Connection(H11Protocol):
-        def connection_made(self, transport):
-            app.strangers.add(transport)
-            super().connection_made(transport)
-
-        def connection_lost(self, exc):
-            app.strangers.remove(self.client)
-            super().connection_lost(exc)
 
     class TabSocket(WebSocketsSansIOProtocol):
         def keepalive_timeout(self):
@@ -316,7 +305,7 @@ def serve(app: Guard, listener: socket.socket) -> None:
 
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http="h11",
         ws=TabSocket,
         ws_max_size=MAX_MESSAGE,
         ws_per_message_deflate=False,
@@ -325,7 +314,6 @@ def serve(app: Guard, listener: socket.socket) -> None:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        backlog=BACKLOG,
         timeout_graceful_shutdown=0,
     )
     server = Server(config)
