@@ -2,8 +2,7 @@
 
 The same call on the same arguments, interleaved, the median of --repeats rounds.  Calls that take less than a
 millisecond are repeated in a loop.  A row appears only if both results are equally good: equal totals, values and
-segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown, and
-of gco, how far the energy is above the lower one.
+segments; of the object in a rectangle or from seeds, the share of pixels that differ from what was drawn is shown.
 
 "conversion" says whether a graph of networkx is converted in each call, or was before.
 """
@@ -31,8 +30,7 @@ from gridcut.compat.scipy import maximum_flow
 COLUMNS = ("face", "problem", "theirs ms", "ours ms", "ratio", "theirs wrong %", "ours wrong %")
 MIN_SECONDS = 0.001  # of one measurement
 FEW = 3  # rounds of calls that take long
-PACKAGES = ["scipy", "lapx", "PyMaxflow", "gco-wrapper", "networkx", "opencv-python-headless", "scikit-image"]
-PACKAGES += ["numba", "numpy"]
+PACKAGES = ["scipy", "lapx", "PyMaxflow", "networkx", "opencv-python-headless", "scikit-image", "numba", "numpy"]
 
 
 def main(argv):
@@ -220,35 +218,6 @@ def maxflow_rows(repeats, quick):
     yield compared("PyMaxflow aexpansion_grid", f"6 labels, {side // 4}²", *functions, arguments, repeats)
 
 
-def gco_rows(repeats, quick):
-    import gco
-
-    from gridcut.compat import gco as ours
-
-    rng, side, functions = (
-        np.random.default_rng(7),
-        32 if quick else 128,
-        (gco.cut_general_graph, ours.cut_general_graph),
-    )
-    n, pixels = side * side, np.arange(side * side).reshape(side, side)
-    unary, potts = 100 * rng.random((n, 8)), 20 * (1 - np.eye(8))  # floats: gco divides integers, and loses them
-    image = (
-        np.concatenate((pixels[:-1], pixels[:, :-1].T)).ravel(),
-        np.concatenate((pixels[1:], pixels[:, 1:].T)).ravel(),
-    )
-    for name, ends in (("image", np.stack(image, axis=1)), ("random graph", rng.integers(0, n, (2 * n, 2)))):
-        edges = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
-        arguments = edges, 1 + rng.random(len(edges)), unary, potts
-        energies = []
-        for run in functions:
-            labels = run(*arguments)
-            pairs = (arguments[1] * potts[tuple(labels[edges.T])]).sum()
-            energies.append(unary[np.arange(n), labels].sum() + pairs)
-        above = tuple(f"{100 * (energy / min(energies) - 1):.2f}" for energy in energies)
-        problem = f"{name} of {n} nodes, {len(edges)} edges, 8 labels"
-        yield compared("gco cut_general_graph", problem, *functions, arguments, repeats, wrong=above)
-
-
 def networkx_rows(repeats, quick):
     import networkx as nx
 
@@ -345,7 +314,6 @@ FACES = {
     "scipy": scipy_rows,
     "lap": lap_rows,
     "maxflow": maxflow_rows,
-    "gco": gco_rows,
     "networkx": networkx_rows,
     "opencv": opencv_rows,
     "skimage": skimage_rows,

@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/guide run as they are printed, from the root of a clone.
+"""The examples of README.md, docs/guide and docs/coming-from run as they are printed, from the root of a clone.
 
 The Python of a page is run from top to bottom in one namespace, and the lines of its shell blocks that start with
 `cutmatch`, in a copy of data/.  Other shell lines are commands of this repository, whose names are checked, or of pip.
@@ -20,7 +20,8 @@ BLOCK = re.compile(
     r"(<!-- (?:needs a (?:GPU|cluster|display)|takes minutes) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 EXTRAS = {"dask": "distributed", "SimpleITK": "SimpleITK", "pandas": "pandas", "volume.nii": "SimpleITK"}
-PAGES = [ROOT / "README.md", ROOT / "docs/index.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/index.md", *sorted((ROOT / "docs").glob("guide/*.md"))]
+PAGES += sorted((ROOT / "docs").glob("coming-from/*.md"))
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
 
