@@ -78,7 +78,6 @@ ON_GPU = [
     Program("parallel, GPU", PLAIN, {"method": "parallel", **CUDA}, "parallel, CPU"),
     Program("sorted, CPU", WEIGHTED, {"method": "sorted"}),
     Program("locally_dominant, CPU", WEIGHTED, {"method": "locally_dominant"}, "sorted, CPU"),
-    Program("locally_dominant, GPU", WEIGHTED, {"method": "locally_dominant", **CUDA}, "sorted, CPU"),
     Program("parallel, heaviest, CPU", WEIGHTED, {"method": "parallel"}),
     Program("parallel, heaviest, GPU", WEIGHTED, {"method": "parallel", **CUDA}, "parallel, heaviest, CPU"),
 ]

@@ -125,14 +125,14 @@ def greedy(
         "random": each vertex, in random order, takes its first unmatched neighbour. "weighted": the same along its
         heaviest edge. "sorted": edges by decreasing weight, which reaches at least half of the maximum weight.
         "locally_dominant": the same matching, faster. "parallel": rounds of proposals, for many threads. "auto":
-        "locally_dominant" with weights; without, "random" on the CPU and "parallel" on a GPU.
+        "parallel" on a GPU; on the CPU "locally_dominant" with weights, and "random" without.
     seed : int
         Seed of the pseudo-random choices, 0 to 2^64 - 1. The result depends only on the seed, not on the machine or the
         number of threads.
     threads : int, optional
         Maximum number of threads; by default numba's number of threads.
     device : {"auto", "cpu", "cuda"}
-        "auto" uses the CPU, or the GPU for graphs stored on it; "cuda" requires "parallel" or "locally_dominant".
+        "auto" uses the CPU, or the GPU for graphs stored on it; "cuda" requires "parallel".
     **parameters
         Of the method: ``shuffled=False`` for "random" and "weighted" (visit vertices in index order), ``p``, ``select``
         and ``rounds`` for "parallel".  ``select`` is the rule by which a vertex proposes: to its "first" unmatched

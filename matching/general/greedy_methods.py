@@ -48,12 +48,6 @@ def locally_dominant_cpu(graph, partner, **parameters) -> dict:
     return solve(graph, partner, **parameters)
 
 
-def locally_dominant_cuda(graph, partner) -> dict:
-    from matching.general.locally_dominant_cuda import solve
-
-    return solve(graph, partner)
-
-
 GREEDY_METHODS = {
     "random": Method(cpu=random_cpu, parameters=("seed", "shuffled", "select")),
     "weighted": Method(cpu=weighted_cpu, parameters=("seed", "shuffled")),
@@ -64,10 +58,10 @@ GREEDY_METHODS = {
         parameters=("seed", "threads", "p", "select", "rounds"),
         cuda_parameters=("seed", "p", "select", "rounds"),
     ),
-    "locally_dominant": Method(cpu=locally_dominant_cpu, cuda=locally_dominant_cuda, parameters=("threads",)),
+    "locally_dominant": Method(cpu=locally_dominant_cpu, parameters=("threads",)),
 }
 # The method of method="auto" for graphs with weights and for those without, by device.
-DEFAULT_WEIGHTED = {"cpu": "locally_dominant", "cuda": "locally_dominant"}
+DEFAULT_WEIGHTED = {"cpu": "locally_dominant", "cuda": "parallel"}
 DEFAULT_UNWEIGHTED = {"cpu": "random", "cuda": "parallel"}
 
 

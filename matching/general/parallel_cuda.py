@@ -83,32 +83,34 @@ by compare-and-swap, is not needed: the lengths of the lists are known.
 O(n + m) expected time per round, with fewer active vertices each round; 17 bytes per vertex in addition to the graph.
 """
 
-from functools import partial
+import time
 
 import numpy as np
 
-from gridcut.device.arrays import allocate, download
+from gridcut.device.arrays import allocate, download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from gridcut.device.cuda_types import int32, int64, uint64
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
-from matching.core.limits_cuda import check_lists
+from matching.core.limits_cuda import check_lists, check_sides
 from matching.general import parallel
-from matching.general.common_cuda import (
-    BLOCKS_PER_SM,
-    EDGES,
-    LENGTHS,
-    ROUNDS,
-    THREADS,
-    device_code,
-    match_on_gpu,
-    on_host,
-)
+from matching.general.device_general_graph import DeviceGeneralGraph
 from matching.general.order import random_factor
 from matching.general.parallel import HEAVIEST
 from matching.general.propose_cuda import select_all
-from matching.general.recolour_cuda import ARRIVALS, STATE_SIZE, n_blue_of, n_red_of, settle_and_recolour
+from matching.general.recolour_cuda import (
+    ARRIVALS,
+    LENGTHS,
+    STATE_SIZE,
+    device_code,
+    n_blue_of,
+    n_red_of,
+    settle_and_recolour,
+)
 
 factor_of = device_code(random_factor)
+THREADS = 32 if SIMULATED else 512
+BLOCKS_PER_SM = 2  # at most: more blocks make barriers of the grid slower than the additional threads help
+EDGES, ROUNDS = range(2)  # in counts
 REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
 FEW_BLOCKS, FEW_BLOCKS_VERTICES = 16, 4096  # up to that many active vertices, only FEW_BLOCKS blocks continue
 ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # up to that many active vertices, only one block continues
@@ -190,20 +192,48 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
               else "first"
     rounds    maximum number of rounds; the remaining vertices are matched by algorithm 1 on the host
     """
-    check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
+    check_lists("parallel", "vertices", graph.n, "device='cpu'")
     rule = parallel.rule_of(select, graph.weight is not None)
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
+    stats = {"edges": 0, "rounds": 0}
+    if graph.edges and rounds:
+        stats = run_rounds(graph, partner, rule, threshold, np.uint64(seed % 2**64), np.int32(rounds))
+    if graph.edges and stats["rounds"] == rounds:
+        stats["edges"] += match_rest(graph, partner)["edges"]
+    return stats
 
-    def run(ptr, adj, weight, on_device):
-        n = len(partner)
+
+def run_rounds(graph, partner, rule, threshold, seed, rounds) -> dict:
+    """Algorithm 3, for graph and partner on the GPU or on the host; "seconds" excludes the transfers."""
+    check_sides(graph.n)
+    with refusing():
+        on_device = isinstance(graph, DeviceGeneralGraph)
+        if rule != HEAVIEST:  # a kernel that reads no weights is compiled for integers, and gets a dummy
+            weight = upload(np.zeros(1, np.int64))
+        elif on_device and graph.weighted:
+            weight = graph.weight
+        else:
+            weight = upload(np.ones(graph.adj.size, np.int64) if on_device else graph.weights())
+        ptr, adj, there = (a if on_device else upload(a) for a in (graph.ptr, graph.adj, partner))
+        synchronize()
+        start = time.perf_counter()
+        n = graph.n
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
         state, counts = allocate((STATE_SIZE, np.int64), (2, np.int64), zero=True)
-        work = (colour, choice, lists, state, counts, rule, threshold, np.uint64(seed % 2**64))
-        run_kernel(rounds_kernel, (ptr, adj, weight, on_device, *work, np.int32(rounds)), THREADS, n, BLOCKS_PER_SM)
+        work = (colour, choice, lists, state, counts, rule, threshold, seed, rounds)
+        run_kernel(rounds_kernel, (ptr, adj, weight, there, *work), THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
-        return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
+        seconds = time.perf_counter() - start
+        if not on_device:
+            partner[:] = download(there)
+    return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS]), "seconds": {"search": seconds}}
 
-    stats = {"edges": 0, "rounds": 0} if rounds == 0 else match_on_gpu(graph, partner, rule == HEAVIEST, run)
-    if stats["rounds"] == rounds and graph.edges:
-        stats["edges"] += on_host(graph, partner, partial(parallel.solve, threads=1, rounds=0))["edges"]
+
+def match_rest(graph, partner) -> dict:
+    """Algorithm 1 on the host, for graph and partner on the GPU or on the host."""
+    if not isinstance(graph, DeviceGeneralGraph):
+        return parallel.solve(graph, partner, threads=1, rounds=0)
+    copy = download(partner)
+    stats = parallel.solve(graph.host(), copy, threads=1, rounds=0)
+    overwrite(partner, copy)
     return stats

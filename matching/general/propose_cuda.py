@@ -13,14 +13,33 @@ O(entries up to the first eligible one, or all entries with "heaviest").
 
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
 from gridcut.device.cuda_types import int32, int64, uint32
-from matching.general.common_cuda import WARP_DEGREE, device_code, heaviest_of
 from matching.general.order import NO_VERTEX, random_entry
 from matching.general.parallel import BLUE, HEAVIEST, NO_LIVE_NEIGHBOUR, RANDOM, RED
+from matching.general.recolour_cuda import device_code
 
 entry_of = device_code(random_entry)
 
+WARP_DEGREE = 2 if SIMULATED else 32  # neighbours that a thread scans by itself; above this degree its warp helps
 MAX_LANES = 2 if SIMULATED else 8  # per vertex, if there are more threads than vertices
 UNROLL = 2  # independent loads of a lane in flight
+
+
+@device_function
+def heaviest_of(best, weight, lanes):
+    """Heaviest of the entries `best` with weights `weight` over each group of `lanes` lanes, the first of equal ones.
+
+    -1 if no lane of the group has an entry.
+    """
+    distance = int32(lanes >> 1)
+    lane = int32(cuda.threadIdx.x & 31)
+    while distance > 0:
+        other_best = shuffle(best, lane ^ distance)
+        other_weight = shuffle(weight, lane ^ distance)
+        if other_best >= 0 and (best < 0 or other_weight > weight or (other_weight == weight and other_best < best)):
+            best = other_best
+            weight = other_weight
+        distance = int32(distance >> 1)
+    return best
 
 
 @device_function

@@ -17,13 +17,19 @@ Arrays, slots of state[], races: parallel_cuda.py. O(n) per round.
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, popcount, shuffle
 from gridcut.device.cuda_types import int8, int32, int64, uint32
 from matching.general.colour import colour_sum
-from matching.general.common_cuda import LENGTHS, device_code
 from matching.general.parallel import BLUE, DEAD, MATCHED, NO_LIVE_NEIGHBOUR, RED
+
+
+def device_code(function):
+    """A CPU function compiled for kernels; in the simulator the function itself, as Python warns of overflows."""
+    return function if SIMULATED else device_function(getattr(function, "py_func", function))
+
 
 colour_of = device_code(colour_sum)
 NO_PROPOSAL = 2**31 - 1  # choice of a red vertex without a proposal; more than any vertex
 MAX_PER_THREAD = 8 if SIMULATED else 32  # vertices per thread between two reservations; at most 32 (bits)
 UNROLL = 4  # vertices per thread whose loads are in flight together; `settle_unrolled` spells them out
+LENGTHS = 0  # first of three slots of state: length of the list, one slot per round, see next_grid_slot
 ARRIVALS, STATE_SIZE = LENGTHS + 3, LENGTHS + 4  # slots of state
 
 

@@ -8,16 +8,16 @@ import scipy.sparse
 
 import matching
 from matching.core import limits_cuda as limits
-from matching.general import parallel, sorted
-from matching.general.general_graph import GeneralGraph, check_graph
+from matching.general import parallel
+from matching.general.general_graph import check_graph
 from matching.general.greedy_certificate import certify, weight_of
 from tests.matching.gpu_arrays import WHERE, gpu
 
 KINDS = ("plain", "few weights", "floats", "equal")
 
 
-def module(name):
-    return importlib.import_module(f"matching.general.{name}_cuda")
+def parallel_cuda():
+    return importlib.import_module("matching.general.parallel_cuda")
 
 
 def symmetric(rng, n, degree, kind):
@@ -40,8 +40,7 @@ def matched(graph, solve, **parameters):
     """The partners computed by a method, certified to be a maximal matching."""
     partner = np.full(graph.n, -1, np.int32)
     stats = solve(graph, partner, **parameters)
-    heaviest_first = solve.__module__.rpartition(".")[2] in ("sorted", "locally_dominant")
-    certify(graph, partner, np.count_nonzero(partner >= 0) // 2, weight_of(graph, partner), heaviest_first)
+    certify(graph, partner, np.count_nonzero(partner >= 0) // 2, weight_of(graph, partner), False)
     return partner, stats
 
 
@@ -63,7 +62,7 @@ def test_parallel_equals_cpu(where, kind):
             {"rounds": 0},
         ):
             expected, _ = matched(graph, parallel.solve, seed=seed, threads=1, **parameters)
-            found, stats = matched(graph, module("parallel").solve, seed=seed, **parameters)
+            found, stats = matched(graph, parallel_cuda().solve, seed=seed, **parameters)
             assert (found == expected).all()
             assert stats["rounds"] <= parameters.get("rounds", 256)
 
@@ -75,7 +74,7 @@ def test_delayed_load_of_the_lengths(monkeypatch):
     The two lengths of one word never add up to more than the active vertices of the round, however late the word is
     read. Halves of different moments do, so two separate loads would be wrong.
     """
-    solver, common = module("parallel"), module("common")
+    solver = parallel_cuda()
     sums, halves = [], []
     for seed in range(6):
         graph = symmetric(np.random.default_rng(seed), 40, 3, "plain")
@@ -83,7 +82,7 @@ def test_delayed_load_of_the_lengths(monkeypatch):
 
         def load(array, i, moments=moments):
             if solver.cuda.grid(1) == 0:
-                moments.append((i - common.LENGTHS, array[common.LENGTHS : common.LENGTHS + 3].copy()))
+                moments.append((i - solver.LENGTHS, array[solver.LENGTHS : solver.LENGTHS + 3].copy()))
             return array[i]
 
         monkeypatch.setattr(solver, "relaxed_load", load)
@@ -99,43 +98,10 @@ def test_delayed_load_of_the_lengths(monkeypatch):
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("kind", KINDS)
-def test_locally_dominant_equals_sorted(where, kind):
-    for seed, n in enumerate(sizes(where)):
-        graph = symmetric(np.random.default_rng(seed), n, 4, kind)
-        expected, _ = matched(graph, sorted.solve)
-        found, stats = matched(graph, module("locally_dominant").solve)
-        assert (found == expected).all()
-        assert stats["rounds"] > 0
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_weights_increasing_along_a_path(where):
-    """One edge per round, from the heavy end."""
-    n = 12 if where == "simulator" else 2000
-    k = np.arange(n - 1)
-    both = np.r_[k, k + 1], np.r_[k + 1, k]
-    graph = check_graph(scipy.sparse.csr_array((np.r_[k, k], both), shape=(n, n)), None)
-    found, stats = matched(graph, module("locally_dominant").solve)
-    assert (found == np.arange(n).reshape(-1, 2)[:, ::-1].ravel()).all()
-    assert stats["rounds"] >= n // 2
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_locally_dominant_ends_for_any_lists(where):
-    """Rounds that match no edge would follow each other endlessly."""
-    for ptr, adj, weight in (([0, 2, 2, 2, 2], [2, 3], [5, 4]), ([0, 1, 2, 3, 3], [1, 2, 0], [1, 2, 3])):
-        lists = np.array(ptr, np.int64), np.array(adj, np.int32), np.array(weight, np.int64)
-        with pytest.raises(ValueError, match="graph must be symmetric"):
-            module("locally_dominant").solve(GeneralGraph(*lists), np.full(4, -1, np.int32))
-
-
-@pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("name", ["parallel", "locally_dominant"])
-def test_graphs_without_edges(where, name):
+def test_graphs_without_edges(where):
     for n in (0, 3):
         graph = check_graph(scipy.sparse.csr_array((n, n), dtype=np.int8), None)
-        found, _ = matched(graph, module(name).solve)
+        found, _ = matched(graph, parallel_cuda().solve)
         assert (found == -1).all()
 
 
@@ -143,11 +109,10 @@ def test_graphs_without_edges(where, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_runs_on_a_gpu_agree(kind):
     graph = symmetric(np.random.default_rng(10), 200_000, 10, kind)
-    for name, cpu in (("parallel", parallel), ("locally_dominant", sorted)):
-        expected, _ = matched(graph, cpu.solve)
-        for _ in range(10):
-            found, _ = matched(graph, module(name).solve)
-            assert (found == expected).all()
+    expected, _ = matched(graph, parallel.solve)
+    for _ in range(10):
+        found, _ = matched(graph, parallel_cuda().solve)
+        assert (found == expected).all()
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -158,26 +123,30 @@ def test_by_name(where):
         graph = symmetric(rng, n, 4, kind)
         weight = np.ones(len(graph.adj), bool) if graph.weight is None else graph.weight
         matrix = scipy.sparse.csr_array((weight, graph.adj, graph.ptr), shape=(n, n))
-        for method in ("auto", "parallel", "locally_dominant"):
+        for method in ("auto", "parallel"):
             found = matching.greedy(matrix, method=method, device="cuda", seed=3)
             found.check()
-            assert found.device == "cuda"
-            same = matching.greedy(matrix, method=found.method, seed=3)
+            assert (found.method, found.device) == ("parallel", "cuda")
+            same = matching.greedy(matrix, method="parallel", seed=3)
             assert (found.partner == same.partner).all()
+        with pytest.raises(
+            RuntimeError, match="method 'locally_dominant' does not run on device='cuda'; use device='cpu'"
+        ):
+            matching.greedy(matrix, method="locally_dominant", device="cuda")
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("method", ["parallel", "locally_dominant"])
-def test_too_large_graphs_are_rejected(monkeypatch, method):
+def test_too_large_graphs_are_rejected(monkeypatch):
     """The limits themselves are tested in test_limits.py."""
     graph = scipy.sparse.csr_array(1 - np.eye(5))
     monkeypatch.setattr(limits, "MAX_SIDE", 4)
     with pytest.raises(ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA"):
-        matching.greedy(graph, method=method, device="cuda")
+        matching.greedy(graph, method="parallel", device="cuda")
     monkeypatch.setattr(limits, "MAX_SIDE", 5)
-    if method == "parallel":
-        monkeypatch.setattr(limits, "MAX_LISTED", 4)
-        with pytest.raises(ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use"):
-            matching.greedy(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "MAX_LISTED", 5)
-    assert matching.greedy(graph, method=method, device="cuda").cardinality == 2
+    monkeypatch.setattr(limits, "MAX_LISTED", 4)
+    with pytest.raises(
+        ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use device='cpu'"
+    ):
+        matching.greedy(graph, method="parallel", device="cuda")
+    monkeypatch.setattr(limits, "MAX_LISTED", 5)
+    assert matching.greedy(graph, method="parallel", device="cuda").cardinality == 2

@@ -69,15 +69,6 @@ def general_graph_cuda():
     return listed
 
 
-def locally_dominant_cuda():
-    from matching.general.locally_dominant_cuda import dominant_kernel
-
-    return [
-        (f"dominant {name}", dominant_kernel, (LONGS, IDS, kind[::1], *(IDS,) * 4, LONGS))
-        for name, kind in (("int64", int64), ("float64", float64))
-    ]
-
-
 def parallel_cuda():
     from matching.general.parallel_cuda import rounds_kernel
 
