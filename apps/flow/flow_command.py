@@ -32,7 +32,7 @@ from apps.many.program import Program, Work, report_of
 
 INPUTS = ("frames", "truth", "matches")
 PAIRS_AT_ONCE = 2  # of a sequence
-FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
+FORMATS = ("flo", "kitti", "npz")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@
                  component above 1e9 means unknown (Middlebury)
     .png         three channels of 16 bits: x * 64 + 2^15, y * 64 + 2^15, 1 where known (KITTI); steps of 1/64 pixel,
                  -512 to just below 512
-    .npy, .npz   array (H, W, 2), float32; NaN means unknown; the .npz also holds `valid`,
-                 and its flow is not blanked where `valid` is False
-    .pfm         three float32 channels, bottom row first; the third is 1 where known
+    .npz         array `flow` (H, W, 2), float32, NaN where unknown, and perhaps `valid` (H, W); as written here, the
+                 flow is not blanked where `valid` is False
 
 Reading checks the magic number, the size and the length of the file.  Encoding raises InputError for values that the
 format cannot represent.
@@ -17,17 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png, load_array
+from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png
 from apps.common.images import InputError, read_bytes
-from apps.common.pfm import decode_pfm, encode_pfm
 from apps.common.writing import encoded_image
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
 UNKNOWN_ABOVE = 1e9  # a larger component in a .flo file means unknown
 KITTI_STEP, KITTI_ZERO = 64, 2**15
-SUFFIXES = (".flo", ".png", ".npy", ".npz", ".pfm")
-SUFFIX_OF = {"flo": ".flo", "kitti": ".png", "npy": ".npy", "npz": ".npz", "pfm": ".pfm"}
+SUFFIXES = (".flo", ".png", ".npz")
+SUFFIX_OF = {"flo": ".flo", "kitti": ".png", "npz": ".npz"}
 
 
 def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +38,7 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
     if suffix not in SUFFIXES:
         raise InputError(f"{name}: {str(path)!r} is not a flow file; pass one of {', '.join(SUFFIXES)}")
     data = read_bytes(path, name)
-    decode = {".flo": _from_flo, ".png": _from_kitti, ".npy": _from_npy, ".npz": _from_npz, ".pfm": _from_pfm}
+    decode = {".flo": _from_flo, ".png": _from_kitti, ".npz": _from_npz}
     try:
         flow, valid = decode[suffix](data)
     except ValueError as error:
@@ -56,7 +54,7 @@ def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> byt
     range of the format.
     """
     path = Path(path)
-    encode = {".flo": _to_flo, ".png": _to_kitti, ".npy": _to_npy, ".npz": _to_npz, ".pfm": _to_pfm}
+    encode = {".flo": _to_flo, ".png": _to_kitti, ".npz": _to_npz}
     if path.suffix.lower() not in encode:
         raise InputError(f"flow: cannot write {str(path)!r}; use one of the suffixes {', '.join(SUFFIXES)}")
     flow = np.asarray(flow, np.float32)
@@ -110,23 +108,16 @@ def _to_kitti(flow, valid):
     return encoded_image(pixels, ".png")
 
 
-def _from_npy(data):
-    return _checked(load_array(data))
-
-
 def _from_npz(data):
     with decoding_errors(), np.load(io.BytesIO(data), allow_pickle=False) as content:
         if isinstance(content, np.ndarray):
             raise Unreadable("it is one .npy array, not an .npz archive")
         if "flow" not in content.files:
             raise Unreadable(f"an .npz file needs an array called flow; this one contains {content.files}")
-        return _checked(content["flow"], content["valid"] if "valid" in content.files else None)
-
-
-def _checked(content, valid=None):
-    if content.ndim != 3 or content.shape[2] != 2 or content.dtype.kind not in "fiu" or 0 in content.shape:
-        raise Unreadable(f"a flow is a numeric array of shape (height, width, 2), got {content.shape} {content.dtype}")
-    flow = content.astype(np.float32)
+        flow, valid = content["flow"], content["valid"] if "valid" in content.files else None
+    if flow.ndim != 3 or flow.shape[2] != 2 or flow.dtype.kind not in "fiu" or 0 in flow.shape:
+        raise Unreadable(f"a flow is a numeric array of shape (height, width, 2), got {flow.shape} {flow.dtype}")
+    flow = flow.astype(np.float32)
     known = np.isfinite(flow).all(axis=2)
     if valid is not None:
         if valid.shape != known.shape:
@@ -135,26 +126,11 @@ def _checked(content, valid=None):
     return flow, known
 
 
-def _to_npy(flow, valid):
-    buffer = io.BytesIO()
-    np.save(buffer, np.where(valid[..., None], flow, np.float32(np.nan)))
-    return buffer.getvalue()
-
-
 def _to_npz(flow, valid):
     buffer = io.BytesIO()
     finite = np.isfinite(flow).all(axis=2, keepdims=True)
     np.savez_compressed(buffer, flow=np.where(finite, flow, np.float32(np.nan)), valid=valid)
     return buffer.getvalue()
-
-
-def _from_pfm(data):
-    values = decode_pfm(data, 3)
-    return values[..., :2], values[..., 2] > 0.5
-
-
-def _to_pfm(flow, valid):
-    return encode_pfm(np.dstack([np.where(valid[..., None], flow, np.float32(0)), valid]))
 
 
 def _check_range(flow, valid, limit, kind):

@@ -2,7 +2,8 @@
 
     .png         16 bits, disparity * 256 rounded, 0 where unknown (KITTI); steps of 1/256 pixel, up to 255.99.
                  A disparity of 0 is written as 1 / 256, since 0 means unknown.
-    .pfm         one float32 channel, bottom row first, infinity where unknown (Middlebury)
+    .pfm         three header lines for kind, size and scale, then one float32 channel, bottom row first, infinity where
+                 unknown (Middlebury); a negative scale means little endian
     .npy         float32 (H, W), NaN where unknown
 
 Ground truth may have another scale: a grey image contains disparity * scale, and 0 where unknown.
@@ -10,13 +11,14 @@ Reading checks the format, the size and the length of the file.
 """
 
 import io
+import math
+import re
 from pathlib import Path
 
 import numpy as np
 
 from apps.common.decoding import load_array
 from apps.common.images import InputError, read_bytes, read_pixels
-from apps.common.pfm import decode_pfm, encode_pfm
 from apps.common.writing import encoded_image
 
 PNG_SCALE = 256
@@ -31,7 +33,7 @@ def encoded(disparity: np.ndarray, kind: str) -> bytes:
     if kind == "png":
         return _to_png(values)
     if kind == "pfm":
-        return encode_pfm(values)
+        return _to_pfm(values)
     buffer = io.BytesIO()
     np.save(buffer, values)
     return buffer.getvalue()
@@ -47,7 +49,7 @@ def read_disparity(path, scale: float | None = None, name: str = "--truth") -> t
     if suffix in (".pfm", ".npy"):
         data = read_bytes(path, name)
         try:
-            values = decode_pfm(data, 1) if suffix == ".pfm" else _from_npy(data)
+            values = _from_pfm(data) if suffix == ".pfm" else _from_npy(data)
         except ValueError as error:
             raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete file") from None
         known = np.isfinite(values)
@@ -90,3 +92,28 @@ def _from_npy(data):
     if values.ndim != 2 or values.dtype.kind not in "fiu" or 0 in values.shape:
         raise ValueError("disparities must be a numeric array of shape (height, width)")
     return values.astype(np.float32)
+
+
+def _from_pfm(data):
+    head = re.match(rb"(PF|Pf)\s+(\d+)\s+(\d+)\s+([-+.\deE]+)\s", data[:100])
+    if head is None:
+        raise ValueError("it does not start with the header of a .pfm file")
+    if head[1] == b"PF":
+        raise ValueError("three channels; one needed")
+    width, height = int(head[2]), int(head[3])
+    try:
+        scale = float(head[4])
+    except ValueError:
+        scale = 0.0
+    if not math.isfinite(scale) or scale == 0:
+        raise ValueError(f"its scale is given as {head[4].decode()!r}, which must be a number other than 0")
+    needed = head.end() + 4 * width * height
+    if len(data) != needed or width * height == 0:
+        raise ValueError(f"{width}x{height} pixels need {needed} bytes, and it holds {len(data)}")
+    values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=head.end())
+    return values.reshape(height, width)[::-1].astype(np.float32)
+
+
+def _to_pfm(values):
+    height, width = values.shape
+    return f"Pf\n{width} {height}\n-1.0\n".encode() + values[::-1].astype("<f4").tobytes()

@@ -76,8 +76,8 @@ IMAGES = (read_photograph, read_codes, frames_of)
 READERS = {
     "tif": (*IMAGES, volume_of, read_seeds),
     "png": (*IMAGES, read_flow, read_disparity),
-    "npy": (frames_of, volume_of, read_flow, read_disparity),
-    "pfm": (read_flow, read_disparity),
+    "npy": (frames_of, volume_of, read_disparity),
+    "pfm": (read_disparity,),
     "flo": (read_flow,),
     "npz": (read_flow,),
     "avi": (frames_of,),

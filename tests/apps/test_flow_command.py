@@ -37,7 +37,7 @@ def files(frames, tmp_path):
 
 
 def in_folder(files, arguments):
-    arguments = [str(files / a) if re.search(r"\.(png|flo|avi|csv|npy|npz|pfm|gif)$", str(a)) else a for a in arguments]
+    arguments = [str(files / a) if re.search(r"\.(png|flo|avi|csv|npy|npz|gif)$", str(a)) else a for a in arguments]
     return [*map(str, arguments), "--out", str(files / "out")]
 
 
@@ -68,10 +68,9 @@ def test_writes_everything(files, capsys):
     assert re.search(r"motion 5\.\d+ px on average.* EPE 0\.\d+ px, Fl 0\.\d+ %", printed)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("kitti", "one-flow.png"), ("npy", "one.npy"), ("pfm", "one.pfm")])
-def test_formats(files, kind, name):
-    assert run(files, "one.png", "two.png", "--format", kind, "--quiet") == 0
-    field, valid = read_flow(files / "out" / name)
+def test_the_format_of_kitti(files):
+    assert run(files, "one.png", "two.png", "--format", "kitti", "--quiet") == 0
+    field, valid = read_flow(files / "out" / "one-flow.png")
     assert valid.all()
     assert np.abs(field[20:50, 20:70] - MOTION).max() < 0.3
 
