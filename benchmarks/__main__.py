@@ -20,7 +20,6 @@ NAMES = (
     "interactive",
     "labels",
     "matching",
-    "out_of_core",
     "papers",
     "photographs",
     "points",

@@ -60,18 +60,10 @@ def max_flow(
         Value and labels equal those of a single GPU.
     method : str
         "auto", the fastest method for the device and the grid, or one of `gridcut.methods.METHODS`.
-        "out_of_core" is for grids larger than memory.  It keeps its state on disk and reads the capacities in
-        bands of lines along the first axis, from memory-mapped files or any object with ``shape``, ``dtype`` and slices
-        (zarr, h5py).  "auto" selects it for such objects, if one of its parameters is given, and on a CPU for
-        memory-mapped arrays of grids that do not fit into memory.
     callback : callable, optional
         Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
         Parameters of the named method, e.g. ``order="highest"`` of "push_relabel": see docs/algorithms/max-flow.md.
-        Those of "out_of_core" are ``memory``, the memory budget of a solve in bytes or as a string such as "4 GB", by
-        default half of the free memory and 400 MiB for interpreter and libraries, which are part of every limit;
-        ``folder``, the folder of the state, from which a killed run resumes, by default a temporary one; and
-        ``labels``, a bool array to which the labels are written line by line, by default a file in the folder.
 
     Returns
     -------
@@ -132,10 +124,6 @@ def max_flow(
     check_callback(callback)
     if devices is not None:
         devices = check_devices(devices, device, method)
-    else:
-        arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
-        if methods.is_out_of_core(device, method, arrays, parameters):
-            return methods.solver("cpu", "out_of_core")(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
         devices = choose_devices(devices, device, method, problem, parameters)

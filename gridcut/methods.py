@@ -10,15 +10,11 @@ Solvers are imported when they are needed, so that importing gridcut imports nei
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from gridcut.core.grid import make_layout
-from gridcut.core.problem import Problem, is_stored
+from gridcut.core.problem import Problem
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_accepted, check_name
-from gridcut.out_of_core.plan import available_memory
 
-IBFS_BYTES_PER_PIXEL = 30  # minimum memory of "ibfs" with four neighbours
 IBFS_MAX_OFFSETS = 32  # "ibfs" keeps sets of arcs in the bits of one integer
 
 
@@ -28,7 +24,7 @@ class Method(NamedTuple):
     cpu, cuda         the solver: ``solve(grid, callback=None, **parameters)`` solves a `Grid` in place; returns the
                       sink side, a flat uint8 array over all cells that is 1 where a pixel can reach the sink and 0 in
                       the padding, and stats, a new dict of counters.  "tiles" has another state, see
-                      gridcut/tiles/tiles.py; "out_of_core" takes arrays and returns a Cut
+                      gridcut/tiles/tiles.py
     callback          None, or called between two rounds with a copy of the counters; `grid` then holds a valid
                       preflow, and an exception of the callback ends the solve
     warm              the solver ``solve(grid, memory, touched, callback=None)`` solves again on the CPU after changes;
@@ -105,16 +101,9 @@ def _cudacuts_pull():
     return solve
 
 
-def _out_of_core():
-    from gridcut.out_of_core.stored_flow import max_flow_in_blocks
-
-    return max_flow_in_blocks
-
-
 METHODS = {
     "tiles": Method(cuda=_tiles, cuda_parameters=("steps_per_pixel", "discharge_ratio")),
     "ibfs": Method(cpu=_ibfs, warm=_ibfs_warm),
-    "out_of_core": Method(cpu=_out_of_core, cpu_parameters=("memory", "folder", "labels")),
     "push_relabel": Method(cpu=_push_relabel, cpu_parameters=("order", "global_every", "gap", "exact_start")),
     "lock_free": Method(
         cpu=_lock_free,
@@ -136,11 +125,6 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) 
     TypeError for parameters that the method does not accept.
     """
     check_name("method", method, METHODS)
-    if method == "out_of_core":
-        raise ValueError(
-            "method 'out_of_core' is available in max_flow only: solvers and batches keep their state in memory; "
-            "use method='auto'"
-        )
     ran_on = resolve("cuda" if device == "auto" and problem.library else device)
     other: Literal["cpu", "cuda"] = "cpu" if ran_on == "cuda" else "cuda"
     if method == "auto":
@@ -182,28 +166,3 @@ def works_on_tiles(method: str) -> bool:
 def fits_tiles(problem: Problem) -> bool:
     """Whether all arcs that stay inside the grid lead to direct neighbours."""
     return all(abs(i) <= 1 for offset in make_layout(problem.shape, problem.edges).offsets for i in offset)
-
-
-def is_out_of_core(device: DeviceName, method: str, arrays, parameters: dict) -> bool:
-    """Whether `max_flow` runs "out_of_core"; RuntimeError or TypeError for what that method does not accept.
-
-    With ``method="auto"`` it does if an array is read by slices (zarr, h5py), if parameters of "out_of_core" are given,
-    or, on a CPU, if memory-mapped arrays belong to a grid that does not fit into free memory.
-    """
-    accepted = METHODS["out_of_core"].cpu_parameters
-    if method == "auto" and device in ("auto", "cpu"):
-        requested = any(name in parameters for name in accepted) or any(map(is_stored, arrays))
-        if not requested and not (is_too_large(arrays) and resolve(device) == "cpu"):
-            return False
-    elif method != "out_of_core":
-        return False
-    if device == "cuda":
-        raise RuntimeError("method 'out_of_core' does not run on device='cuda'; use device='cpu'")
-    check_accepted("out_of_core", accepted, parameters)
-    return True
-
-
-def is_too_large(arrays) -> bool:
-    """Whether memory-mapped arrays belong to a grid that "ibfs" cannot solve in the free memory."""
-    mapped = [array for array in arrays if isinstance(array, np.memmap)]
-    return any(array.size * IBFS_BYTES_PER_PIXEL > available_memory() for array in mapped)

@@ -86,7 +86,6 @@ REQUESTS = {
     "push_relabel": lambda rng: cut(rng, method="push_relabel"),
     "lock_free": lambda rng: cut(rng, method="lock_free", threads=2),
     "async_global": lambda rng: cut(rng, method="async_global", threads=2),
-    "out_of_core": lambda rng: cut(rng, method="out_of_core"),
     "graph ibfs": graph_cut,
     "warm": warm_cut,
     "expansion": expansion,

@@ -23,7 +23,7 @@ from tests.gridcut.corruption import ON_CPU_ONLY, RESULTS
 
 MAX_LENGTH = 700  # characters of a repr
 NEEDS_SEVERAL_GPUS = {"SlabCut"}
-CUTS = ("cut", "out_of_core", "batch", "graph", "binary", "convex", "expansion", "roof, decided")
+CUTS = ("cut", "batch", "graph", "binary", "convex", "expansion", "roof, decided")
 
 
 def path_graph():
@@ -102,7 +102,7 @@ def made() -> dict[str, Result]:
 
 
 NAMES = [
-    *("Cut", "StoredCut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
+    *("Cut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
     *("Assignment", "MinCostFlow", "BatchAssignment", "RankedAssignments"),
     *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
     *(

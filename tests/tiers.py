@@ -24,9 +24,8 @@ FULL_TIER = frozenset(
     for name in """thread_faults fork many_threads thorough_marker damaged_requests app_ending several_tabs app_process
     ending full_disk one_byte_changes hostile hostile_tables workers result_records damaged_files benchmark corruption
     foreign_packages benchmark_papers benchmarks benchmark_matching_cuda benchmark_flow benchmark_interactive
-    benchmark_photographs benchmark_refine benchmark_scale benchmark_segment benchmark_track out_of_core_resumed
-    out_of_core_errors first_use kernel_cache carried_kernels states untouched session_faults copies result_classes
-    battery""".split()
+    benchmark_photographs benchmark_refine benchmark_scale benchmark_segment benchmark_track first_use kernel_cache
+    carried_kernels states untouched session_faults copies result_classes battery""".split()
 )
 # Kernels are compiled once more for each type of arrays; the first of these that a test has are those of most tests.
 USUAL_TYPES = [np.dtype(name) for name in ("int64", "float64", "int32", "float32")]

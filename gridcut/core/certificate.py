@@ -28,7 +28,7 @@ from gridcut.device import CertificateError, kernel
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE, NO_SIDE = 0, 1, 2, 3
 RELATIVE = 1e-9  # relative tolerance for float sums in another order
-INFINITY = np.iinfo(np.int32).max  # unreachable; the same value as in gridcut/out_of_core/region_distance.py
+INFINITY = np.iinfo(np.int32).max  # unreachable
 
 
 @kernel
@@ -198,7 +198,7 @@ def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: i
 def certify_ties(side, grid: Grid, first: int, last: int, distance: np.ndarray, line: int = 0) -> None:
     """Check (5) at the cells first..last.
 
-    distance   INFINITY, except for the claims of surrounding cells: see gridcut/out_of_core/block_certificate.py;
+    distance   INFINITY, except for the claims of surrounding cells: see gridcut/tiles/slabs/slab_certificate.py;
     receives the distances
     """
     layout = grid.layout

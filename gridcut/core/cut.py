@@ -163,8 +163,14 @@ class Cut(GridResult):
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _known(self, offset) -> Offset:
+        """The offset, if it or its opposite has edges; else ValueError."""
         problem = self._solved().problem
-        return known_offset(offset, len(problem.shape), problem.edges)
+        edges, offset = problem.edges, check_offset(offset, len(problem.shape))
+        if offset not in edges and tuple(-i for i in offset) not in edges:
+            raise ValueError(
+                f"offset {offset} has no edges; the offsets of edges are {', '.join(map(str, edges)) or 'none'}"
+            )
+        return offset
 
     def _give(self, array: np.ndarray):
         return to_library(array, self._solved.library)
@@ -175,16 +181,6 @@ class Cut(GridResult):
         if solved.grid is None:
             return np.zeros(solved.problem.shape, np.int64)
         return arc_of(grid_of(solved), offset)
-
-
-def known_offset(offset, ndim: int, edges) -> Offset:
-    """The offset, if it or its opposite has edges; else ValueError."""
-    offset = check_offset(offset, ndim)
-    if offset not in edges and tuple(-i for i in offset) not in edges:
-        raise ValueError(
-            f"offset {offset} has no edges; the offsets of edges are {', '.join(map(str, edges)) or 'none'}"
-        )
-    return offset
 
 
 def completed_grid(solved: Solved) -> Grid:

@@ -332,11 +332,8 @@ def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.nda
     return [seen_source, seen_sink, *seen]
 
 
-def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
-    """Largest capacity in use of source, sink and each arc; raises ValueError for a negative capacity or NaN.
-
-    line: first line of the problem in the caller's arrays, for the message
-    """
+def largest_capacities(problem: Problem, views: Reader) -> list:
+    """Largest capacity in use of source, sink and each arc; raises ValueError for a negative capacity or NaN."""
     layout = views.layout
     jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
     for k, offset in enumerate(layout.offsets):
@@ -349,7 +346,7 @@ def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
         largest, bad = largest_kernel(view, views.mask, views.far_mask(offset), layout.extent, offset, zero)
         if bad:
             used = used_pixels(problem, None if k is None else layout.offsets[k])
-            raise first_bad(name, array, problem.shape, used, line)
+            raise first_bad(name, array, problem.shape, used)
         found[k if k is not None else name] = zero.dtype.type(largest).item()
     arcs = [found.get(k, found.get(k ^ 1, 0)) for k in range(layout.arcs)]
     return [found["source"], found["sink"], *arcs]

@@ -21,8 +21,6 @@ DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np
 # Types that convert to one of DTYPES without loss; bool is read as uint8.
 WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.float32}
 
-STORED_LIBRARIES = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose arrays are on disk
-
 
 class Problem(NamedTuple):
     """A checked problem; the arrays are the caller's own if their type allows it, and are never written.
@@ -179,21 +177,6 @@ def check_mask(mask, shape: tuple[int, ...], items: int | None = None) -> np.nda
     return mask
 
 
-def is_stored(value) -> bool:
-    """Whether an argument is an array on disk, which is read by slices.
-
-    True for the arrays of STORED_LIBRARIES, and for other types with a shape, a dtype and slices that numpy cannot
-    convert as a whole (no ``__array__``).  All others, such as those of pandas, xarray, dask, JAX, or PyTorch on the
-    CPU, are read into memory.
-    """
-    if isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value):
-        return False
-    if not all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__")):
-        return False
-    libraries = {base.__module__.partition(".")[0] for base in type(value).__mro__}
-    return not libraries.isdisjoint(STORED_LIBRARIES) or not hasattr(value, "__array__")
-
-
 def check_mapping(edges) -> None:
     if not isinstance(edges, Mapping):
         raise TypeError(
@@ -230,17 +213,14 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
     return offset
 
 
-def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: int = 0) -> ValueError:
-    """The error for an array with a negative capacity or NaN at a pixel in `used` (None: all pixels).
-
-    line: first line of the array in the caller's array
-    """
+def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used) -> ValueError:
+    """The error for an array with a negative capacity or NaN at a pixel in `used` (None: all pixels)."""
     values = np.broadcast_to(array, shape)
     bad = ~(values >= 0)
     if used is not None:
         bad &= used
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
-    return bad_capacity(name, values[where], (where[0] + line, *where[1:]))
+    return bad_capacity(name, values[where], where)
 
 
 def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:

@@ -40,7 +40,7 @@ from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
 from gridcut.ibfs.seams import Seams
-from gridcut.ibfs.search import FOREVER, UNTIL_BOTH, UNTIL_SINK, search
+from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.strip_tasks import (
     AUGMENTATIONS,
     ENDED,
@@ -113,10 +113,10 @@ def unsigned_steps(step):
 
 
 @lru_cache(maxsize=64)
-def block_axes(layout, aggregates):
-    """The grid as `aggregate_excess` reads it, without arcs if excess is to stay in place."""
+def block_axes(layout):
+    """The grid as `aggregate_excess` reads it."""
     axis, forward = 3 - len(layout.shape), np.full(3, -1)
-    for i in range(axis, 3) if aggregates else ():
+    for i in range(axis, 3):
         unit = tuple(int(axis + j == i) for j in range(len(layout.shape)))
         if unit in layout.offsets:
             forward[i] = layout.arc(unit)
@@ -129,10 +129,9 @@ class Run:
     work         lists for `resolve`, kept from one re-solve to the next for a grid of at most STRIP_CELLS cells: new
                  memory costs as much as small changes
     bounds       the lines at which strips begin, and the number of lines
-    aggregates   whether excesses and deficits may be aggregated in other cells (prepass.py); False: they stay in place
     """
 
-    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, work=None, *, aggregates=True):
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, work=None):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' accepts at most "
@@ -142,7 +141,6 @@ class Run:
         self.residual = residual
         self.layout = layout
         self.callback = callback
-        self.aggregates = aggregates
         self.gave_up, self.has_old_trees = False, forest is not None
         self.index_type = index_type(layout.size)
         self.jump, self.steps = unsigned_steps(layout.step)
@@ -152,10 +150,9 @@ class Run:
         rises = (offset[0] for offset in layout.offsets)
         height = max(MIN_STRIP_LINES, STRIP_CELLS // (1 + few) // layout.stride[0], *rises)
         self.bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
-        # Of searches.  FOREVER: push-relabel moves excesses.
-        self.patience = (1.0 if len(self.bounds) == 2 else STRIPS_PATIENCE) if aggregates else FOREVER
+        self.patience = 1.0 if len(self.bounds) == 2 else STRIPS_PATIENCE  # of searches
         # Sums of 64-bit capacities could overflow.
-        self.sample_size = max(SAMPLED_STRIPS, self.threads) if aggregates and excess.dtype == np.int32 else 0
+        self.sample_size = max(SAMPLED_STRIPS, self.threads) if excess.dtype == np.int32 else 0
         self.deepest = deepest
         self.work = work
         self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "searched": 0, "threads": self.threads}
@@ -175,7 +172,7 @@ class Run:
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
         try:
             if strips == 1:
-                self._search_all(until, partial(solve_strip, block_axes(self.layout, self.aggregates)))
+                self._search_all(until, partial(solve_strip, block_axes(self.layout)))
             elif self._run_tasks(bounds, until, self.sample_size if strips >= MIN_FAR_STRIPS else 0):
                 self.seams.restore()
                 start_from_blocks(self.excess, self.residual, self.layout, self._solve_blocks, self.threads)
@@ -258,7 +255,7 @@ class Run:
         cells = int((tasks[order, LAST] - tasks[order, FIRST]).max())
         cells = max(cells, min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
         works = [make_work(cells, self.index_type) for _ in range(threads)]
-        grid = block_axes(self.layout, self.aggregates)
+        grid = block_axes(self.layout)
         before = self.stats["augmentations"], self.stats["repaired"]
 
         def worker(which):

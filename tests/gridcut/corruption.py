@@ -23,7 +23,6 @@ DISTANCE = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
 # The fields that a certificate proves; the others say what ran.
 PROVED = {
     "Cut": ("value", "labels"),
-    "StoredCut": ("value", "labels"),
     "BatchCut": ("values", "labels"),
     "GraphCut": ("value", "labels"),
     "Labelling": ("labels", "energy"),
@@ -193,7 +192,6 @@ RESULTS = {
     "roof, float": lambda seed, device: roof(seed, device, submodular=False, factor=0.37),
 }
 ON_CPU_ONLY = {
-    "out_of_core": lambda seed, device: cut(seed, device, method="out_of_core"),
     "graph": graph_cut,
     "graph, symmetric": lambda seed, device: graph_cut(seed, device, symmetric=True),
     "graph, float": lambda seed, device: graph_cut(seed, device, factor=0.37),

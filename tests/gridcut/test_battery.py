@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.out_of_core import plan
 from tests.gridcut import battery, label_battery
 from tests.gridcut.battery import GOOD, MALFORMED, Instance, solve_by_oracle, wrong, wrong_flow
 
@@ -19,7 +18,6 @@ BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 INSTANCES = {instance.name: instance for instance in battery.table()}
 ANSWERS = {}
 ENERGIES = list(label_battery.table())
-SEVERAL = 3  # strips of a solve in blocks
 
 rare_too = pytest.mark.parametrize("rare", [False, pytest.param(True, marks=pytest.mark.slow)])
 
@@ -56,11 +54,6 @@ def judge(cut, instance: Instance, answer, *, flow=True):
     cut.check()
 
 
-def strips(lines, reach, line_bytes, memory):
-    count = max(1, min(SEVERAL, lines // max(1, 2 * reach)))
-    return [i * lines // count for i in range(count + 1)]
-
-
 @rare_too
 def test_max_flow(method, rare, tools, counts):
     name, parameters = tools.METHODS[method]
@@ -86,16 +79,6 @@ def test_arguments_are_never_written(tools, method, rare):
             cut.flow(offset)
         for array, kept in zip(arrays, before, strict=True):
             assert array is None or np.array_equal(np.array(array), kept), instance.name
-
-
-@rare_too
-def test_blocks(rare, counts, monkeypatch):
-    monkeypatch.setattr(plan, "strips", strips)
-    for instance in instances(rare):
-        answer = answer_of(instance)
-        cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method="out_of_core")
-        judge(cut, instance, answer, flow=False)
-        counts["max_flow out_of_core", answer.oracle] += 1
 
 
 @rare_too
@@ -333,12 +316,11 @@ def test_no_pairs_one_pixel_one_label(shape, count, device):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("part", range(10))
-def test_thorough_max_flow(part, tools, counts, monkeypatch):
-    monkeypatch.setattr(plan, "strips", strips)
+def test_thorough_max_flow(part, tools, counts):
     for seed in range(BASE + 400 * part, BASE + 400 * (part + 1)):
         instance = battery.random_instance(seed)
         answer = solve_by_oracle(instance)
-        for name, (solver, parameters) in [*tools.ON_CPU.items(), ("out_of_core", ("out_of_core", {}))]:
+        for name, (solver, parameters) in tools.ON_CPU.items():
             cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method=solver, **parameters)
             judge(cut, instance, answer, flow=name == "auto")
             counts[f"max_flow {name}", answer.oracle] += 1

@@ -93,21 +93,6 @@ def test_copies_of_cuts_of_a_solver_that_has_gone_on(how, device):
                 ask()
 
 
-def test_a_folder_of_the_solver_is_copied_and_one_of_the_caller_is_named(tmp_path):
-    given = capacities(4)
-    own = gridcut.max_flow(*given, method="out_of_core")
-    twin = pickle.loads(pickle.dumps(own))
-    assert twin.folder != own.folder
-    folder = own.folder
-    del own
-    assert not folder.exists()
-    twin.check()
-    named = gridcut.max_flow(*given, method="out_of_core", folder=tmp_path / "state")
-    twin = pickle.loads(pickle.dumps(named))
-    assert twin.folder == named.folder
-    twin.check()
-
-
 def test_cuts_come_back_from_other_processes():
     source, sink, edges = capacities(5)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:

@@ -11,6 +11,7 @@ import pytest
 
 import gridcut
 from gridcut.core.grid import make_layout
+from gridcut.device import CertificateError
 from gridcut.tiles.slabs.split import split
 from tests.gridcut.tile_arrays import from_flat
 
@@ -306,6 +307,36 @@ def test_local_relabelings(tools, monkeypatch):
     edges = along((35, 7), path, gridcut.neighbourhood(4), 8)
     cut = check((source, sink, edges), tools, [0, 0], steps_per_pixel=1, discharge_ratio=1e-9)
     assert cut.stats["global_relabels"] < cut.stats["rounds"]
+
+
+@sim
+def test_the_certificate_by_strips_finds_changes(monkeypatch):
+    """Of labels, capacities and claims; messages name the pixel in the whole grid."""
+    from gridcut.tiles.slabs import slab_certificate
+
+    monkeypatch.setattr(slab_certificate, "STRIP_RESIDUALS", 1)  # strips as thick as a tile
+    sink = np.zeros((70, 3), np.int32)
+    sink[-1] = 5
+    edges = {(1, 0): np.full(sink.shape, 9, np.int32)}
+    cut = gridcut.max_flow(np.zeros_like(sink), sink, edges, devices=[0, 0])
+    cut.check()
+    cut.labels[40, 1] = True
+    with pytest.raises(CertificateError, match=r"\(40, 1\)"):
+        cut.check()
+    cut.labels[40, 1] = False
+    edges[1, 0][45, 2] += 1
+    with pytest.raises(CertificateError, match=r"\(45, 2\)"):
+        cut.check()
+    edges[1, 0][45, 2] -= 1
+    fetch = slab_certificate.fetch_lines
+
+    def fetch_lies(solvers, first, last, height):
+        fetch(solvers, first, last, height=height)
+        height[height < slab_certificate.UNREACHABLE] = 0
+
+    monkeypatch.setattr(slab_certificate, "fetch_lines", fetch_lies)
+    with pytest.raises(CertificateError, match="claims a smaller distance"):
+        cut.check()
 
 
 @sim

@@ -17,7 +17,6 @@ ON_CPU = {
     "push_relabel highest": {"method": "push_relabel", "order": "highest"},
     "lock_free": {"method": "lock_free", "threads": 2},
     "async_global": {"method": "async_global", "threads": 2},
-    "out_of_core": {"method": "out_of_core"},
 }
 OFFSETS = {1: [(1,), (-1,), (2,)], 2: [(0, 1), (1, 0), (0, -1)]}  # four arcs per pixel
 HUGE = [1e18, 1e20, 3.4e38, 1e200, 1e307, np.inf]
@@ -156,8 +155,7 @@ def test_must_links_of_huge_capacity():
 )
 @pytest.mark.parametrize("variant", ON_CPU)
 def test_a_path_of_infinite_capacity_is_refused(problem, name, variant):
-    where = name if variant != "out_of_core" else ""
-    with pytest.raises(ValueError, match=rf"every cut has infinite capacity: .*{where}"):
+    with pytest.raises(ValueError, match=rf"every cut has infinite capacity: .*{name}"):
         gridcut.max_flow(*problem, device="cpu", **ON_CPU[variant])
 
 
@@ -175,20 +173,20 @@ def test_capacities_of_all_sizes(variant, shape):
     rng = np.random.default_rng(501)
     numbers = [0, 0.25, 0.5, 1, 2, 3, 5.5]
     solved = 0
-    for _ in range(25 if variant != "out_of_core" else 6):
+    for _ in range(25):
         problem = draw(rng, shape, numbers, HUGE)
         mask = rng.random(shape) < 0.8 if rng.random() < 0.3 else None
         cut, labels = solve_and_check(problem, variant, mask)
         if cut is not None and cut.value < 1e6:
             solved += 1
             assert (cut.labels == labels).all()
-    assert solved >= (10 if variant != "out_of_core" else 2)
+    assert solved >= 10
 
 
 @pytest.mark.parametrize("variant", ON_CPU)
 def test_from_the_smallest_float_to_the_largest(variant):
     rng = np.random.default_rng(502)
-    for _ in range(25 if variant != "out_of_core" else 6):
+    for _ in range(25):
         exponents = rng.integers(-1074, 1020, 6)
         numbers = [0, *(rng.integers(1, 8) * 2.0**e for e in exponents)]
         solve_and_check(draw(rng, (2, 3), numbers, HUGE + TINY), variant)

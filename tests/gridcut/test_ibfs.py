@@ -227,9 +227,7 @@ def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem(
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
     head = grid.layout.head
-    prepass.aggregate_excess(
-        grid.excess, grid.residual, ibfs.block_axes(grid.layout, True), head, grid.excess.size - head
-    )
+    prepass.aggregate_excess(grid.excess, grid.residual, ibfs.block_axes(grid.layout), head, grid.excess.size - head)
     excess = grid.layout.interior(grid.excess)
     assert (excess[4::8, 4::8] == 64).all()
     assert excess.sum() == source.sum()

@@ -36,15 +36,15 @@ def a_problem(offset=(0, 1)):
 
 
 def test_every_solver_of_the_table_is_listed_here():
-    listed = {(method, device) for method, device, _ in SOLVERS} | {("out_of_core", "cpu")}
+    listed = {(method, device) for method, device, _ in SOLVERS}
     table = {(name, d) for name, entry in methods.METHODS.items() for d in ("cpu", "cuda") if getattr(entry, d)}
     assert table == listed
 
 
 def test_the_battery_runs_every_method(tools):
-    """Except "tiles" and "ibfs", which "auto" selects, and "out_of_core", which has tests of its own."""
+    """Except "tiles" and "ibfs", which "auto" selects."""
     on_cpu, on_cuda = ({solver for solver, _ in names.values()} for names in (tools.ON_CPU, tools.ON_CUDA))
-    by_auto = {"auto", "tiles", "ibfs", "out_of_core"}
+    by_auto = {"auto", "tiles", "ibfs"}
     assert {name for name, entry in methods.METHODS.items() if entry.cpu} - by_auto == on_cpu - by_auto
     assert {name for name, entry in methods.METHODS.items() if entry.cuda} - by_auto == on_cuda - by_auto
 
@@ -58,12 +58,6 @@ def test_parameters_are_the_keywords_of_the_solver(name, ran_on, module):
     accepted = entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters
     assert list(accepted) == [keyword for keyword in found if keyword not in CONTEXT]
     assert "callback" in found
-
-
-def test_parameters_out_of_core_are_those_of_its_function():
-    from gridcut.out_of_core.stored_flow import max_flow_in_blocks
-
-    assert list(methods.METHODS["out_of_core"].cpu_parameters) == keywords_of(max_flow_in_blocks)
 
 
 def test_the_default_on_the_cpu():

@@ -72,8 +72,6 @@ class OnGpu:
         ({"method": "lock_free", "device": "cpu", "global_every": "x"}, TypeError, r"global_every must be a number, got 'x'"),
         ({"method": "async_global", "threads": "2"}, TypeError, r"threads must be an integer, got '2'"),
         ({"method": "async_global", "global_every": np.nan}, ValueError, r"global_every must be a number, got nan"),
-        ({"method": "out_of_core", "memory": [1]}, TypeError, r"memory must be a number of bytes or a string such as '4 GB', got list"),
-        ({"method": "out_of_core", "folder": 3}, TypeError, r"folder must be the path of a folder or None, got int"),
         ({"callback": 3}, TypeError, r"callback must be callable or None, got int"),
         ({"method": "async_global", "threads": 1}, ValueError, r"threads must be 2 or more, .*; got 1"),
     ],
@@ -115,8 +113,6 @@ def test_bool_capacities_are_0_and_1(tools):
     as_numbers = [a[:, ::2].astype(np.uint8) for a in (source, sink, right)]
     expected = gridcut.max_flow(*as_numbers[:2], {(0, 1): as_numbers[2], (1, 0): 1}, device="cpu")
     tools.assert_equal_cuts(cut, expected)
-    stored = gridcut.max_flow(source, sink, {(0, 1): right}, method="out_of_core")
-    assert stored.value == gridcut.max_flow(source, sink, {(0, 1): right}, device="cpu").value
 
 
 def test_masked_arrays_without_masked_entries_are_arrays():
@@ -131,7 +127,6 @@ MASKED = np.ma.MaskedArray(np.ones((2, 3)), np.eye(2, 3, dtype=bool))
     ("call", "name"),
     [
         (lambda: gridcut.max_flow_batch(MASKED, 1, {(1,): 1}), "source"),
-        (lambda: gridcut.max_flow(MASKED, 1, {(0, 1): 1}, method="out_of_core"), "source"),
         (lambda: gridcut.Solver(1, MASKED, {(0, 1): 1}), "sink"),
         (lambda: gridcut.Solver(np.ones((2, 3)), 1, {}).update(source=MASKED), "source"),
         (lambda: gridcut.alpha_expansion(MASKED, {(1,): 1}), "unary"),

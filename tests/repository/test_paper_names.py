@@ -113,5 +113,5 @@ def test_every_method_of_the_papers_is_named():
     text = PAGE.read_text("utf-8")
     named = set(re.findall(r'method="(\w+)"', text))
     papers = {name for name in (*gridcut.methods.METHODS, *assign.methods.METHODS, *matching.methods.METHODS)}
-    ours = {"tiles", "ibfs", "out_of_core", "shortest_paths", "jonker_volgenant", "auction", "portfolio"}
+    ours = {"tiles", "ibfs", "shortest_paths", "jonker_volgenant", "auction", "portfolio"}
     assert papers - ours <= named

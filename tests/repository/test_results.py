@@ -24,7 +24,6 @@ UNSEALED = {
     "matching-cpu-permuted",
     "matching-cuda-paper",
     "matching-small",
-    "out-of-core-cpu",
     "scale-cpu",
 }
 

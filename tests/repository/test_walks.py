@@ -1,7 +1,7 @@
 """The walk from a public call to its main loop is short, and docs/architecture.md states its length.
 
 A walk is measured when the call first enters the file with the main loop: a kernel that searches or discharges, or the
-loop over slabs or blocks.  It counts the frames and the files of the product, including that file, but without
+loop over slabs.  It counts the frames and the files of the product, including that file, but without
 `launch`, which only starts a kernel.
 
 An edit of the page is queued: its walk leads from the socket to the queue, and from there on.
@@ -159,7 +159,6 @@ sim = pytest.mark.sim
 WALKS = [  # row of the table, call, file of the main loop
     ("`gridcut.max_flow`, small grid", max_flow, "gridcut/ibfs/small_grid.py"),
     ("`gridcut.max_flow`, CPU", partial(max_flow, 130), "gridcut/ibfs/strip_tasks.py"),
-    ("`gridcut.max_flow`, disk", partial(max_flow, method="out_of_core"), "gridcut/out_of_core/sweeps.py"),
     pytest.param("`gridcut.max_flow`, CUDA", max_flow_cuda, "gridcut/tiles/tile_rounds.py", marks=sim),
     pytest.param(
         *("`gridcut.max_flow`, several GPUs", partial(max_flow, 70, devices=[0, 0]), "gridcut/tiles/slabs/slabs.py"),

@@ -1,8 +1,14 @@
 """Certificate of a cut whose state is on several GPUs, computed some lines at a time by all threads.
 
-Conditions (1) to (5) of gridcut/core/certificate.py are checked strip by strip, as in
-gridcut/out_of_core/block_certificate.py.  There, claims of distances certify (5); here the claims are the solver's
-heights.
+Conditions (1) to (4) of gridcut/core/certificate.py concern a pixel and its neighbours only.  They are checked strip by
+strip, with the adjacent lines loaded.  Condition (5), that a pixel is on the sink side if and only if it can reach the
+sink, needs a certificate of its own.  The cells along the boundaries of the strips claim a distance, the solver's
+height, and in every strip
+
+  (5a)  each cell on the sink side reaches a deficit of the strip, or a cell of the adjacent lines with a claim
+  (5b)  each cell with a claim reaches a deficit of the strip, or a cell of the adjacent lines with a smaller claim
+
+so following decreasing claims ends at a deficit.  No cell of the source side reaches a deficit, by (3).
 """
 
 import itertools
@@ -10,11 +16,24 @@ import math
 
 import numpy as np
 
-from gridcut.core.certificate import INFINITY, Sums, check_array, check_number
+from gridcut.core.certificate import (
+    INFINITY,
+    CertificateError,
+    Sums,
+    certify_flow,
+    certify_ties,
+    certify_value,
+    check_array,
+    check_number,
+    left_on_sink_side,
+    sides,
+    sums_of,
+)
+from gridcut.core.cut_capacity import add_up
 from gridcut.core.grid import Grid, make_layout
+from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.device.threads import run_threads, thread_count
-from gridcut.out_of_core.block_certificate import certify_lines, certify_sums, check_claims
 from gridcut.tiles.slabs.fetch import fetch_grid, fetch_lines
 from gridcut.tiles.slabs.slab_load import part_of
 from gridcut.tiles.slabs.slab_solver import SlabSolver
@@ -40,11 +59,11 @@ def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolve
             parts[i] = certify_strip(labels, problem, solvers, *strips[i])
 
     run_threads(work, min(thread_count(), len(strips)))
-    certify_sums(value, parts, slab.state.number_types.unit)
+    certify_value(value, Sums(*map(add_up, zip(*parts, strict=True))), slab.state.number_types.unit)
 
 
 def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver], first: int, last: int) -> Sums:
-    """Check (1) to (3) and (5) on lines first to last - 1."""
+    """Check (1) to (3) and (5) on lines first to last - 1; returns the sums of these lines for (4)."""
     number_types = solvers[0].slab.state.number_types
     low, high = max(first - 1, 0), min(last + 1, problem.shape[0])
     own = slice(first - low, last - low)
@@ -62,7 +81,21 @@ def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver
     distance = np.full(layout.size, INFINITY, np.int32)
     found = layout.interior(distance)
     found[: own.start], found[own.stop :] = claims[: own.start], claims[own.stop :]
-    sums = certify_lines(part, grid, labels[low:high], distance, own, low)
+    stride = layout.stride[0]
+    cells = layout.head + own.start * stride, layout.head + own.stop * stride
+    near = np.ascontiguousarray(labels[low:high])
+    side = sides(near, part, layout)
+    views = reader(part, layout)
+    certify_flow(side, views, grid, *cells, low)
+    certify_ties(side, grid, *cells, distance, low)
     for line in {own.start, own.stop - 1}:
         check_claims(found[line], claims[line])
-    return sums
+    each = math.prod(layout.shape[1:-1])  # lines along the last axis, which `Reader.bands` counts
+    left = left_on_sink_side(layout.interior(excess)[own], near[own])
+    return sums_of(views, near, number_types.unit, left, (own.start * each, own.stop * each))
+
+
+def check_claims(found: np.ndarray, claimed: np.ndarray) -> None:
+    """Check (5b): `found`, computed from the neighbours' claims, does not exceed `claimed`."""
+    if np.any((claimed < INFINITY) & (found > claimed)):
+        raise CertificateError("a cell along a boundary claims a smaller distance to the sink than it has")
