@@ -25,7 +25,6 @@ from apps.flow import fusion
 from apps.flow.dense_flow import flow
 from apps.flow.flow_files import read_flow
 from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
-from apps.motion.linking import LINKERS
 from apps.motion.sparse import match_stages
 from benchmarks import command
 from benchmarks.flow_clip import clip_table
@@ -168,15 +167,12 @@ def mutual_sift(case):
     return np.array([first[i].pt for i, _ in pairs]), np.array([second[j].pt for _, j in pairs])
 
 
-def by_linker(linker):
-    def match(case):
-        found = match_stages(case.first, case.second, linker=linker, device="cpu").matches
-        return found.first, found.second
-
-    return match
+def by_assignment(case):
+    found = match_stages(case.first, case.second, device="cpu").matches
+    return found.first, found.second
 
 
-SPARSE = {f"cutmatch, {linker}": by_linker(linker) for linker in LINKERS} | {"SIFT, ratio and mutual": mutual_sift}
+SPARSE = {"cutmatch, assignment": by_assignment, "SIFT, ratio and mutual": mutual_sift}
 
 
 def sparse_table(cases):

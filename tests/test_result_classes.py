@@ -94,7 +94,7 @@ def made() -> dict[str, Result]:
         Stages(pairs, pairs.first, arrays[1], arrays[2], np.zeros((50, 4)), pairs, {"seeds": 0.1}),
         WindowMatches(pairs, (batch, batch), (np.ones((3, 2), int),)),
         session.result(),
-        link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "assignment", "cpu"),
+        link(*np.indices((4, 4)).reshape(2, -1), rng.random(16), (4, 4), 2.0, "cpu"),
     ]
     assert isinstance(results[-1], Links)
     results += [result.solved for result in results if type(result).__name__ == "VolumeObject"]

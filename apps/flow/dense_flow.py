@@ -79,9 +79,9 @@ def flow(
         Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
     matches : Matches, optional
         Sparse matches to start from; computed if absent.
-    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
-        How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
-        small assignment problem per window (`apps.motion.windows`).
+    linker : {"assignment", "windows"}, default "assignment"
+        How sparse matches are computed: by one exact assignment (`apps.motion.sparse`), or by a small assignment
+        problem per window (`apps.motion.windows`).
     method : str, default "auto"
         How the problems of windows are solved: "auto" as one batch, a method of `assign.solve` one after the other.
     fast : bool, default False
@@ -99,7 +99,7 @@ def flow(
     ------
     InputError
         If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
-        combined with windows, or `method` with another linker.
+        combined with windows, or `method` with another linker; if `linker` is unknown.
     ValueError
         If `method` is unknown.
     """
@@ -136,7 +136,7 @@ def flow_of_frames(
     if fast:
         from apps.flow.fast_flow import fast_flow
 
-        motion, valid, matches = fast_flow(first, second, matches, linker, device, clock)
+        motion, valid, matches = fast_flow(first, second, matches, device, clock)
         return Flow(motion, valid, matches, clock.total())
 
     def match():
@@ -163,7 +163,7 @@ def flow_of_frames(
 
 
 def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, device) -> Matches:
-    """Match two frames with a linker of `apps.motion.linking`, or window by window."""
+    """Match two frames by one assignment, or window by window."""
     if linker == "windows":
         from apps.motion.agreement import agrees_with_neighbours
         from apps.motion.windows import match_windows
@@ -173,7 +173,7 @@ def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, devic
     from apps.motion.sparse import match_stages
 
     points = tuple(for_both(lambda frame: frame.seed_points, first, second))
-    return match_stages(first.bytes, second.bytes, linker=linker, seed_points=points, device=device).matches
+    return match_stages(first.bytes, second.bytes, seed_points=points, device=device).matches
 
 
 def _padded_flow(first, second, **given) -> Flow:
@@ -222,7 +222,9 @@ def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
 
 
 def check_linker(linker: str, fast: bool, method: str = "auto", dashes: str = "") -> None:
-    """Raise InputError for `fast` with windows, and for a method without; `dashes` precede the names of options."""
+    """Raise InputError for an unknown linker, `fast` with windows and a method without; `dashes` precede options."""
+    if linker not in LINKERS:
+        raise InputError(f"{dashes}linker must be {' or '.join(map(repr, LINKERS))}; got {linker!r}")
     if fast and linker == "windows":
         raise InputError(
             f"{dashes}fast links a grid of seeds and has no windows; pass another linker, or omit {dashes}fast"

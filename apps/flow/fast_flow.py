@@ -37,7 +37,7 @@ CHECKED_LEVEL = 4  # at half the size: where hidden pixels are filled and the ba
 
 
 def fast_flow(
-    first: Frame, second: Frame, matches: Matches | None, linker: str, device, clock: Clock
+    first: Frame, second: Frame, matches: Matches | None, device, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray, Matches]:
     """Return the flow (H, W, 2), the valid pixels (H, W) and the matches; given ones are added to the linked seeds."""
     import cv2
@@ -52,7 +52,7 @@ def fast_flow(
         first.grey_bytes, second.grey_bytes, None
     )
     clock.charge("rest")
-    linked = linked_seeds(first, second, linker, device, clock)
+    linked = linked_seeds(first, second, device, clock)
     sizes = level_sizes(first.shape)
     level = _level(first, second, sizes[0], True)
     motion = resized(rest, sizes[0])
@@ -94,7 +94,7 @@ def level_sizes(shape: tuple[int, int]) -> list[tuple[int, int]]:
     return list(dict.fromkeys((round(shape[0] * scale), round(shape[1] * scale)) for scale in scales))
 
 
-def linked_seeds(first: Frame, second: Frame, linker: str, device, clock: Clock) -> Matches:
+def linked_seeds(first: Frame, second: Frame, device, clock: Clock) -> Matches:
     """Return the seeds linked one-to-one; cost and margin in square pixels of the level of the seeds."""
     from apps.flow.propagate import follow_both, support_kernel
     from apps.motion.linking import link
@@ -103,7 +103,7 @@ def linked_seeds(first: Frame, second: Frame, linker: str, device, clock: Clock)
     clock.charge("propagate")
     row, col, cost = pairs_of_seeds_kernel(seeds.x, seeds.y, seeds.motion, seeds.back_motion, np.float32(MAX_RETURN))
     count = len(seeds.x) * len(seeds.y)
-    links = link(row, col, cost, (count, count), MAX_RETURN**2, linker, device, exact_margin=False)
+    links = link(row, col, cost, (count, count), MAX_RETURN**2, device, exact_margin=False)
     is_linked = np.zeros(seeds.motion.shape[:2], bool)
     is_linked.ravel()[row[links.pair]] = True
     kept = support_kernel(seeds.motion, is_linked, np.float32(MAX_DEVIATION), MIN_SUPPORT)

@@ -33,12 +33,10 @@ MOTION_SHARE = 0.02  # of its motion by which a match may deviate from its neigh
 ROUNDS = 2  # of matching along epipolar lines
 
 
-def first_matches(first: Points, second: Points, linker="assignment", device="auto", pairs=None) -> Matches:
+def first_matches(first: Points, second: Points, device="auto", pairs=None) -> Matches:
     """Match by descriptors alone, one-to-one, and drop matches without a margin.  `pairs`: see `nearest_pairs`."""
     row, col, dissimilarity, farthest = pairs or nearest_pairs(first, second)
-    pair, margin = _link_positions(
-        first.xy, second.xy, row, col, dissimilarity, UNMATCHED_SHARE * farthest, linker, device
-    )
+    pair, margin = _link_positions(first.xy, second.xy, row, col, dissimilarity, UNMATCHED_SHARE * farthest, device)
     kept = margin > MIN_MARGIN
     pair, margin = pair[kept], margin[kept]
     return _matches(first.xy[row[pair]], second.xy[col[pair]], dissimilarity[pair], margin)
@@ -56,7 +54,7 @@ def nearest_pairs(first: Points, second: Points):
     return row, col, np.concatenate([distance.ravel(), back_distance.ravel()]), distance[:, -1]
 
 
-def guided_by_plane(images, points, geometry: Geometry, threshold, linker, device):
+def guided_by_plane(images, points, geometry: Geometry, threshold, device):
     """Match again near a homography, with points of the second image detected in its warp to the first view."""
     grey, other = images
     first = points[0]
@@ -67,14 +65,14 @@ def guided_by_plane(images, points, geometry: Geometry, threshold, linker, devic
         row, col, off = _pairs_near(first.xy, back, width)
         dissimilarity = _dissimilarity(first.descriptors, second.descriptors, row, col)
         cost = dissimilarity + DEVIATION_WEIGHT * (off / width) ** 2
-        pair, margin = _link_positions(first.xy, second.xy, row, col, cost, PLANE_UNMATCHED_COST, linker, device)
+        pair, margin = _link_positions(first.xy, second.xy, row, col, cost, PLANE_UNMATCHED_COST, device)
         found = _matches(first.xy[row[pair]], second.xy[col[pair]], cost[pair], margin)
         better = fit(found.first, found.second, "homography", float(other.size), refit=True)
         geometry = better or geometry
     return _within(found, geometry, threshold)
 
 
-def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold, area, linker, device):
+def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold, area, device):
     """Match again among the nearest descriptors, near epipolar lines, with motions similar to neighbouring matches.
 
     An epipolar line does not constrain the position along it; the motion of the neighbours does.
@@ -96,9 +94,7 @@ def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold
         else:
             deviation = np.zeros(len(near))
         cost = dissimilarity[near] + DEVIATION_WEIGHT * ((off[near] / threshold) ** 2 + deviation**2)
-        pair, margin = _link_positions(
-            first.xy, second.xy, row[near], col[near], cost, LINES_UNMATCHED_COST, linker, device
-        )
+        pair, margin = _link_positions(first.xy, second.xy, row[near], col[near], cost, LINES_UNMATCHED_COST, device)
         found = _matches(first.xy[row[near[pair]]], second.xy[col[near[pair]]], cost[pair], margin)
         geometry = fit(found.first, found.second, "fundamental", area) or geometry
     return _within(found, geometry, threshold)
@@ -125,7 +121,7 @@ def _dissimilarity(first, second, row, col) -> np.ndarray:
     return np.sqrt(np.maximum(2 - 2 * similarity, 0))
 
 
-def _link_positions(first, second, row, col, cost, unmatched_cost, linker, device):
+def _link_positions(first, second, row, col, cost, unmatched_cost, device):
     """Link positions instead of points: SIFT may return several orientations at one pixel."""
     here, rows = _positions(first)
     there, cols = _positions(second)
@@ -133,7 +129,7 @@ def _link_positions(first, second, row, col, cost, unmatched_cost, linker, devic
         lowest = np.full(rows, np.inf)
         np.minimum.at(lowest, here, unmatched_cost)
         unmatched_cost = lowest
-    found = link(here[row], there[col], cost, (rows, cols), unmatched_cost, linker, device)
+    found = link(here[row], there[col], cost, (rows, cols), unmatched_cost, device)
     return found.pair, found.margin
 
 

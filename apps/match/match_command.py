@@ -6,9 +6,7 @@
   cutmatch match lefts/ rights/                           two folders: lefts/NAME.jpg is paired with rights/NAME.png
 
 SIFT points are matched one-to-one by an exact assignment with a cost for leaving a point unmatched.  A homography or
-fundamental matrix is estimated robustly, and a second assignment matches the points near it.  Other linkers select from
-the same candidate pairs: cardinality a maximum matching, bottleneck a maximum matching under the smallest possible cost
-threshold, and greedy, mutual and nearest the usual heuristics.
+fundamental matrix is estimated robustly, and a second assignment matches the points near it.
 
 Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence, residual in pixels,
 inlier), FIRST-SECOND-matrix.txt, the homography or fundamental matrix, which numpy.loadtxt and --truth read,
@@ -26,7 +24,6 @@ from apps.common.images import InputError, read_bytes, read_image, to_bytes, wri
 from apps.many.inputs import Pair, pair_items
 from apps.many.program import Program, Work, report_of
 from apps.match import INLIER_THRESHOLD, MODELS
-from apps.motion import LINKERS
 
 TABLES = (".csv", ".json")
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
@@ -50,9 +47,6 @@ def _add_options(options) -> None:
         default=INLIER_THRESHOLD,
         metavar="PIXELS",
         help="maximum distance of a match from the geometry (default: %(default)g)",
-    )
-    options.add_argument(
-        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are linked (default: %(default)s)"
     )
     options.add_argument("--table", metavar="FILE", help="file for the matches, .csv or .json (default: in --out)")
     options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
@@ -96,7 +90,6 @@ def _match_one(pair: Pair, chosen) -> dict:
         to_bytes(second),
         model=chosen.model,
         inlier_threshold=chosen.inlier_threshold,
-        linker=chosen.linker,
         device=chosen.device,
     )
     seconds = time.perf_counter() - start

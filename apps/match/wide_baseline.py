@@ -77,7 +77,6 @@ def match_wide(
     *,
     model: str = MODELS[0],
     inlier_threshold: float = INLIER_THRESHOLD,
-    linker: str = "assignment",
     device: DeviceName = "auto",
 ) -> WideMatches:
     """Match points of two images of one scene, and estimate their geometry.
@@ -91,8 +90,6 @@ def match_wide(
         rotating camera.
     inlier_threshold : float
         Maximum distance of a match from the model, in pixels; of the reduced image if a side is over MAX_SIDE pixels.
-    linker : str
-        One of `apps.motion.linking.LINKERS`; all but "assignment" are for comparison.
     device : {"auto", "cpu", "cuda"}
         Checked for availability; these sparse assignments are solved on the CPU on every device.
 
@@ -117,14 +114,14 @@ def match_wide(
     _check_points(points)
     clock.charge("points")
     pairs = nearest_pairs(*points)
-    found = first_matches(*points, linker, device, pairs)
+    found = first_matches(*points, device, pairs)
     clock.charge("first")
     area = float(images[1].size)
     geometry = fit_best(found.first, found.second, model, area)
     clock.charge("geometry")
     if geometry is None or _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
         tilted = tilted_points(images[0]), tilted_points(images[1])
-        tilted_matches = first_matches(*tilted, linker, device)
+        tilted_matches = first_matches(*tilted, device)
         tilted_geometry = fit_best(tilted_matches.first, tilted_matches.second, model, area)
         if _is_better(tilted_geometry, geometry):
             found, geometry = tilted_matches, tilted_geometry
@@ -137,9 +134,9 @@ def match_wide(
         )
     inliers = geometry.inliers
     if geometry.model == "homography":
-        matches, geometry = guided_by_plane(images, points, geometry, inlier_threshold, linker, device)
+        matches, geometry = guided_by_plane(images, points, geometry, inlier_threshold, device)
     else:
-        matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, linker, device)
+        matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, device)
     clock.charge("guided")
     if len(matches) < MIN_MATCHES:
         raise InputError(

@@ -1,3 +1,1 @@
 """Point matching by exact assignment, shared by flow, match and track."""
-
-LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")

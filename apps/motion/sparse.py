@@ -73,7 +73,6 @@ def match_stages(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    linker: str = "assignment",
     seed_points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
 ) -> Stages:
@@ -83,8 +82,6 @@ def match_stages(
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
         Grey or RGB frames of the same size.
-    linker : str
-        One of `apps.motion.linking.LINKERS`.
     seed_points : (Points, Points), optional
         The SIFT points of both frames, if they are known (`seed_points_of`).
     device : {"auto", "cpu", "cuda"}
@@ -101,11 +98,11 @@ def match_stages(
     InputError
         If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points.
     ValueError
-        If the linker or the device is unknown.
+        If the device is unknown.
     """
     clock = Clock()
     first, second = grey_pair(first, second)
-    seeds = seed_matches(first, second, seed_points, linker=linker, device=device)
+    seeds = seed_matches(first, second, seed_points, device=device)
     clock.charge("seeds")
     points = _points(first, seeds)
     if len(points) < MIN_POINTS:
@@ -121,7 +118,7 @@ def match_stages(
     else:
         odds = proposal_odds(first, second, points, position, found, motion.at(points, others=True))
     clock.charge("odds")
-    matches = link_proposals(points, position, odds, linker=linker, device=device)
+    matches = link_proposals(points, position, odds, device=device)
     clock.charge("assignment")
     matches = matches.select(agrees_with_neighbours(matches.first, matches.motion))
     clock.charge("agreement")
@@ -133,7 +130,6 @@ def seed_matches(
     second: np.ndarray,
     found: tuple[Points, Points] | None = None,
     *,
-    linker: str = "assignment",
     device: DeviceName = "auto",
 ) -> Matches:
     """Match SIFT points of two uint8 grey frames one-to-one; the points may be given (`found`).
@@ -158,7 +154,7 @@ def seed_matches(
     cost = distance[:, :count] / np.maximum(distance[rows, elsewhere.argmax(axis=1)], 1e-9)[:, None]
     row, col = np.repeat(rows, count), index[:, :count].ravel()
     (here, n), (to, m) = _pixels(one.xy), _pixels(two.xy)
-    links = link(here[row], to[col], cost.ravel(), (n, m), MAX_RATIO, linker, device)
+    links = link(here[row], to[col], cost.ravel(), (n, m), MAX_RATIO, device)
     kept = links.margin >= MIN_MARGIN
     pair, margin = links.pair[kept], links.margin[kept]
     row, col, cost = row[pair], col[pair], cost.ravel()[pair]
@@ -193,19 +189,12 @@ def proposal_odds(first, second, points, position, found, expected: ExpectedMoti
     return odds
 
 
-def link_proposals(
-    points,
-    position,
-    odds,
-    *,
-    linker: str = "assignment",
-    device: DeviceName = "auto",
-) -> Matches:
+def link_proposals(points, position, odds, *, device: DeviceName = "auto") -> Matches:
     """Select proposals (N, S, 2) with log odds (N, S) one-to-one."""
     row, source = np.nonzero(odds < UNMATCHED_COST)
     there, cost = position[row, source], odds[row, source]
     col, columns = _pixels(there)
-    links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, linker, device)
+    links = link(row, col, cost, (len(points), columns), UNMATCHED_COST, device)
     pair = links.pair
     return Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
 

@@ -89,14 +89,12 @@ def _add_options(options) -> None:
         "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
     )
     linked.add_argument(
-        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are linked (default: %(default)s)"
-    )
-    linked.add_argument(
         "--global",
         dest="linker",
         action="store_const",
         const="global",
-        help="link all frames together at minimum total cost, as --linker global does",
+        default=LINKERS[0],
+        help="link all frames together at minimum total cost",
     )
     linked.add_argument(
         "--divisions",

@@ -149,10 +149,9 @@ def track(
         displacement shared by most points, which may exceed the search range.
         A callable receives the frame number and the positions (n, d) predicted in the previous frame, and returns the
         predicted positions; it is called for every frame with detections (see `apps.track.follow.Follower`).
-    linker : {"assignment", "greedy", "mutual", "global"}
-        "assignment" links frame by frame, exactly, and "greedy" and "mutual" are its baselines; see
-        `apps.motion.linking`.  "global" links all frames together at minimum total cost, without prediction; with
-        `memory`, fewer links are wrong (see `apps.track.global_links`).
+    linker : {"assignment", "global"}
+        "assignment" links frame by frame (see `apps.motion.linking`), "global" all frames together at minimum total
+        cost, without prediction; with `memory`, fewer links are then wrong (see `apps.track.global_links`).
     divisions : float, optional
         The cost of a division in squared search ranges, 0 to 1, such as 0.2: a track that starts within the search
         range of another becomes the second daughter of its cell (see `apps.track.divisions`).  By default cells do not
@@ -197,7 +196,7 @@ def track(
     if linker == "global":
         links, margin = _all_frames(detections, order, steps, *how)
     else:
-        links, margin = _frame_by_frame(detections, steps, predict, linker, *how)
+        links, margin = _frame_by_frame(detections, steps, predict, *how)
     mother = second = np.zeros(0, np.int64)
     if divisions is not None:
         mother, second = divided(steps, detections.position, links, search_range, divisions, device)
@@ -207,7 +206,7 @@ def track(
 
 
 def _frame_by_frame(
-    detections, steps, predict, linker, search_range, memory, unmatched_cost, counts, device, progress
+    detections, steps, predict, search_range, memory, unmatched_cost, counts, device, progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Links (L, 2) and their margins, each frame linked to the tracks before it."""
     active = ActiveTracks(detections.position.shape[1], predict)
@@ -217,7 +216,7 @@ def _frame_by_frame(
         active.prune(frame, memory)
         active.predict(frame, position, search_range)
         row, col, cost = pairs_in_range(active.expected, position, search_range)
-        chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, linker, device)
+        chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, device)
         linked, taken = row[chosen.pair], col[chosen.pair]
         _count(counts, row, col, cost, len(linked))
         links.append(np.column_stack([active.detection[linked], found[taken]]))
@@ -232,7 +231,7 @@ def _all_frames(
     """Links (L, 2) and their margins, by the linker "global"."""
     row, col, cost = pairs_of_frames(progress(steps) if progress else steps, detections.position, search_range, memory)
     shape = len(order), len(order)
-    chosen = link(row, col, cost, shape, unmatched_cost, "assignment", device, exact_margin=False)
+    chosen = link(row, col, cost, shape, unmatched_cost, device, exact_margin=False)
     pair = chosen.pair[np.lexsort((row[chosen.pair], detections.frame[col[chosen.pair]]))]
     margin = np.empty(len(row))
     margin[chosen.pair] = chosen.margin

@@ -58,20 +58,17 @@ COMMANDS = {
     "flow": (
         "photo.png moved.png",
         "large.png large-moved.png",
-        "photo.png moved.png --linker greedy",
         "photo.png moved.png --linker windows",
         "photo.png moved.png --fast",
     ),
     "match": (
         "large.png large-moved.png",
-        "large.png large-moved.png --linker greedy",
-        "large.png large-moved.png --linker cardinality",
-        "large.png large-moved.png --linker bottleneck --model fundamental",
+        "large.png large-moved.png --model fundamental",
     ),
     "track": (
         "frames --detect bright --size 7",
         "frames --detect corners --predict image --memory 2",
-        "frames --detect bright --size 7 --predict velocity --memory 3 --linker greedy",
+        "frames --detect bright --size 7 --predict velocity --memory 3",
     ),
     "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
 }

@@ -86,13 +86,12 @@ def test_an_npz_says_where_the_flow_is_valid(files):
     assert not valid.all()
 
 
-def test_matches_given_and_linker(files):
+def test_matches_given(files):
     points = np.mgrid[10:80:8, 10:60:8].reshape(2, -1).T.astype(float)
     ones = np.ones(len(points))
     Matches(points, points + MOTION, ones, ones, ones).write(files / "given.csv")
     assert run(files, "one.png", "two.png", "--matches", "given.csv", "--quiet") == 0
     assert len(Matches.read(files / "out" / "one-matches.csv")) == len(points)
-    assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
 
 
 def test_fast(files, capsys):

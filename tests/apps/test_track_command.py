@@ -150,7 +150,7 @@ def test_corners_are_predicted_from_the_images(files):
 
 
 def test_quiet(files, capsys):
-    assert run(files, "frames", "--quiet", "--threads", 1, "--linker", "greedy") == 0
+    assert run(files, "frames", "--quiet", "--threads", 1) == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
 

@@ -106,11 +106,15 @@ def test_given_matches(smooth_pair):
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 1
 
 
-@pytest.mark.parametrize("linker", ["greedy", "mutual", "nearest", "windows"])
-def test_linkers(smooth_pair, linker):
-    result = flow(smooth_pair.first, smooth_pair.second, linker=linker)
+def test_windows(smooth_pair):
+    result = flow(smooth_pair.first, smooth_pair.second, linker="windows")
     assert len(result.matches) > 60
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.5
+
+
+def test_an_unknown_linker_is_rejected(smooth_pair):
+    with pytest.raises(InputError, match="linker must be 'assignment' or 'windows'; got 'best'"):
+        flow(smooth_pair.first, smooth_pair.second, linker="best")
 
 
 def test_invalid_frames_are_rejected():

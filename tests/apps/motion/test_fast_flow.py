@@ -51,11 +51,7 @@ def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
     assert (off < 4).mean() > 0.85
 
 
-def test_every_linker_but_windows(smooth_pair):
-    known = smooth_pair.known
-    for linker in ("greedy", "mutual", "nearest"):
-        found = flow(smooth_pair.first, smooth_pair.second, fast=True, linker=linker)
-        assert smooth_pair.error(found.flow)[known].mean() < 0.6
+def test_windows_are_rejected(smooth_pair):
     with pytest.raises(InputError, match="fast links a grid of seeds and has no windows; pass another linker"):
         flow(smooth_pair.first, smooth_pair.second, fast=True, linker="windows")
 

@@ -7,7 +7,6 @@ from apps.common.command import limited_threads
 from apps.common.images import InputError
 from apps.motion import sparse
 from apps.motion.agreement import LocalMotion, agrees_with_neighbours
-from apps.motion.linking import LINKERS
 from apps.motion.odds import log_odds, nearest_other_proposal
 from apps.motion.sparse import link_proposals, match_stages, seed_matches
 
@@ -105,13 +104,6 @@ def test_results_of_the_stages(stages):
     assert {tuple(p) for p in stages.matches.first} <= {tuple(p) for p in stages.points}
 
 
-def test_assignment_has_the_smallest_total_of_one_to_one_linkers(stages, monkeypatch):
-    monkeypatch.setattr(sparse, "UNMATCHED_COST", 0.0)
-    best = {name: link_proposals(stages.points, stages.position, stages.odds, linker=name) for name in LINKERS}
-    total = {name: found.cost.sum() for name, found in best.items()}
-    assert total["assignment"] <= min(total["greedy"], total["mutual"]) + 1e-9
-
-
 def test_matches_repeat(stages, smooth_pair):
     again = match_stages(smooth_pair.first, smooth_pair.second).matches
     for name in ("first", "second", "cost", "margin", "confidence"):
@@ -163,11 +155,6 @@ def test_bad_frames_are_rejected(smooth_pair, monkeypatch):
     monkeypatch.setattr(sparse, "MAX_BUDGET", 3)
     with pytest.raises(InputError, match="more texture"):
         match_stages(spot, np.roll(spot, 1, axis=0))
-
-
-def test_an_unknown_linker_is_rejected(smooth_pair):
-    with pytest.raises(ValueError, match="'best'"):
-        match_stages(smooth_pair.first, smooth_pair.second, linker="best")
 
 
 def test_seeds_are_right(smooth_pair):

@@ -128,16 +128,14 @@ def test_images_of_different_scenes_are_rejected():
         match_wide(skimage.data.coins(), skimage.data.chelsea())
 
 
-def test_linkers_share_the_pipeline():
+def test_a_slanted_view():
     first = np.ascontiguousarray(skimage.data.coffee()[:300, 100:420])
     slant = np.array([[0.9, -0.2, 40.0], [0.2, 0.9, -20], [2e-4, 0, 1]])
     second = warped(first, slant)
-    right = {}
-    for linker in ("assignment", "greedy", "mutual"):
-        found = match_wide(first, second, linker=linker)
-        right[linker] = int((transfer_distance(slant, found.matches.first, found.matches.second) < 3).sum())
-    assert right["assignment"] > 0.97 * max(right.values())
-    assert min(right.values()) > 200
+    found = match_wide(first, second)
+    right = transfer_distance(slant, found.matches.first, found.matches.second) < 3
+    assert right.sum() > 200
+    assert right.mean() > 0.97
 
 
 def test_first_matches_are_one_to_one():
