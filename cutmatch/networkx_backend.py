@@ -215,12 +215,11 @@ def minimum_cut(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=No
 
 def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=None, **others) -> tuple:
     """`networkx.maximum_flow`."""
-    from gridcut.graph.graph_completion import flow_of_cut
+    from gridcut.graph.flow_between import flow_along_entries
 
     cut, problem = _cut(flowG, _s, _t, capacity, flow_func, others)
     lists = (flowG.indptr, flowG.indices, problem.capacity, (problem.nodes, problem.nodes))
-    flow = flow_of_cut(lists, cut, flowG.index[_s], flowG.index[_t])
-    amounts = np.maximum(flow, 0).tolist()
+    amounts = flow_along_entries(lists, cut, flowG.index[_s], flowG.index[_t]).tolist()
     names = [flowG.nodes[end] for end in flowG.indices.tolist()]
     starts = flowG.indptr.tolist()
     return cut.value, {

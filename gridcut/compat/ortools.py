@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-from gridcut.graph.graph_completion import flow_of_cut
+from gridcut.graph.flow_between import flow_along_entries
 from gridcut.graph.graph_flow import graph_max_flow
 
 __all__ = ["SimpleMaxFlow"]
@@ -118,7 +118,7 @@ class SimpleMaxFlow:
         cut = graph_max_flow(graph, *terminals, device="cpu")
         self._value = int(cut.value)
         entry = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(key))))
-        left = flow_of_cut(graph, cut, source, sink)[entry] - (before - before[first][entry])
+        left = flow_along_entries(graph, cut, source, sink)[entry] - (before - before[first][entry])
         self._flows[order] = np.clip(left, 0, capacities[order])  # the first of several arcs is filled first
         return Status.OPTIMAL
 

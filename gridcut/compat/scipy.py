@@ -9,7 +9,7 @@ from gridcut.device.arguments import MAX_COUNT, check_count
 from gridcut.device.number_limits import INT32_MAX
 from gridcut.device.sparse import as_scipy
 from gridcut.device.views import unmarked
-from gridcut.graph.graph_completion import complete_flow
+from gridcut.graph.flow_between import certify_flow_matrix
 from gridcut.graph.graph_flow import graph_max_flow
 
 __all__ = ["MaximumFlowResult", "maximum_flow"]
@@ -94,7 +94,8 @@ def maximum_flow(
     terminals[0, source] = terminals[1, sink] = int(graph.data.sum()) + 1
     lists = (graph.indptr, graph.indices, graph.data, (n, n))
     cut = graph_max_flow(lists, *terminals, device="cpu")  # its flow is needed on the host
-    _, along = complete_flow(lists, cut, source, sink)
+    along = cut.flow()
+    certify_flow_matrix(graph, along, source, sink, cut.value)
     matrix = type(csgraph)((along.data.astype(np.int32), along.indices, along.indptr), shape=(n, n))
     # An array of the package "sparse" gets one.
     return MaximumFlowResult(int(cut.value), matrix if csgraph is given else type(given).from_scipy_sparse(matrix))

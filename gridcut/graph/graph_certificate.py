@@ -1,6 +1,11 @@
 """The certificate that a cut of a graph is minimal, checked against the caller's capacities.
 
-The conditions (1) to (5) are those of gridcut/core/certificate.py, with nodes for pixels.  The capacity of each arc is
+The conditions (1) to (5) are those of gridcut/core/certificate.py, with nodes for pixels.  By the following one, the
+state holds a flow: what is left at a node was not taken from the source, or does not go to the sink.
+
+  (6)  -t(u) <= e(u) <= s(u)
+
+The capacity of each arc is
 summed here again from the caller's entries, whose arc is found by binary search, and the structure of the residual
 graph is checked first; no code is shared with the construction or with a solver.
 """
@@ -55,10 +60,11 @@ def capacities_kernel(indptr, indices, capacity, scale, first, arcs, total):
 
 
 @kernel
-def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, start):
-    """Write source - sink of every node, clamped by its arcs if the problem is."""
-    for u in range(start.size):
-        start[u] = units(source[u], scale) - units(sink[u], scale)
+def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, highest, lowest):
+    """Write source and -sink of every node; if the problem is clamped, their difference in one of them, clamped."""
+    for u in range(highest.size):
+        highest[u] = units(source[u], scale)
+        lowest[u] = -units(sink[u], scale)
         if scale is not None:
             if is_clamped:
                 out = np.int64(1)
@@ -66,12 +72,14 @@ def terminals_kernel(source, sink, scale, is_clamped, first, arcs, total, start)
                 for a in range(first[u], first[u + 1], 4):
                     out += total[a >> 2]
                     into += total[arcs[a + 1] >> 2]
-                start[u] = max(-into, min(out, difference(source[u], sink[u], scale)))
+                start = max(-into, min(out, difference(source[u], sink[u], scale)))
+                highest[u] = max(start, np.int64(0))
+                lowest[u] = min(start, np.int64(0))
 
 
 @kernel
-def certify_graph_kernel(first, arcs, excess, start, total, labels):
-    """The first of the conditions (1) to (3) that fails, and where: (condition, node, head of the arc)."""
+def certify_graph_kernel(first, arcs, excess, highest, lowest, total, labels):
+    """The first of the conditions (1) to (3) and (6) that fails, and where: (condition, node, head of the arc)."""
     for u in range(excess.size):
         net_out = np.int64(0)
         for a in range(first[u], first[u + 1], 4):
@@ -82,8 +90,10 @@ def certify_graph_kernel(first, arcs, excess, start, total, labels):
             if r > 0 and labels[u] and not labels[v]:
                 return 3, u, v
             net_out += total[a >> 2] - r
-        if np.int64(excess[u]) != start[u] - net_out:
+        if np.int64(excess[u]) != highest[u] + lowest[u] - net_out:
             return 2, u, -1
+        if excess[u] > highest[u] or excess[u] < lowest[u]:
+            return 6, u, -1
         if (labels[u] and excess[u] < 0) or (not labels[u] and excess[u] > 0):
             return 3, u, -1
     return 0, -1, -1
@@ -125,11 +135,11 @@ def certify_graph(value, labels, problem: GraphProblem, graph: ResidualGraph) ->
     missing = capacities_kernel(lists.indptr, lists.indices, lists.capacity, scale, first, arcs, total)
     if missing >= 0:
         raise CertificateError(f"entry {missing} of the graph has no arc; were its indices changed after the solve?")
-    start = np.empty(problem.nodes, np.int64)
-    terminals_kernel(lists.source, lists.sink, scale, problem.bound is not None, first, arcs, total, start)
-    _certify_flow(first, arcs, excess, start, total, labels)
+    highest, lowest = np.empty((2, problem.nodes), np.int64)
+    terminals_kernel(lists.source, lists.sink, scale, problem.bound is not None, first, arcs, total, highest, lowest)
+    _certify_flow(first, arcs, excess, highest, lowest, total, labels)
     left = sums.total(excess[~labels])
-    to_sink = sums.total(-np.minimum(start, 0)) if problem.bound is not None else _total_units(lists.sink, scale)
+    to_sink = sums.total(-lowest) if problem.bound is not None else _total_units(lists.sink, scale)
     if isinstance(unit, float):
         cut = float_cut(problem, lists, labels, unit)
         certify_value(value, Sums(cut.value, cut.reduced, to_sink, left), unit)
@@ -138,13 +148,15 @@ def certify_graph(value, labels, problem: GraphProblem, graph: ResidualGraph) ->
         certify_value(value, Sums(cut_value, cut_value, to_sink, left), unit)
 
 
-def _certify_flow(first, arcs, excess, start, total, labels) -> None:
-    """Check (1) to (3), and (5)."""
-    failed, u, v = certify_graph_kernel(first, arcs, excess, start, total, labels)
+def _certify_flow(first, arcs, excess, highest, lowest, total, labels) -> None:
+    """Check (1) to (3), (5) and (6)."""
+    failed, u, v = certify_graph_kernel(first, arcs, excess, highest, lowest, total, labels)
     if failed == 1:
         raise CertificateError(f"the residuals between nodes {u} and {v} do not fit the capacities")
     if failed == 2:
         raise CertificateError(f"the excess of node {u} is not what the flow leaves there")
+    if failed == 6:
+        raise CertificateError(f"node {u} passes on more flow than it gets, or less")
     if failed == 3:
         where = f"node {u}" if v < 0 else f"the arc from node {u} to node {v}"
         raise CertificateError(f"flow can still pass from the source side to the sink side at {where}")

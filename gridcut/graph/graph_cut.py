@@ -7,8 +7,8 @@ import numpy as np
 import scipy
 
 from gridcut.device.result import Result
-from gridcut.graph.graph_problem import GraphProblem
-from gridcut.graph.residual_graph import ResidualGraph
+from gridcut.graph.graph_problem import GraphProblem, lists_of
+from gridcut.graph.residual_graph import ResidualGraph, fill_graph
 
 
 class KeptGraph:
@@ -16,12 +16,15 @@ class KeptGraph:
 
     graph    a function is called on first use: it copies a state on a GPU to the host
     solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
+
+    The first call completes the state to a flow.
     """
 
     def __init__(
         self, problem: GraphProblem | None, graph: ResidualGraph | Callable[[], ResidualGraph] | None, solver=None
     ):
         self._problem, self._graph = problem, graph
+        self._is_flow = False
         self._solver = solver
         self._epoch = None if solver is None else solver.epoch
 
@@ -30,14 +33,19 @@ class KeptGraph:
         if not isinstance(self._graph, ResidualGraph):
             assert self._graph is not None
             self._graph = self._graph()  # drops the reference to the memory on the GPU
+        if not self._is_flow:
+            from gridcut.graph.graph_completion import complete_graph  # with kernels that a solve does not need
+
+            self._graph = complete_graph(problem, self._graph)
+            self._is_flow = True
         return problem, self._graph
 
     @property
     def problem(self) -> GraphProblem:
         if self._problem is None or self._graph is None or not self._is_current:
             raise RuntimeError(
-                "this cut is stale: its GraphSolver was updated or solved again; call residual() and check() before "
-                "that"
+                "this cut is stale: its GraphSolver was updated or solved again; call residual(), flow() and check() "
+                "before that"
             )
         return self._problem
 
@@ -70,8 +78,8 @@ class GraphCut(Result):
 
     Notes
     -----
-    `residual` and `check` read the arrays passed to `graph_max_flow` again, which are kept by reference, not copied:
-    they are valid only as long as those arrays are unchanged.
+    `residual`, `flow` and `check` read the arrays passed to `graph_max_flow` again, which are kept by reference, not
+    copied: they are valid only as long as those arrays are unchanged.
     """
 
     value: int | float
@@ -99,7 +107,7 @@ class GraphCut(Result):
         return sides
 
     def residual(self) -> "scipy.sparse.csr_array":
-        """Residual capacities between nodes of the maximum preflow that was found, in the caller's unit.
+        """Residual capacities between nodes under the maximum flow of `flow`, in the caller's unit.
 
         Returns
         -------
@@ -112,19 +120,42 @@ class GraphCut(Result):
             If the cut is stale: its `GraphSolver` was updated or solved again.
         """
         problem, graph = self._kept()
-        values = graph.arcs[2::4].copy()
-        if isinstance(graph.unit, float):
-            values = values * graph.unit
-        heads = graph.arcs[::4].copy()
-        return scipy.sparse.csr_array((values, heads, graph.first // 4), shape=(problem.nodes, problem.nodes))
+        return _matrix(problem, graph, graph.arcs[2::4].copy())
+
+    def flow(self) -> "scipy.sparse.csr_array":
+        """Net flow between nodes of a maximum flow, in the caller's unit; negative in the opposite direction.
+
+        The sum of a row is what the node gets from the source minus what it passes to the sink.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            One entry for each pair of nodes with an entry in the graph, in both directions; zeros are stored.
+
+        Raises
+        ------
+        RuntimeError
+            If the cut is stale: its `GraphSolver` was updated or solved again.
+        """
+        problem, graph = self._kept()
+        empty, _ = fill_graph(problem, lists_of(problem), graph.dtype, graph.unit)
+        return _matrix(problem, graph, empty.arcs[2::4] - graph.arcs[2::4])
 
     def check(self) -> None:
-        """Certify that the cut is minimal and the labels are right, from the caller's capacities.
+        """Certify that the cut is minimal and the labels are right, and the flow, from the caller's capacities.
 
-        Raises CertificateError unless the residuals fit the capacities, the excesses equal what the flow leaves, no
+        Raises CertificateError unless the flow of `flow` is within the capacities and conserved at every node, no
         residual arc leads from the source side to the sink side, every node of the sink side reaches the sink, and the
-        value is the capacity of the cut.  O(entries log degree).
+        value is that of the flow and the capacity of the cut.  O(entries log degree).
         """
         from gridcut.graph.graph_certificate import certify_graph  # with kernels that a solve does not need
 
         certify_graph(self.value, self.labels, *self._kept())
+
+
+def _matrix(problem: GraphProblem, graph: ResidualGraph, values: np.ndarray) -> "scipy.sparse.csr_array":
+    """The matrix with one value per arc, in units."""
+    if isinstance(graph.unit, float):
+        values = values * graph.unit
+    heads = graph.arcs[::4].copy()
+    return scipy.sparse.csr_array((values, heads, graph.first // 4), shape=(problem.nodes, problem.nodes))

@@ -47,7 +47,7 @@ def graph_max_flow(
     Returns
     -------
     GraphCut
-        ``value``, ``labels`` (True: source side), statistics, residuals and certificate.
+        ``value``, ``labels`` (True: source side), statistics, flow, residuals and certificate.
 
     Raises
     ------

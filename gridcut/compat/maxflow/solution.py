@@ -129,8 +129,10 @@ def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, 
     """The networkx.DiGraph of residual capacities above 0, with the nodes "s" and "t"; without flow if not solved."""
     from importlib import import_module  # only this function needs networkx
 
+    import scipy.sparse
+
     from gridcut.graph.edge_lists import edge_lists
-    from gridcut.graph.graph_completion import flow_of_cut
+    from gridcut.graph.flow_between import flow_along_entries
     from gridcut.graph.graph_flow import graph_max_flow
 
     n = len(source)
@@ -140,20 +142,21 @@ def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, 
         np.concatenate((source, sink)), np.zeros(2 * n, source.dtype),
     )  # fmt: skip
     indptr, indices, capacity = edge_lists(n + 2, *(np.concatenate(p) for p in zip(arcs, terminals, strict=True)))
-    residual = capacity
+    residual = scipy.sparse.csr_array((capacity, indices, indptr), shape=(n + 2, n + 2))
     if is_solved:
         total, (finite,) = without_infinities([capacity], 1)
         enough = np.zeros((2, n + 2), capacity.dtype)
         enough[0, n] = enough[1, n + 1] = 2 * finite.sum() + 1
         lists = indptr, indices, finite, (n + 2, n + 2)
         cut = graph_max_flow(lists, *enough, device="cpu")
-        residual = capacity - flow_of_cut(lists, cut, n, n + 1)
+        sent = scipy.sparse.csr_array((flow_along_entries(lists, cut, n, n + 1), indices, indptr), shape=(n + 2, n + 2))
+        residual = residual - sent + sent.T
     graph = import_module("networkx").DiGraph()
     graph.add_nodes_from((node, {"segment": int(label)}) for node, label in enumerate(labels))
     graph.add_nodes_from("st")
     names = [*range(n), "s", "t"]
-    tail = np.repeat(np.arange(n + 2), np.diff(indptr))
-    for u, v, left in zip(tail.tolist(), indices.tolist(), residual.tolist(), strict=True):
+    residual = residual.tocoo()
+    for u, v, left in zip(residual.row.tolist(), residual.col.tolist(), residual.data.tolist(), strict=True):
         if left > 0 and u != n + 1 and v != n:
             graph.add_edge(names[u], names[v], weight=left)
     return graph
