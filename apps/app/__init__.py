@@ -11,8 +11,6 @@
     server          addresses, and the life of the server
     guard           who may use them
     prompts         marks on an image that other programs send, all of them in one request, and the answer
-    label_studio    the protocol of Label Studio's ML backends
-    cvat_interactor a function for CVAT; it needs no server
     ending          what follows Ctrl-C
     notebook        the page in the output of a notebook's cell
     static/         the page itself: HTML, CSS and ES modules, without a build step
@@ -26,7 +24,7 @@ HOST = "127.0.0.1"
 MAX_MESSAGE = 1 << 20  # bytes of a message of the socket
 MAX_POINTS = 20_000  # of a stroke; the page stops there, too
 MAX_UPLOAD = 256 << 20  # bytes of an image or a mask that is uploaded
-MAX_REQUEST = 32 << 20  # bytes of the marks that another program sends
+MAX_REQUEST = 32 << 20  # bytes of a request of another program
 MAX_UPLOADS = 1 << 30  # bytes of all images that were uploaded, which are kept in memory
 MAX_TABS = 16
 MAX_OPEN_IMAGES = 3  # whose sessions stay in memory; others are loaded from their session files

@@ -11,7 +11,7 @@ served to this machine only, unless --host says otherwise, under an address with
 Ctrl-C ends the server.
 
   cutmatch app photos/ --host 0.0.0.0         for a telephone in your network, too: prints the address to type there
-  cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/annotation-tools.md
+  cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/api.md
 
 Strokes are kept in NAME-session.json in the --out folder after every change; the next run continues there.  `cutmatch
 segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the page: masks,

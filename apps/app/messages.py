@@ -152,13 +152,8 @@ def encode_mask(item: int, axis: int, index: int, labels: np.ndarray, before: np
         y0, height = int(rows[0]), int(rows[-1] - rows[0] + 1)
         columns = np.flatnonzero(changed[y0 : y0 + height].any(axis=0))
         x0, width = int(columns[0]), int(columns[-1] - columns[0] + 1)
-    lengths, values = runs_of(labels[y0 : y0 + height, x0 : x0 + width])
+    flat = np.ravel(labels[y0 : y0 + height, x0 : x0 + width])  # runs of equal labels, row by row
+    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
+    lengths, values = np.diff(starts, append=flat.size), flat[starts]
     header = _MASK_HEADER.pack(MASK, item, axis, index, x0, y0, width, height, len(lengths))
     return header + lengths.astype("<u4").tobytes() + values.astype("<u2").tobytes()
-
-
-def runs_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths and values of the runs of equal labels, row by row; a run may continue in the next row."""
-    flat = np.ravel(labels)
-    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
-    return np.diff(starts, append=flat.size), flat[starts]

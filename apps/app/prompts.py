@@ -1,8 +1,9 @@
 """Requests of other programs: all marks on an image at once, answered by its labels.
 
-A request contains the marks as JSON:
+A request contains the marks as JSON, and the image itself if it is none of the app's:
 
-    {"marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
+    {"image": FILE,
+     "marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
                {"paint": FILE, "label": 1},                           the bright pixels of an image
                {"box": [x0, y0, x1, y1]},                             half open
                {"start": FILE}]}                                      a mask, also of another kind of
@@ -56,7 +57,7 @@ class _Kept:
         if image.volume is not None:
             raise InputError("this is a volume; use the page, or apps.Session")
         self.image, self.session = image, Session(image.pixels, device=device)
-        self.marks: list[Mark] = []
+        self.marks: Sequence[Mark] = ()
 
 
 class PromptSessions:
@@ -66,22 +67,18 @@ class PromptSessions:
         self._device = device
         self._kept: dict[Hashable, _Kept] = {}  # the image used last is the last
 
-    def find_labels(
-        self, key: Hashable, load: Callable[[], Image], marks_of: Callable[[tuple[int, int]], list[Mark]]
-    ) -> tuple[Image, np.ndarray]:
+    def find_labels(self, key: Hashable, load: Callable[[], Image], marks: Sequence[Mark]) -> tuple[Image, np.ndarray]:
         """An image and its certified labels, int16 (H, W); InputError for marks that cannot be used.
 
-        `key` identifies the image, which `load` reads, and `marks_of` returns the marks for its shape (H, W).
+        `key` identifies the image, which `load` reads.
         """
         kept = self._kept.pop(key, None) or _Kept(load(), self._device)
         self._kept[key] = kept
         while len(self._kept) > MAX_OPEN_IMAGES:
             self._kept.pop(next(iter(self._kept))).session.close()
-        height, width = kept.session.shape
-        marks = marks_of((height, width))
         if not 0 < len(marks) <= MAX_MARKS:
             raise InputError(f"there are {len(marks)} marks; 1 to {MAX_MARKS} are accepted")
-        before, kept.marks = kept.marks, []
+        before, kept.marks = kept.marks, ()
         same = before and marks[: len(before)] == before and all(one.kind == "stroke" for one in marks[len(before) :])
         if not same:
             kept.session.restore(())
@@ -120,7 +117,7 @@ def read_json(data: bytes) -> dict:
     """The object of a JSON text; InputError for anything else."""
     try:
         content = json.loads(data)
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         raise InputError("the request is not JSON") from None
     if not isinstance(content, dict):
         raise InputError(f"the request must be a JSON object, got {type(content).__name__}")

@@ -3,20 +3,21 @@
 import asyncio
 import contextlib
 import functools
-import json
 import socket
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
-from apps.app import HOST, MAX_MESSAGE, MAX_REQUEST, MAX_UPLOAD, label_studio
+from apps.app import HOST, MAX_MESSAGE, MAX_REQUEST, MAX_UPLOAD
 from apps.app.ending import Ending
 from apps.app.guard import Guard
 from apps.app.image_sources import Source
 from apps.app.open_images import OpenImages
-from apps.app.prompts import PromptSessions, encode_answer, parse_marks, read_json
+from apps.app.prompts import PromptSessions, decode_file, encode_answer, parse_marks, read_json
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 from apps.common.writing import encoded_image
@@ -128,23 +129,20 @@ def make_app(
         return Response(status_code=204)
 
     async def segment(request: Request) -> Response:
-        item, kind = request.path_params["item"], request.query_params.get("kind", "mask")
-        if item >= len(images.sources):
+        item, kind = request.path_params.get("item"), request.query_params.get("kind", "mask")
+        asked = read_json(await _body(request, MAX_REQUEST))
+        if item is None:
+            data = decode_file(asked.pop("image", None), "image")
+            key, source = sha256(data).digest(), Source("image", Path("image"), data)
+        elif item < len(images.sources):
+            key, source = item, images.sources[item]
+        else:
             raise InputError(f"there is no image {item}; the images are 0 to {len(images.sources) - 1}")
-        source, marks = images.sources[item], parse_marks(read_json(await _body(request, MAX_REQUEST)))
+        marks = parse_marks(asked)
         async with turn:
-            shown, labels = await asyncio.to_thread(prompts.find_labels, item, source.load, lambda shape: marks)
+            shown, labels = await asyncio.to_thread(prompts.find_labels, key, source.load, marks)
         content, media_type = await asyncio.to_thread(encode_answer, kind, shown, labels, source.path)
         return Response(content, media_type=media_type)
-
-    async def predict(request: Request) -> Response:
-        content = read_json(await _body(request, MAX_REQUEST))
-        async with turn:
-            answer = await asyncio.to_thread(label_studio.predict, content, images.sources, prompts)
-        return Response(json.dumps(answer), media_type="application/json")  # ASCII, as names may hold half surrogates
-
-    async def about_model(request: Request) -> Response:
-        return JSONResponse(label_studio.ABOUT)
 
     async def tab_socket(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -188,11 +186,8 @@ def make_app(
         WebSocketRoute("/socket", tab_socket),
     ]
     if for_programs:
-        routes += [
-            Route("/segment/{item:number}", answered(segment, is_json=True), methods=["POST"]),
-            Route("/label-studio/predict", answered(predict, is_json=True), methods=["POST"]),
-            *(Route(f"/label-studio/{name}", about_model, methods=["GET", "POST"]) for name in label_studio.ADDRESSES),
-        ]
+        answer = answered(segment, is_json=True)
+        routes += [Route(path, answer, methods=["POST"]) for path in ("/segment", "/segment/{item:number}")]
     return Guard(Starlette(routes=routes, lifespan=lifespan), port, images, for_programs, token, host)
 
 

@@ -92,7 +92,7 @@ def check_all(folder: Path) -> None:
     prompts, file = PromptSessions("cpu"), io.BytesIO()
     Image.fromarray(values).save(file, "PNG")
     marks = parse_marks({"marks": [{NAME: base64.b64encode(file.getvalue()).decode()}]})
-    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), lambda shape: marks)
+    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), marks)
     prompts.close()
     np.testing.assert_array_equal(labels > 0, mask)
     page = static_files()["index.html"][0].decode()

@@ -90,7 +90,7 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
         np.testing.assert_array_equal(session.mask, mask)
         assert session.result().certified
     prompts = PromptSessions("cpu")
-    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), lambda shape: parse_marks({"marks": asked}))
+    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), parse_marks({"marks": asked}))
     prompts.close()
     np.testing.assert_array_equal(labels > 0, mask)
     if kind == "strokes on the object":

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_an_answer_depends_on_its_request_only(scene):
     ]
 
     def find(sessions, marks):
-        return sessions.find_labels("scene", lambda: AppImage(scene.image), lambda shape: marks)[1]
+        return sessions.find_labels("scene", lambda: AppImage(scene.image), marks)[1]
 
     kept = PromptSessions("cpu")
     for marks in requests + requests[::-1]:
@@ -101,6 +102,17 @@ def test_an_answer_depends_on_its_request_only(scene):
             assert np.array_equal(find(kept, marks), find(fresh, marks))
         fresh.close()
     kept.close()
+
+
+def test_an_image_inside_a_request(ask, files):
+    sent = {"image": base64.b64encode((files / "photo.png").read_bytes()).decode(), "marks": [CLICK, CORNERS]}
+    post = partial(ask.client.post, f"/{ask.client.guard.token}/segment")
+    assert np.array_equal(mask_in(post(json=sent)), mask_in(ask({"marks": [CLICK, CORNERS]})))
+    assert post(json=sent, params={"kind": "coco"}).json()["annotations"]
+    for image, message in ((None, "base64"), ("/etc/passwd", "base64"), ("bm90aGluZw==", "cannot read 'image'")):
+        answer = post(json=sent | {"image": image})
+        assert (answer.status_code, message in answer.json()["error"]) == (400, True)
+    assert "marks" in ask(sent).json()["error"]  # of an image that the app has
 
 
 def test_an_upload_is_answered_without_a_page(ask, files):
@@ -171,6 +183,7 @@ def test_who_may_ask(served, files):
     address = f"/{client.guard.token}/segment/0"
     assert client.post(address, content=body).status_code == 200
     assert client.post("/wrong/segment/0", content=body).status_code == 403
+    assert client.post("/wrong/segment", content=body).status_code == 403
     assert client.post(address, content=body, headers={"origin": "http://example.com"}).status_code == 403
     assert client.post(address, content=body, headers={"host": "example.com"}).status_code == 403
     # Without --api, there is no such address, and a program cannot upload.
