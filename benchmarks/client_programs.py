@@ -4,8 +4,8 @@
 
 One program of the table PROGRAMS, with its own library or with ours, does a number of units of work; with UNITS = 0, as
 many as fit into SECONDS.  It prints units, result, and the seconds and calls of the functions that were replaced.  The
-packages kamui, motmetrics, laptrack, stardist, slgbuilder and pyomo are used as they are, of which one name is replaced
-as a changed import would do; the other programs follow published methods.
+packages kamui, motmetrics, laptrack, stardist and pyomo are used as they are, of which one name is replaced as a
+changed import would do; the other programs follow published methods.
 """
 
 import json
@@ -248,34 +248,6 @@ def edge_by_edge(is_ours, rng):
     return unit
 
 
-def surfaces(is_ours, rng):
-    """slgbuilder's detection of two coupled surfaces (Li and others 2006) in 60 x 160 pixels; thinmaxflow's graph."""
-    import slgbuilder
-    import slgbuilder.bkbuilder
-
-    if is_ours:
-        import gridcut.compat.thinmaxflow as thinmaxflow
-    else:
-        import thinmaxflow
-    slgbuilder.bkbuilder.thinmaxflow = thinmaxflow
-
-    def unit():
-        z = np.arange(60)[:, None]
-        height = 20 + 8 * np.sin(np.arange(160) / 25)
-        layers = np.exp(-((z - height) ** 2) / 8) + np.exp(-((z - height - 14) ** 2) / 8)
-        cost = np.int32(100 * (1 - layers + rng.normal(0, 0.2, layers.shape)).clip(0, 2))
-        objects = [slgbuilder.GraphObject(cost) for _ in range(2)]
-        builder = slgbuilder.MaxflowBuilder()
-        builder.add_objects(objects)
-        builder.add_layered_boundary_cost()
-        builder.add_layered_smoothness(delta=2, wrap=False)
-        builder.add_layered_containment(objects[1], objects[0], min_margin=8)
-        value = timed(builder.solve)()
-        return float(value) + sum(float(builder.what_segments(one).sum()) for one in objects)
-
-    return unit
-
-
 def pyomo(is_ours, rng):
     """pyomo's incidence analysis of 300 equations; matchings of networkx, ours as its backend."""
     import networkx
@@ -318,8 +290,7 @@ def networks(is_ours, rng):
 PROGRAMS = {  # and the face that is used
     "sort": (sort, "lap"), "detr": (detr, "SciPy"), "motmetrics": (motmetrics, "lap"), "laptrack": (laptrack, "SciPy"),
     "stardist": (stardist, "SciPy"), "graph_matching": (graph_matching, "SciPy"), "kamui": (kamui, "PyMaxflow"),
-    "edge_by_edge": (edge_by_edge, "PyMaxflow"), "surfaces": (surfaces, "thinmaxflow"), "pyomo": (pyomo, "networkx"),
-    "networks": (networks, "networkx"),
+    "edge_by_edge": (edge_by_edge, "PyMaxflow"), "pyomo": (pyomo, "networkx"), "networks": (networks, "networkx"),
 }  # fmt: skip
 
 

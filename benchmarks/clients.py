@@ -7,7 +7,7 @@ included.  Ratios are theirs to ours, medians of the rounds.  A row appears only
 
 Kernels must be compiled, and bytecode written (without it, Python compiles numba's 150 modules for 1.1 s in each
 process), so the first process of ours is not timed.  A program whose packages are not installed is left
-out: pip install kamui[extra] motmetrics laptrack stardist slgbuilder thinmaxflow pyomo lapx PyMaxflow pandas.
+out: pip install kamui[extra] motmetrics laptrack stardist pyomo lapx PyMaxflow pandas.
 """
 
 import json
@@ -79,7 +79,7 @@ def main(argv):
     options.add_argument("--seconds", nargs="*", type=float, default=[2, 10], help="durations of the work (2 10)")
     options.add_argument("--repeats", type=int, default=3, metavar="N", help="rounds (default: 3)")
     chosen = options.parse_args(argv)
-    packages = ["numpy", "scipy", "numba", "lapx", "PyMaxflow", "thinmaxflow", "networkx", "kamui", "motmetrics"]
+    packages = ["numpy", "scipy", "numba", "lapx", "PyMaxflow", "networkx", "kamui", "motmetrics"]
     title = "Programs of other people, with one changed import"
     report = command.begin(title, [*packages, "laptrack", "stardist", "pyomo"])
     found = (compared(name, seconds, chosen.repeats) for name in chosen.programs for seconds in chosen.seconds)
