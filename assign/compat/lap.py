@@ -1,4 +1,20 @@
-"""lap's functions, and lapx's `lapjvx` and `lapjvxa`; assign/compat/lap/__init__.py describes them."""
+"""The functions of lap, which lapx continues: the same arguments, results and exceptions.
+
+    lap      assign.compat.lap                          returns
+    lapjv    one dense matrix                           (cost,) x, y: partner of each row and column, or -1
+    lapjvx   the same                                   (cost,) rows, cols: the pairs
+    lapmod   one sparse square matrix                   (cost,) x, y
+    *_batch  many matrices                              (costs,) and a list, or an array, of each of these
+
+With a finite `cost_limit`, a pair that costs more is never chosen, and the sum over the pairs of (cost - cost_limit) is
+minimal.  For costs clipped to the limit, every assignment of the smaller side has that cost, up to a constant, so a
+small problem needs no larger matrix than its own.  lap adds one row per column and one column per row instead.
+
+Where lap and this module differ: +inf forbids a pair, whereas lap may return it.  If a row (or, of more rows than
+columns, a column) has no allowed partner left, it gets -1, as few as possible do, and the cost is inf as in lap.  NaN
+and -inf are errors here, and undefined there.  Integers are exact.  If several assignments are optimal, lap may
+return another one.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +22,25 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assign.compat.small_pairs import small_pairs
 
 if TYPE_CHECKING:
     from assign.assignment import Assignment
+
+__all__ = [
+    "FP_1",
+    "FP_2",
+    "FP_DYNAMIC",
+    "LARGE",
+    "lapjv",
+    "lapjv_batch",
+    "lapjvx",
+    "lapjvx_batch",
+    "lapmod",
+    "lapmod_batch",
+]
 
 LARGE, FP_1, FP_2, FP_DYNAMIC = 1_000_000, 1, 2, 3  # constants of lap, which have no influence here
 
@@ -68,14 +97,6 @@ def lapjvx(cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.in
     row, col = _pairs(matrix, cost_limit)
     found = row.astype(np.int64, copy=False), col.astype(np.int32)
     return (_total(matrix, row, col, cost_limit), *found) if return_cost else found
-
-
-def lapjvxa(
-    cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.inf, return_cost: bool = True
-) -> tuple | NDArray:
-    """Like `lapjv`, but return the pairs as one array (K, 2) of rows and columns."""
-    total, row, col = lapjvx(cost, extend_cost, cost_limit)
-    return arranged("pairs", return_cost, total, row.astype(np.int32), col)
 
 
 def lapmod(
@@ -174,17 +195,6 @@ def lapjvx_batch(
     return (totals, rows, cols) if return_cost else (rows, cols)
 
 
-def lapjvxa_batch(
-    costs: ArrayLike,
-    extend_cost: bool = False,
-    cost_limit: float = np.inf,
-    return_cost: bool = True,
-    n_threads: int | None = 0,
-) -> tuple | list[NDArray]:
-    """Like `lapjv_batch`, but return the pairs of each problem as one array (K, 2) of int64."""
-    return arranged("pairs", return_cost, *lapjvx_batch(costs, extend_cost, cost_limit, True, n_threads))
-
-
 def lapmod_batch(
     problems: Sequence[tuple],
     fast: bool = True,
@@ -196,17 +206,6 @@ def lapmod_batch(
     found = [lapmod(*problem) for problem in problems]
     x, y = [one[1] for one in found], [one[2] for one in found]
     return (np.array([one[0] for one in found], np.float64), x, y) if return_cost else (x, y)
-
-
-def arranged(output: str, return_cost: bool, total: Any, row: Any, col: Any) -> Any:
-    """Results as the caller wants them: `output` is "indices" or "pairs"; lists are those of a batch."""
-    if output == "indices":
-        return (total, row, col) if return_cost else (row, col)
-    if isinstance(row, list):
-        pairs: Any = [np.stack(one, axis=1) for one in zip(row, col, strict=True)]
-    else:
-        pairs = np.stack((row, col), axis=1)
-    return (total, pairs) if return_cost else pairs
 
 
 def _matrix(cost: Any) -> np.ndarray:
