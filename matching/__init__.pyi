@@ -3,7 +3,6 @@ from .core.graph import BipartiteGraph
 from .core.graph_input import bipartite_graph
 from .core.matching import CertificateError, Matching
 from .decomposition.block_triangular import BlockTriangular, dulmage_mendelsohn
-from .decomposition.bottleneck_matching import Bottleneck, bottleneck
 from .files import read_graph
 from .general.coarse_graph import CoarseGraph, Hierarchy
 from .general.coarsening import coarsen, hierarchy
@@ -13,14 +12,12 @@ from .solving import maximum, structural_rank
 __all__ = [
     "BipartiteGraph",
     "BlockTriangular",
-    "Bottleneck",
     "CertificateError",
     "CoarseGraph",
     "GreedyMatching",
     "Hierarchy",
     "Matching",
     "bipartite_graph",
-    "bottleneck",
     "coarsen",
     "dulmage_mendelsohn",
     "greedy",

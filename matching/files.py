@@ -1,6 +1,6 @@
 """Read graphs from files: MatrixMarket (.mtx, .mtx.gz), the format of matrix collections, and SciPy's .npz.
 
-Values are kept for `matching.bottleneck`; `matching.maximum` uses stored entries as edges and reads no values.
+Values are kept, as weights for `matching.greedy`; `matching.maximum` uses stored entries as edges and reads no values.
 """
 
 import errno

@@ -71,7 +71,6 @@ def made() -> dict[str, Result]:
         assign.k_best(rng.random((50, 60)), 2),
         matching.maximum(path_graph()),
         matching.greedy(path_graph()),
-        matching.bottleneck(path_graph()),
         matching.dulmage_mendelsohn(path_graph()),
         matching.coarsen(path_graph()),
         matching.hierarchy(path_graph()),
@@ -104,7 +103,7 @@ def made() -> dict[str, Result]:
 NAMES = [
     *("Cut", "BatchCut", "GraphCut", "BinaryMinimum", "ConvexMinimum", "Labelling", "RoofDual"),
     *("Assignment", "MinCostFlow", "BatchAssignment", "RankedAssignments"),
-    *("Matching", "GreedyMatching", "Bottleneck", "BlockTriangular", "CoarseGraph", "Hierarchy"),
+    *("Matching", "GreedyMatching", "BlockTriangular", "CoarseGraph", "Hierarchy"),
     *(
         "Segmentation",
         "Objects",

@@ -301,7 +301,6 @@ def _bipartite():
         matching.maximum_bipartite_matching(graph)
         matching.structural_rank(graph)
         matching.dulmage_mendelsohn(graph).check()
-        matching.bottleneck(graph).check()
     matching.maximum((graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.shape)).check()
 
 

@@ -124,9 +124,3 @@ def certify(graph: BipartiteGraph, row_match, col_match) -> int:
     if cover != pairs:
         raise CertificateError(f"{pairs} pairs, but the cover has {cover} vertices: the matching is not maximum")
     return pairs
-
-
-def certify_cardinality(cardinality, pairs: int) -> None:
-    """Raise CertificateError unless `cardinality` is the number of pairs."""
-    if type(cardinality) is not int or cardinality != pairs:
-        raise CertificateError(f"cardinality is {cardinality!r}, but there are {pairs} pairs")

@@ -9,7 +9,7 @@ from gridcut.device.arrays import to_host, to_library
 from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
 from gridcut.device.tables import data_frame
-from matching.core.certificate import CertificateError, certify, certify_cardinality, koenig_cover
+from matching.core.certificate import CertificateError, certify, koenig_cover
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph
 
@@ -61,7 +61,9 @@ class Matching(Result):
         The graph is stored by reference, so the certificate refers to its present content.
         The check runs on the host, also for a graph on a GPU.  O(n + m + edges).
         """
-        certify_cardinality(self.cardinality, certify(*self._on_host()))
+        pairs = certify(*self._on_host())
+        if type(self.cardinality) is not int or self.cardinality != pairs:
+            raise CertificateError(f"cardinality is {self.cardinality!r}, but there are {pairs} pairs")
         counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
         whole = [count for count in counted if isinstance(count, int)]
         if len(whole) < len(counted) or sum(whole) != self.cardinality:

@@ -134,16 +134,3 @@ def stored_lists(graph, with_values: bool = True):
     if with_values and len(graph.data) < len(graph.indices):
         raise ValueError(f"graph has {len(graph.indices)} indices, but {len(graph.data)} values")
     return graph.indptr, graph.indices, graph.data, graph.format == "csc"
-
-
-def stored_entries(graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row, column, value) of every entry of a SciPy matrix, checked; duplicates are kept."""
-    check_axes(graph)
-    check_matrix("graph", graph)
-    if graph.format in ("coo", "dok"):
-        graph = graph.tocoo()
-        return plain(graph.row, INT32), plain(graph.col, INT32), graph.data
-    ptr, adj, values, by_col = stored_lists(graph)
-    adj = plain(adj[: ptr[-1]], INT32)
-    vertex = np.repeat(np.arange(len(ptr) - 1, dtype=np.int32), np.diff(ptr))
-    return *((adj, vertex) if by_col else (vertex, adj)), values[: len(adj)]

@@ -1,1 +1,1 @@
-"""Consequences of a maximum matching: the Dulmage-Mendelsohn decomposition and bottleneck matchings."""
+"""Consequences of a maximum matching: the Dulmage-Mendelsohn decomposition."""

@@ -179,13 +179,11 @@ def csr_of(instance: General) -> sp.csr_array:
     return sp.csr_array((np.r_[data, data], both), shape=(instance.n, instance.n))
 
 
-def weighted_csr(instance: Bipartite, rng, kind: str | None = None) -> sp.csr_array:
+def weighted_csr(instance: Bipartite, rng) -> sp.csr_array:
     """A bipartite instance with weights; each copy of an edge stored twice has its own weight."""
-    weigh = WEIGHTS[kind or rng.choice(list(WEIGHTS))]
     edges = sorted(instance.edges)
     ptr = np.searchsorted([r for r, _ in edges], np.arange(instance.shape[0] + 1))
-    data = np.array([weigh(rng) for _ in edges], np.float64 if kind in ("float", "denormal", "huge") else None)
-    data = data.astype(np.float64) if not len(data) else data
+    data = rng.integers(0, 10**9, len(edges))
     return sp.csr_array((data, np.array([c for _, c in edges], np.int32), ptr), shape=instance.shape)
 
 
@@ -280,19 +278,6 @@ def largest_by_scipy(instance: Bipartite) -> int:
     row, col = zip(*set(instance.edges), strict=True)
     matrix = sp.csr_array((np.ones(len(row), np.int8), (row, col)), shape=instance.shape)
     return int((maximum_bipartite_matching(matrix, "column") >= 0).sum())
-
-
-def least_threshold(graph: sp.csr_array, wanted: int):
-    """The minimum threshold, by trying the weights in ascending order."""
-    entries = [
-        (r, int(graph.indices[k]), graph.data[k].item())
-        for r in range(graph.shape[0])
-        for k in range(graph.indptr[r], graph.indptr[r + 1])
-    ]
-    for gate in sorted({x for *_, x in entries}):
-        if kuhn(graph.shape, [(r, c) for r, c, x in entries if x <= gate]) >= wanted:
-            return gate
-    raise AssertionError("no gate is enough")
 
 
 def heaviest_first(instance: General) -> dict:

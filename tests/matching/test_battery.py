@@ -66,31 +66,6 @@ def test_forms_of_bipartite_graphs(name):
                 assert (perm >= 0).sum() == size, form
 
 
-@pytest.mark.parametrize("name", BIPARTITE)
-@pytest.mark.parametrize("kind", battery.WEIGHTS)
-def test_bottleneck(name, kind):
-    instance = BIPARTITE[name]
-    graph = battery.weighted_csr(instance, np.random.default_rng(len(name)), kind)
-    largest = battery.kuhn(*instance)
-    for form in ("csr", "csc", "coo"):
-        one = (
-            graph.asformat(form) if form != "csc" or graph.has_canonical_format else graph
-        )  # SciPy would add duplicates
-        for wanted in (None, *({1, (largest + 1) // 2} if largest else ())):
-            found = matching.bottleneck(one, cardinality=wanted)
-            found.check()
-            if not largest:
-                assert found.threshold == -np.inf
-                continue
-            assert found.threshold == battery.least_threshold(graph, wanted or largest), (form, wanted)
-            passing = sp.coo_array(graph).data <= found.threshold
-            coo = sp.coo_array(graph)
-            edges = list(zip(coo.row[passing].tolist(), coo.col[passing].tolist(), strict=True))
-            pairs = found.matching
-            part = battery.Bipartite(instance.shape, edges)
-            battery.check_maximum(part, pairs.row_match, pairs.col_match, found.cardinality, pairs.vertex_cover())
-
-
 @pytest.mark.parametrize("method", ["auto", *GREEDY_METHODS])
 @pytest.mark.parametrize("name", GENERAL)
 def test_greedy(name, method):
@@ -139,7 +114,7 @@ def test_read_graph(name, tmp_path):
     instance = BIPARTITE[name]
     if 0 in instance.shape:
         pytest.skip("MatrixMarket files of SciPy's have no empty sides")
-    graph = battery.weighted_csr(instance, np.random.default_rng(1), "wide")
+    graph = battery.weighted_csr(instance, np.random.default_rng(1))
     scipy.io.mmwrite(tmp_path / "a.mtx", graph)
     sp.save_npz(tmp_path / "a.npz", graph)
     for path in (tmp_path / "a.mtx", tmp_path / "a.npz"):
@@ -154,12 +129,11 @@ FUNCTIONS = {
     "maximum_bipartite_matching": matching.maximum_bipartite_matching,
     "structural_rank": matching.structural_rank,
     "dulmage_mendelsohn": matching.dulmage_mendelsohn,
-    "bottleneck": matching.bottleneck,
     "greedy": matching.greedy,
     "coarsen": matching.coarsen,
     "hierarchy": matching.hierarchy,
 }
-VALUES_ARE_READ = ("bottleneck", "greedy", "coarsen", "hierarchy")
+VALUES_ARE_READ = ("greedy", "coarsen", "hierarchy")
 
 
 def outcome(name: str, case: str) -> str:
@@ -221,13 +195,6 @@ def random_bipartite(seed: int, tally) -> None:
         form.check()
         battery.check_block_form(instance, form)
         tally["coarse parts by definition"] += 1
-    weighted = battery.weighted_csr(instance, rng)
-    wanted = int(rng.integers(1, size + 1)) if size and rng.random() < 0.5 else None
-    found = matching.bottleneck(weighted, cardinality=wanted, method=rng.choice(ON_CPU))
-    found.check()
-    if size:
-        assert found.threshold == battery.least_threshold(weighted, wanted or size)
-        tally["gates by trying"] += 1
 
 
 def random_general(seed: int, tally) -> None:

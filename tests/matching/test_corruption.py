@@ -31,9 +31,6 @@ def bipartite(seed, shape=(11, 9)):
 
 GENERAL, OTHER_GENERAL = symmetric(1), symmetric(2, 15)
 PAIRS, OTHER_PAIRS = bipartite(3), bipartite(4, (12, 10))
-WEIGHTED = battery.weighted_csr(PAIRS, np.random.default_rng(5), "wide")
-OTHER_WEIGHTED = battery.weighted_csr(OTHER_PAIRS, np.random.default_rng(6), "wide")
-FLOATS = battery.weighted_csr(PAIRS, np.random.default_rng(5), "float")
 
 
 def fine(n):
@@ -46,12 +43,6 @@ def made():
     pattern, other_pattern = (battery.bipartite_forms(i)["coo with duplicates"] for i in (PAIRS, OTHER_PAIRS))
     return {
         "Matching": (matching.maximum(pattern), matching.maximum(other_pattern)),
-        "Bottleneck": (matching.bottleneck(WEIGHTED), matching.bottleneck(OTHER_WEIGHTED)),
-        "Bottleneck, floats": (matching.bottleneck(FLOATS), matching.bottleneck(OTHER_WEIGHTED)),
-        "Bottleneck, of some": (
-            matching.bottleneck(WEIGHTED, cardinality=4),
-            matching.bottleneck(OTHER_WEIGHTED, cardinality=3),
-        ),
         "GreedyMatching": (matching.greedy(graph), matching.greedy(other)),
         "GreedyMatching, floats": (
             matching.greedy(graph / 7, method="random"),
@@ -69,10 +60,7 @@ def made():
     }
 
 
-RESULTS = (
-    *("Matching", "Bottleneck", "Bottleneck, floats", "Bottleneck, of some"),
-    *("GreedyMatching", "GreedyMatching, floats", "CoarseGraph", "CoarseGraph, floats", "Hierarchy"),
-)
+RESULTS = ("Matching", "GreedyMatching", "GreedyMatching, floats", "CoarseGraph", "CoarseGraph, floats", "Hierarchy")
 
 
 def provable(found):
@@ -169,19 +157,9 @@ def of_counts(counts, other):
     return {**more, **kinds, "shorter": counts[:-1], "reversed": counts[::-1], "other problem's": other}
 
 
-def of_matching(found, other):
-    changes = {"other problem's": other, "None": None, "array": found.row_match, "text": "a"}
-    for field in ("row_match", "col_match", "cardinality"):
-        for name, value in changes_of(getattr(found, field), getattr(other, field)).items():
-            changes[f"{field} {name}"] = dataclasses.replace(found, **{field: value})
-    return changes
-
-
 def changes_of(value, other):
     if isinstance(value, np.ndarray):
         return of_array(value, other)
-    if isinstance(value, matching.Matching):
-        return of_matching(value, other)
     if sp.issparse(value):
         return of_matrix(value, other)
     if isinstance(value, tuple):
@@ -208,19 +186,6 @@ def same(one, other) -> bool:
 
 def right(name, found) -> bool:
     """Whether a changed result is still correct by the plain checkers: another solution of equal value."""
-    if name.startswith("Bottleneck"):
-        graph = FLOATS if "floats" in name else WEIGHTED
-        if type(found.required) is not int or not 1 <= found.required <= battery.kuhn(*PAIRS):
-            return False
-        if "some" not in name and found.required != battery.kuhn(*PAIRS):
-            return False
-        if type(found.threshold) is not type(graph.data[0].item()):
-            return False
-        if found.threshold != battery.least_threshold(graph, found.required):
-            return False
-        coo = graph.tocoo()
-        edges = [(r, c) for r, c, x in zip(coo.row, coo.col, coo.data, strict=True) if x <= found.threshold]
-        return right_pairs(battery.Bipartite(PAIRS.shape, edges), found.matching)
     if name.startswith("GreedyMatching"):
         weight = {e: x / 7 for e, x in GENERAL.weight.items()} if "floats" in name else GENERAL.weight
         try:
@@ -231,15 +196,6 @@ def right(name, found) -> bool:
             return False
         return found.partner.dtype == np.int32
     return False
-
-
-def right_pairs(instance, found) -> bool:
-    try:
-        cover = found.vertex_cover()
-        battery.check_maximum(instance, found.row_match, found.col_match, found.cardinality, cover)
-    except Exception:
-        return False
-    return found.row_match.dtype == found.col_match.dtype == np.int32
 
 
 # Number of tried changes of each result, without those that have no effect.
@@ -271,7 +227,6 @@ def test_changed_fields_are_rejected(name):
 
 FIELDS = {
     "Matching": {"row_match", "col_match", "cardinality"},
-    "Bottleneck": {"threshold", "matching", "required"},
     "GreedyMatching": {"partner", "cardinality", "weight"},
     "CoarseGraph": {"graph", "labels", "vertex_weight"},
     "Hierarchy": {"levels", "vertex_counts"},
@@ -285,9 +240,9 @@ def test_all_fields_of_all_results_were_changed():
         assert set(provable(found)) == FIELDS[name.partition(",")[0]], name
     classes = {name for name in matching.__all__ if isinstance(getattr(matching, name), type)}
     assert classes == {*FIELDS, "BipartiteGraph", "BlockTriangular", "CertificateError"}
-    if len(TRIED) == 26:  # all of the tests above ran in this process
+    if len(TRIED) == 17:  # all of the tests above ran in this process
         print(f"{len(TRIED)} fields, {sum(TRIED.values())} changes")
-        assert sum(TRIED.values()) > 1500, TRIED
+        assert sum(TRIED.values()) > 1200, TRIED
 
 
 def test_consistent_changes_of_two_fields():
@@ -320,7 +275,7 @@ def test_unknown_method_is_rejected():
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_changed_graph_is_detected(change, form):
     """The arrays are shared with the caller, so indices out of range must not be followed."""
-    for find in (matching.maximum, matching.bottleneck, matching.greedy, matching.coarsen, matching.hierarchy):
+    for find in (matching.maximum, matching.greedy, matching.coarsen, matching.hierarchy):
         if change == "data" and find is matching.maximum:
             continue
         graph = battery.csr_of(GENERAL).astype(np.int64).asformat(form)

@@ -10,12 +10,10 @@ from matching.core.parameters import checked
 from tests.matching import battery
 
 PATTERN = sp.csr_array([[1, 1, 0], [1, 0, 1]])
-WEIGHTED = sp.csr_array([[4, 2, 9], [5, 0, 0], [0, 3, 1]])
 GENERAL = battery.csr_of(battery.general_instances()["complete"])
 TRIPLE = (GENERAL.indptr, GENERAL.indices, GENERAL.shape)
 FUNCTIONS = {
     "maximum": (matching.maximum, PATTERN),
-    "bottleneck": (matching.bottleneck, WEIGHTED),
     "dulmage_mendelsohn": (matching.dulmage_mendelsohn, PATTERN),
     "greedy": (matching.greedy, GENERAL),
     "coarsen": (matching.coarsen, GENERAL),
@@ -54,10 +52,9 @@ def test_other_types_of_graphs(name, graph, hint):
         READERS[name](graph)
 
 
-@pytest.mark.parametrize("name", ["bottleneck", "maximum_bipartite_matching"])
-def test_functions_of_matrices_reject_networkx(name):
+def test_functions_of_matrices_reject_networkx():
     with pytest.raises(TypeError, match="got Graph; networkx.bipartite.biadjacency_matrix converts it"):
-        READERS[name](nx.path_graph(4))
+        matching.maximum_bipartite_matching(nx.path_graph(4))
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -158,10 +155,6 @@ WRONG = [
     ("maximum", {"start": np.ma.masked_array([0, 1], [True, False])}, TypeError, "start is a masked array"),
     ("maximum", {"start": "a"}, ValueError, "start must hold"),
     ("maximum", {"init": 3}, TypeError, "init must be a name"),
-    ("bottleneck", {"start": [0, 1, 2]}, TypeError, "bottleneck has no parameter 'start'"),
-    ("bottleneck", {"cardinality": True}, TypeError, "cardinality must be an integer"),
-    ("bottleneck", {"cardinality": "3"}, TypeError, "cardinality must be an integer"),
-    ("bottleneck", {"method": "p_hk", "wide": "a"}, TypeError, "wide must be an integer"),
     ("greedy", {"method": "parallel", "p": "x"}, TypeError, "p must be a number"),
     ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must be between 0 and 1"),
     ("greedy", {"method": "parallel", "rounds": 1.5}, TypeError, "rounds must be an integer"),

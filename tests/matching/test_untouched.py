@@ -77,8 +77,6 @@ def test_functions_of_bipartite_graphs(name, locked):
         run(matching.bipartite_graph, graph, locked=locked)
         if sp.issparse(graph):
             run(matching.maximum_bipartite_matching, graph, locked=locked)
-            if graph.dtype.kind != "c":
-                run(matching.bottleneck, graph, locked=locked)
 
 
 def graph_of(instance):
