@@ -6,9 +6,9 @@ Arrays (n rows, m columns)
   found              counts, by the names below
 
 Lists in which every entry is larger than the one before are sorted and without duplicates. All entries not larger than
-their predecessor are counted, except at the start of a row. Other lists are sorted (ordering_cuda.py).
+their predecessor are counted, except at the start of a row. Other lists are copied to the host, which sorts them.
 
-O(n + m + edges), plus sorting; no memory in addition to the graph, or one copy of it.
+O(n + m + edges); no memory in addition to the graph, or one copy of it.
 """
 
 import numpy as np
@@ -29,8 +29,8 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import launch
 from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.graph import graph_of_rows
 from matching.core.grid_cuda import add_up
-from matching.core.ordering_cuda import in_order
 from matching.core.problem_cuda import DeviceGraph
 from matching.core.sparse import checked_shape
 from matching.core.transpose_cuda import transposed
@@ -98,10 +98,12 @@ def device_graph(graph) -> DeviceBipartiteGraph:
         ptr, adj, ascending = read_lists(indptr, indices, *sizes)
         if adj is None:
             return DeviceBipartiteGraph(rows, cols, 0, None, indices.library)
-        side = (ptr, adj) if ascending else in_order(ptr, adj)
-        other = transposed(*side, sizes[1])
+        if not ascending:
+            on_host = graph_of_rows(download(ptr), download(adj), sizes)
+            ptr, adj = upload(on_host.row_ptr), upload(on_host.row_adj)
+        side, other = (ptr, adj), transposed(ptr, adj, sizes[1])
         lists = DeviceGraph(*other, *side) if by_col else DeviceGraph(*side, *other)
-        return DeviceBipartiteGraph(rows, cols, side[1].size, lists, indices.library)
+        return DeviceBipartiteGraph(rows, cols, adj.size, lists, indices.library)
 
 
 def parts_of(graph, formats: tuple[str, ...]) -> tuple:

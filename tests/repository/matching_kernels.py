@@ -34,13 +34,6 @@ def matching_cuda():
     return [("clear", clear_kernel, (ids, ids)), ("count", count_kernel, (ids, int64[::1]))]
 
 
-def ordering_cuda():
-    from matching.core.ordering_cuda import order_kernel
-
-    ids, longs = int32[::1], int64[::1]
-    return [("order", order_kernel, (longs, ids, longs, longs, ids, longs, longs))]
-
-
 def transpose_cuda():
     from matching.core.transpose_cuda import transpose_kernel
 
