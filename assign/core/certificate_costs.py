@@ -38,12 +38,9 @@ class DenseCosts:
         self._matrix, self._mask, self._sign = matrix, mask, sign
 
     def pairs(self, row, col):
-        values, allowed = self._signed_pairs(self._matrix[row, col])
+        values = signed(self._matrix[row, col], self._sign)
+        allowed = np.isfinite(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
         return values, allowed if self._mask is None else allowed & self._mask[row, col]
-
-    def _signed_pairs(self, values):
-        values = signed(values, self._sign)
-        return values, np.isfinite(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
 
     def reduced(self, price, axis: int) -> np.ndarray:
         if 0 in self.shape:
