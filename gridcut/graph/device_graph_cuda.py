@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridcut.device.arrays import allocate, upload
+from gridcut.graph.graph_layers_cuda import TALLY_SIZE
 from gridcut.graph.residual_graph import ResidualGraph
 
 MAX_NODES = 2**31 - 2**24  # a thread may count one stride past the last node
@@ -53,6 +54,6 @@ def upload_graph(graph: ResidualGraph) -> GraphOnDevice:
         upload(graph.excess),
         height,
         queue,
-        upload(np.zeros(4, np.int32)),
+        upload(np.zeros(TALLY_SIZE, np.int32)),
         np.int32(graph.nodes + 1),
     )

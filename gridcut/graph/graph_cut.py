@@ -1,6 +1,5 @@
 """`GraphCut`, the minimum cut of a sparse graph: value, labels, residuals, and a certificate of optimality."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,15 +13,12 @@ from gridcut.graph.residual_graph import ResidualGraph, fill_graph
 class KeptGraph:
     """The problem of a cut and the solver's final state; a pickled copy of a stale cut holds neither.
 
-    graph    a function is called on first use: it copies a state on a GPU to the host
     solver   its `epoch` changes when it modifies the state; None: the state belongs to the cut
 
     The first call completes the state to a flow.
     """
 
-    def __init__(
-        self, problem: GraphProblem | None, graph: ResidualGraph | Callable[[], ResidualGraph] | None, solver=None
-    ):
+    def __init__(self, problem: GraphProblem | None, graph: ResidualGraph | None, solver=None):
         self._problem, self._graph = problem, graph
         self._is_flow = False
         self._solver = solver
@@ -30,9 +26,7 @@ class KeptGraph:
 
     def __call__(self) -> tuple[GraphProblem, ResidualGraph]:
         problem = self.problem
-        if not isinstance(self._graph, ResidualGraph):
-            assert self._graph is not None
-            self._graph = self._graph()  # drops the reference to the memory on the GPU
+        assert self._graph is not None
         if not self._is_flow:
             from gridcut.graph.graph_completion import complete_graph  # with kernels that a solve does not need
 

@@ -110,11 +110,6 @@ def cut_of_graph(
     nodes   the nodes of a networkx graph, in the order of the labels
     start   the perf_counter() from which time is measured
     """
-    if device == "cuda" and graph_methods.METHODS[name].on_device is not None:
-        from gridcut.graph import graph_device_cut
-
-        if graph_device_cut.fits_device(problem):
-            return graph_device_cut.cut_on_device(problem, nodes, name, start)
     lists = lists_of(problem)
     solver = graph_methods.solver(device, name)
 

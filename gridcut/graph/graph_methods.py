@@ -21,13 +21,10 @@ class GraphMethod(NamedTuple):
 
     cpu, cuda         ``solve(graph)`` changes a ResidualGraph on the host in place; returns the mask of
                       the nodes that can still reach the sink, and stats, a new dict of counters
-    on_device         ``solve(graph)`` changes a GraphOnDevice in place, ends with heights that are distances, and
-                      returns stats; graphs of integers are then built on the GPU
     """
 
     cpu: Callable | None = None
     cuda: Callable | None = None
-    on_device: Callable | None = None
 
 
 def _ibfs():
@@ -42,15 +39,9 @@ def _waves_cuda():
     return solve
 
 
-def _waves_on_device():
-    from gridcut.graph.graph_waves_cuda import solve_on_device
-
-    return solve_on_device
-
-
 METHODS = {
     "ibfs": GraphMethod(cpu=_ibfs),
-    "waves": GraphMethod(cuda=_waves_cuda, on_device=_waves_on_device),
+    "waves": GraphMethod(cuda=_waves_cuda),
 }
 
 
@@ -75,12 +66,12 @@ def choose(device: DeviceName, method: str, problem: GraphProblem) -> tuple[Lite
 
 
 def is_faster_on_gpu(problem: GraphProblem) -> bool:
-    """Whether there is a GPU, and the problem is large enough for it; graphs of floats are built on the host."""
+    """Whether there is a GPU, and the problem, of integers, is large enough for it, and not too large."""
     if problem.is_float or problem.entries < GPU_ENTRIES or not cuda_is_available():
         return False
-    from gridcut.graph.graph_load_cuda import fits_device
+    from gridcut.graph.device_graph_cuda import MAX_ARCS, MAX_NODES
 
-    return fits_device(problem)
+    return problem.nodes < MAX_NODES and 2 * problem.entries <= MAX_ARCS
 
 
 def solver(device: Literal["cpu", "cuda"], name: str) -> Callable:

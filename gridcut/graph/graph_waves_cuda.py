@@ -27,7 +27,7 @@ nodes increase, and no distance ever decreases.  A phase takes O(n + m) work and
 layered networks are those of Dinic; the order of the pushes is that of Tarjan's wave method.  Memory on the GPU: 24
 bytes per node and 12 per direction of an edge, 28 and 16 for int64.
 
-One thread scans a row in a wave.  `solve_on_device` solves a graph that was built on the GPU (graph_load_cuda.py).
+One thread scans a row in a wave.
 
 [1] Dinic. "Algorithm for solution of a problem of maximum flow in networks with power estimation." 1970.
 [2] Tarjan. "A simple version of Karzanov's blocking flow algorithm." Operations Research Letters 2, 1984.
@@ -36,11 +36,11 @@ One thread scans a row in a wave.  `solve_on_device` solves a graph that was bui
 import numpy as np
 
 from gridcut.core.push_relabel_rules_cuda import is_admissible, push_amount
-from gridcut.device.arrays import allocate, download, overwrite, upload
+from gridcut.device.arrays import allocate, download, overwrite
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, popcount, relaxed_load
 from gridcut.device.cuda_types import int32, int64
 from gridcut.device.launch import blocks_of, launch, most_blocks
-from gridcut.graph.device_graph_cuda import GraphOnDevice, upload_graph
+from gridcut.graph.device_graph_cuda import upload_graph
 from gridcut.graph.graph_layers_cuda import (
     EXCESS_COUNTS,
     FOUND,
@@ -267,33 +267,31 @@ def wave_kernel(row, head, mate, residual, excess, height, queue, tally, ceiling
 
 
 def solve(graph: ResidualGraph) -> tuple[np.ndarray, dict]:
-    """Solve in place; the mask of the sink side, and stats."""
+    """Solve in place, ending with a complete search; the mask of the sink side, and stats.
+
+    stats   launches, which are phases, and levels of all searches
+    """
     if graph.arcs.size == 0:
         return graph.excess < 0, {"launches": 0, "levels": 0}
     on_device = upload_graph(graph)
-    stats = solve_on_device(on_device)
+    stats = {"launches": 0, "levels": 0}
+    lists = allocate((graph.nodes, np.int32), (graph.nodes + 2, np.int32))  # active, active_end
+    zeros = np.zeros(TALLY_SIZE, np.int32)
+    stuck = 0
+    blocks = min(
+        most_blocks(wave_kernel, (*on_device, *lists, np.int32(stuck)), THREADS), blocks_of(graph.nodes, THREADS)
+    )
+    while True:
+        overwrite(on_device.tally, zeros)
+        launch(wave_kernel, blocks, THREADS, *on_device, *lists, np.int32(stuck))
+        tally = download(on_device.tally)
+        stats["launches"] += 1
+        stats["levels"] += int(tally[LEVELS])
+        if tally[FOUND] == 0:
+            break
+        if tally[FOUND] < tally[WITH_EXCESS] - stuck:
+            stuck = int(tally[WITH_EXCESS] - tally[FOUND])
     graph.excess[:] = download(on_device.excess)
     graph.arcs[2::4] = download(on_device.residual)
     copy_reverse_residuals(graph.arcs)
     return download(on_device.height) < on_device.ceiling, stats
-
-
-def solve_on_device(graph: GraphOnDevice) -> dict:
-    """Solve in place, ending with a complete search; stats: launches, which are phases, and levels of all searches."""
-    stats = {"launches": 0, "levels": 0}
-    size = graph.excess.size
-    lists = allocate((size, np.int32), (size + 2, np.int32))  # active, active_end
-    zeros = np.zeros(TALLY_SIZE, np.int32)
-    graph = graph._replace(tally=upload(zeros))
-    stuck = 0
-    blocks = min(most_blocks(wave_kernel, (*graph, *lists, np.int32(stuck)), THREADS), blocks_of(size, THREADS))
-    while True:
-        overwrite(graph.tally, zeros)
-        launch(wave_kernel, blocks, THREADS, *graph, *lists, np.int32(stuck))
-        tally = download(graph.tally)
-        stats["launches"] += 1
-        stats["levels"] += int(tally[LEVELS])
-        if tally[FOUND] == 0:
-            return stats
-        if tally[FOUND] < tally[WITH_EXCESS] - stuck:
-            stuck = int(tally[WITH_EXCESS] - tally[FOUND])

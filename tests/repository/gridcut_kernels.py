@@ -127,33 +127,6 @@ def transfer():
     return [(f"{narrow}-{wide}", widen_kernel, (narrow[::1], wide[::1])) for narrow, wide in pairs]
 
 
-def graph_load_cuda():
-    from gridcut.graph.graph_load_cuda import (
-        convert_kernel,
-        count_kernel,
-        excess_kernel,
-        labels_kernel,
-        negative_kernel,
-        pair_kernel,
-        place_kernel,
-        rows_kernel,
-    )
-
-    ids, longs = int32[::1], int64[::1]
-    found = [
-        ("negative", negative_kernel, (longs, ids)),
-        ("pair", pair_kernel, (ids, ids, ids, ids)),
-        ("count", count_kernel, (ids, ids, ids)),
-        ("rows", rows_kernel, (ids, ids, ids, longs)),
-        ("place", place_kernel, (ids, ids, longs, ids, ids, ids, ids, longs)),
-        ("excess", excess_kernel, (ids, ids, longs, longs, longs, longs, longs)),
-        ("labels", labels_kernel, (ids, ids, longs, longs, longs, ids, int32, uint8[::1], longs)),
-    ]
-    for given, target in ((ids, longs), (longs, ids), (longs, longs)):
-        found.append((f"convert {given.dtype} {target.dtype}", convert_kernel, (given, target)))
-    return found
-
-
 def graph_waves_cuda():
     from gridcut.graph.graph_waves_cuda import wave_kernel
 

@@ -1,5 +1,8 @@
 """Which sparse graphs a GPU solves: in numba's simulator, and on a GPU if there is one."""
 
+import pickle
+
+import numpy as np
 import pytest
 
 import gridcut
@@ -39,13 +42,32 @@ def test_methods_of_the_cpu_are_not_replaced(graphs):
 
 @pytest.mark.sim
 def test_too_many_nodes_for_a_gpu(graphs, monkeypatch):
-    from gridcut.graph import device_graph_cuda, graph_load_cuda
+    from gridcut.graph import device_graph_cuda, graph_methods
 
     problem = graphs.random_problem(1)
-    for module in (device_graph_cuda, graph_load_cuda):
-        monkeypatch.setattr(module, "MAX_NODES", 2)
+    monkeypatch.setattr(device_graph_cuda, "MAX_NODES", 2)
     with pytest.raises(ValueError, match="graph must have less than 2 nodes and at most .* use device='cpu'"):
         gridcut.graph_max_flow(*problem, device="cuda")
+    monkeypatch.setattr(graph_methods, "GPU_ENTRIES", 1)
+    assert gridcut.graph_max_flow(*problem).device == "cpu"
+
+
+@pytest.mark.sim
+def test_a_cut_of_a_gpu_is_copied_and_certified(graphs):
+    """Its residuals are on the host, in the form of a cut of the CPU; changed capacities are noticed."""
+    graph, source, sink = graphs.random_problem(5)
+    graph = graph.tocsr()
+    cut, expected = (gridcut.graph_max_flow(graph, source, sink, device=device) for device in ("cuda", "cpu"))
+    found, of_host = cut.residual(), expected.residual()
+    np.testing.assert_array_equal(found.indptr, of_host.indptr)
+    np.testing.assert_array_equal(found.indices, of_host.indices)
+    assert ((found + found.T) != (of_host + of_host.T)).nnz == 0
+    copy = pickle.loads(pickle.dumps(cut))
+    copy.check()
+    assert copy.value == cut.value
+    graph.data += 1
+    with pytest.raises(gridcut.CertificateError):
+        cut.check()
 
 
 def test_a_gpu_that_is_not_there(graphs, monkeypatch):
