@@ -126,8 +126,6 @@ class Solver:
 
     def _update(self, source, sink, edges, where) -> None:
         problem = self._problem
-        if self._state.is_small and self._state.change_terminals(source, sink, edges, where):
-            return  # the fast path; all else is validated first
         if where is not None and edges is not None:
             raise ValueError("where selects pixels of source and sink only; pass edges in a separate update")
         given: dict[str | Offset, np.ndarray | DeviceArray] = {}
@@ -204,8 +202,6 @@ class Solver:
 class EmptyState:
     """The state of a solver whose grid has no pixels."""
 
-    is_small = False
-
     def __init__(self, device: str, problem: Problem):
         self.device, self.problem = device, _bare(problem)
 
@@ -228,9 +224,8 @@ def _start(device: str, method: str, problem: Problem):
 
         return DeviceState(problem, methods.works_on_tiles(method))
     from gridcut.solver_states.host_state import HostState
-    from gridcut.solver_states.small_state import SmallState, is_small
 
-    return SmallState(problem) if is_small(problem) else HostState(problem)
+    return HostState(problem)
 
 
 def _bare(problem: Problem) -> Problem:

@@ -212,7 +212,7 @@ class Run:
             self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
         self.deepest, augmentations, repaired, more = resume(
-            touched, True, budget, self.excess, self.residual, self.steps, self.deepest, self.forest, work
+            touched, budget, self.excess, self.residual, self.steps, self.deepest, self.forest, work
         )
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired + more

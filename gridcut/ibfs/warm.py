@@ -1,9 +1,8 @@
 """Warm starts: after changes of some capacities, the forests of the last solve are repaired and grown further.
 
 Each changed cell is removed from its tree and becomes a root if it has excess or a deficit.  Its former children are
-repaired as orphans, and only the affected cells are scanned again (forest.py, merge.py).  A root whose excess changes
-but not its sign remains as it is.  The changes themselves are reparametrisations as in [1]; the repair of trees after
-them follows [2].
+repaired as orphans, and only the affected cells are scanned again (forest.py, merge.py).  The changes themselves are
+reparametrisations as in [1]; the repair of trees after them follows [2].
 
 [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -18,20 +17,18 @@ from gridcut.ibfs.merge import grow_active
 
 
 @kernel
-def resume(cells, arcs_changed, budget, excess, residual, step, deepest, forest, work):
+def resume(cells, budget, excess, residual, step, deepest, forest, work):
     """`reroot` and `grow_active` in one call from Python, since passing their arrays takes as long as small changes.
-
-    arcs_changed   whether residuals of the cells may have changed, not only excesses
 
     Returns the new bound of all depths, and the numbers of augmentations and of cells repaired by either.
     """
-    repaired = reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work)
+    repaired = reroot(cells, excess, residual, step, deepest, forest, work)
     deepest, augmentations, more = grow_active(budget, deepest, excess, residual, step, forest, work)
     return deepest, augmentations, repaired, more
 
 
 @kernel
-def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
+def reroot(cells, excess, residual, step, deepest, forest, work):
     """Reset the changed cells to roots or free cells, and repair both forests; cells that may grow become active.
 
     A new root scans all its arcs, so its neighbours need not; those of a freed cell may attach it.
@@ -50,8 +47,6 @@ def reroot(cells, arcs_changed, excess, residual, step, deepest, forest, work):
         level = np.int64(label[v])
         side = 1 if level > 0 else -1
         e = np.int64(excess[v])
-        if not arcs_changed and ((parent[v] == ROOT and e * side > 0) or (parent[v] != ROOT and e == 0)):
-            continue
         for k in range(arcs):
             q = v + jump[k]
             if label[q] != 0:

@@ -1,1 +1,1 @@
-"""The state of a `Solver` between solves: on the CPU, on the CPU for small grids of integers, and on a GPU."""
+"""The state of a `Solver` between solves: on the CPU and on a GPU."""

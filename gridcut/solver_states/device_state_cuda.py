@@ -29,8 +29,6 @@ from gridcut.methods import solver, works_on_tiles
 class DeviceState:
     """A copy of a nonempty problem, and the state of its last solve."""
 
-    is_small = False  # see small_state.py
-
     def __init__(self, problem: Problem, tiled: bool):
         synchronize()  # the caller's library may still be writing its arrays
         self._library = problem.library

@@ -1,7 +1,4 @@
-"""The state of a `Solver` on the CPU between solves: copies of the capacities, the grid, and the last solve.
-
-Of small grids of integers, small_state.py handles the most frequent updates and solves faster, on the same state.
-"""
+"""The state of a `Solver` on the CPU between solves: copies of the capacities, the grid, and the last solve."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -56,14 +53,12 @@ class LastSolve:
     method         the method that ran;  memory: what it keeps for the next solve
     cells          lists of the cells that have changed since
     is_listed      False: further cells have changed
-    arcs_changed   whether edges have changed
     """
 
     method: str
     memory: Any
     cells: list[np.ndarray] = field(default_factory=list)
     is_listed: bool = True
-    arcs_changed: bool = False
 
     def touched(self) -> np.ndarray:
         """All listed cells, with repetitions."""
@@ -80,8 +75,6 @@ class HostState:
     is_whole   whether the flow fits the capacities: not during a solve, nor after an error has ended one
     epoch      incremented by every update and solve, which makes older cuts stale
     """
-
-    is_small = False  # see small_state.py
 
     def __init__(self, problem: Problem):
         self.epoch = 0
@@ -132,7 +125,6 @@ class HostState:
         if last is not None:
             last.cells += [some for some in cells if some is not None]
             last.is_listed &= all(some is not None for some in cells)
-            last.arcs_changed |= any(isinstance(change.key, tuple) for change in changes)
         self.last, self.largest = last, bounds
 
     def solve(self, name: str, parameters: dict, callback) -> Cut:

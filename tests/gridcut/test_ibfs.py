@@ -10,7 +10,6 @@ from gridcut import small
 from gridcut.core.load import load
 from gridcut.core.problem import check_problem
 from gridcut.ibfs import ibfs, prepass
-from gridcut.solver_states import small_state
 from tests.tiers import in_quick_tier
 
 THIN = {"STRIP_CELLS": 20, "MIN_STRIP_LINES": 1}
@@ -259,7 +258,6 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
     """Full lists and a ring that has wrapped around change nothing, nor does a re-solve that was abandoned."""
     monkeypatch.setattr(ibfs, "MAX_RESOLVE_REPAIR", budget)
     monkeypatch.setattr(ibfs, "MAX_CHANGED_SHARE", 2)
-    assert small_state.STRIP_CELLS == ibfs.STRIP_CELLS  # imported above, before another test changes it
     rng = np.random.default_rng(3)
     source, sink, edges = (rng.integers(0, 60, (9, 11)) for _ in range(3))
     solver = gridcut.Solver(source, sink, {(0, 1): edges, (1, 0): 40}, method="ibfs", device="cpu")
@@ -268,7 +266,7 @@ def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
         cut = solver.solve()
         cut.check()
         assert cut.value == gridcut.max_flow(source, sink, {(0, 1): edges, (1, 0): 40}, device="cpu").value
-        kept.append(solver._state.general.last.memory[2])
+        kept.append(solver._state.last.memory[2])
         source = source.copy()
         source.flat[rng.choice(source.size, 5, replace=False)] = rng.integers(0, 60, 5)
         solver.update(source=source)

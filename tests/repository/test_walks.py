@@ -47,15 +47,14 @@ def max_flow_cuda():
     return max_flow(device="cuda")
 
 
-def solver(side, solves, device="cpu"):
-    """The solve after an update, after this number of solves."""
+def solver():
+    """The solve after a solve and an update."""
     import gridcut
 
-    ones = np.ones((side, side + 1), np.int32)
-    solver = gridcut.Solver(ones, 2 * ones, {(0, 1): 3, (1, 0): 3}, device=device)
-    for i in range(solves):
-        solver.solve()
-        solver.update(source=np.array([3 + i], np.int32), where=(np.array([1]), np.array([1])))
+    ones = np.ones((300, 301), np.int32)
+    solver = gridcut.Solver(ones, 2 * ones, {(0, 1): 3, (1, 0): 3}, device="cpu")
+    solver.solve()
+    solver.update(source=np.array([3], np.int32), where=(np.array([1]), np.array([1])))
     return solver.solve
 
 
@@ -164,8 +163,7 @@ WALKS = [  # row of the table, call, file of the main loop
         *("`gridcut.max_flow`, several GPUs", partial(max_flow, 70, devices=[0, 0]), "gridcut/tiles/slabs/slabs.py"),
         marks=sim,
     ),
-    ("`gridcut.Solver.solve`, small grid", partial(solver, 4, 3), "gridcut/ibfs/small_changes.py"),
-    ("`gridcut.Solver.solve`, CPU", partial(solver, 300, 1), "gridcut/ibfs/warm.py"),
+    ("`gridcut.Solver.solve`, CPU", solver, "gridcut/ibfs/warm.py"),
     ("`gridcut.graph_max_flow`, CPU", graph_max_flow, "gridcut/graph/graph_search.py"),
     pytest.param(
         *("`gridcut.graph_max_flow`, CUDA", partial(graph_max_flow, device="cuda")),
