@@ -11,19 +11,17 @@ OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
 TINT = 0.3  # opacity of wide marks
 DIMMED = 0.45  # brightness of the background
+MIN_STROKE = 4  # pixels: half the least width above which marks are drawn as a tinted area
 
 
-def overlay(rgb: np.ndarray, mask: np.ndarray, width: int | None = None) -> np.ndarray:
-    """Image (H, W, 3), uint8 or in [0, 1], with the mask's (H, W) background dimmed and its outline drawn; uint8 RGB.
-
-    width   of the outline in pixels; default: `line_width` of this image
-    """
+def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Image (H, W, 3), uint8 or in [0, 1], with the mask's background dimmed and its outline drawn; uint8 RGB."""
     import cv2
 
     rgb = to_bytes(rgb)
     shown = mixed(rgb, DIMMED / 2, DIMMED / 2)
     cv2.copyTo(rgb, mask.view(np.uint8), shown)
-    shown[outline(mask, line_width(mask.shape) if width is None else width)] = to_bytes(OUTLINE_COLOUR)
+    shown[outline(mask, line_width(mask.shape))] = to_bytes(OUTLINE_COLOUR)
     return shown
 
 
@@ -59,18 +57,15 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
-def strokes_figure(
-    rgb: np.ndarray, marks: np.ndarray, width: int | None = None, colours: Mapping[int, np.ndarray] = STROKE
-) -> np.ndarray:
+def strokes_figure(rgb: np.ndarray, marks: np.ndarray, colours: Mapping[int, np.ndarray] = STROKE) -> np.ndarray:
     """Image (H, W, 3), uint8 or in [0, 1], in dimmed grey, with the marks (H, W) in their colours; uint8 RGB.
 
-    Farther than `width` pixels from what is not marked, as outside a box, the image is visible through the colours.
-    The default is `stroke_width` of this image.
+    Far from what is not marked, as outside a box, the image is visible through the colours.
     """
     import cv2
 
     shown = mixed(to_bytes(rgb), 0, DIMMED)
-    width = stroke_width(marks.shape) if width is None else width
+    width = MIN_STROKE + max(marks.shape) // 60
     for mark, colour in colours.items():
         inside = (marks == mark).view(np.uint8)
         wide = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) > width
@@ -78,8 +73,3 @@ def strokes_figure(
         shown[inside > 0] = to_bytes(colour)
         shown[wide] = tinted
     return shown
-
-
-def stroke_width(shape: tuple[int, ...]) -> int:
-    """Half the width in pixels above which marks of an image of this shape (H, W) are drawn as a tinted area."""
-    return 4 + max(shape[:2]) // 60

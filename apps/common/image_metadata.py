@@ -6,11 +6,15 @@ EXIF orientation has been applied to the pixels, and the place and the time of a
 `apps.common.metadata_reading` reads them.
 """
 
+import struct
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the module is loaded by commands that use no arrays
     import numpy as np
 
+INCHES_PER_METRE = 1 / 0.0254
+PNG_HEADER = 33  # bytes: the signature and the first chunk, which is of fixed length
 RGB, GREY = b"RGB ", b"GRAY"  # bytes 16 to 19: the colours that it describes
 
 
@@ -30,9 +34,24 @@ class Metadata(NamedTuple):
         icc = {"icc_profile": self.icc} if self.icc is not None and self.icc[16:20] == space else {}
         return icc | ({"dpi": self.dpi} if self.dpi is not None else {})
 
+    def added_to_png(self, content: bytes, pixels: "np.ndarray") -> bytes:
+        """A PNG file of pixels that has neither profile nor resolution, with those that `options` chooses."""
+        kept, chunks = self.options(pixels), b""
+        if "icc_profile" in kept:
+            chunks += _chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(kept["icc_profile"]))
+        if "dpi" in kept:
+            per_metre = (round(dpi * INCHES_PER_METRE) for dpi in kept["dpi"])
+            chunks += _chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
+        return content[:PNG_HEADER] + chunks + content[PNG_HEADER:]
+
     def without_profile(self) -> "Metadata":
         """The resolution alone, for masks and label images."""
         return self._replace(icc=None)
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    """A chunk of a PNG file."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 NO_METADATA = Metadata()

@@ -18,9 +18,9 @@ from pathlib import Path
 from apps.common.clock import timed
 from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
 from apps.common.image_metadata import NO_METADATA, Metadata
-from apps.common.row_blocks import ONE_BLOCK_PIXELS
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
+PILLOW_PIXELS = 1_000_000  # larger PNG files are written by OpenCV
 PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -33,27 +33,27 @@ def write_image(path, pixels, option: str = "--out", metadata: Metadata = NO_MET
 
 
 def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **options) -> bytes:
-    """Content of an image file of 8 bits, or 16 bits grey; `options` are those of Pillow's `save`."""
+    """Content of an image file of 8 bits, or of 16 if it is grey or PNG; `options` are those of Pillow's `save`."""
     from PIL import Image
 
     buffer = io.BytesIO()
     kind = Image.registered_extensions().get(suffix.lower(), "PNG")
-    if kind == "PNG" and (content := _png_in_blocks(pixels, metadata)) is not None:
-        return content
+    is_large = pixels.dtype == "uint8" and pixels.shape[0] * pixels.shape[1] > PILLOW_PIXELS
+    if kind == "PNG" and (is_large or pixels.dtype == "uint16"):
+        return _encoded_by_opencv(pixels, metadata)
     # Level 1 is three times as fast as Pillow's default, and a tenth larger.
     options |= {"compress_level": 1} if kind == "PNG" else {}
     Image.fromarray(pixels).save(buffer, format=kind, **options, **metadata.options(pixels))
     return buffer.getvalue()
 
 
-def _png_in_blocks(pixels, metadata: Metadata) -> bytes | None:
-    """Content of a PNG file that is large, or has 16 bits; None for others, which Pillow writes."""
-    shape = pixels.shape
-    if pixels.dtype != "uint16" and (pixels.dtype != "uint8" or shape[0] * shape[1] <= ONE_BLOCK_PIXELS):
-        return None
-    from apps.common.png_blocks import Figure, encoded_figures
+def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
+    """Content of a PNG file by OpenCV, which is three times as fast as Pillow and stores colours of 16 bits."""
+    import cv2
 
-    return encoded_figures([Figure(lambda first, last: pixels[first:last], shape, metadata)])[0]
+    order = {3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}
+    stored = pixels if pixels.ndim == 2 else cv2.cvtColor(pixels, order[pixels.shape[2]])
+    return metadata.added_to_png(cv2.imencode(".png", stored)[1].tobytes(), pixels)
 
 
 @timed("write")

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from apps.many.program import report_of
 from apps.segment.box_files import boxes_of
 from apps.segment.hint_kinds import HINTS, kinds_for
 from apps.segment.location import read_location
-from apps.segment.result_files import LARGE_PIXELS, files_of, rounds_of, rounds_text
+from apps.segment.result_files import files_of, rounds_of, rounds_text
 from apps.segment.strokes import codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
 
@@ -132,33 +133,25 @@ class _Reading:
 
 
 def contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
-    """Contents of an image's files by kind; the figures of a large image are computed and compressed in parallel."""
-    done = {}
-    if found.mask.size > LARGE_PIXELS:
-        from apps.segment.large_figures import figure_files
-
-        done = figure_files(files, rgb, found.mask, marks, metadata)
-    rest = ((kind, path) for kind, path in files.items() if kind not in done)
-    done |= {kind: _content(kind, path, image, rgb, metadata, marks, found) for kind, path in rest}
-    return {kind: done[kind] for kind in files}
-
-
-def _content(kind: str, path: Path, image: Path, rgb, metadata, marks, found) -> bytes:
-    """Content of one of an image's files; `found` is the object as an Annotation."""
+    """Contents of an image's files by kind, compressed in parallel; `found` is the object as an Annotation."""
     from apps.common.annotation_files import encoded_annotations
     from apps.common.figures import overlay, strokes_figure
+    from apps.common.row_blocks import in_parallel
     from apps.segment.matte import cut_out
 
-    mask = found.mask
-    if kind in ANNOTATIONS:
-        return encoded_annotations(kind, path, image, mask.shape, [found])
-    if kind == "mask":
-        return encoded_image(mask.astype("uint8") * 255, ".png", metadata.without_profile())
-    if kind == "overlay":
-        figure = overlay(rgb, mask)
-    else:
-        figure = cut_out(rgb, mask) if kind == "cutout" else strokes_figure(rgb, marks)
-    return encoded_image(figure, ".png", metadata)
+    mask, encoders = found.mask, []
+    for kind, path in files.items():
+        if kind in ANNOTATIONS:
+            encoders.append(partial(encoded_annotations, kind, path, image, mask.shape, [found]))
+        elif kind == "mask":
+            encoders.append(partial(encoded_image, mask.astype("uint8") * 255, ".png", metadata.without_profile()))
+        else:
+            if kind == "overlay":
+                figure = overlay(rgb, mask)
+            else:
+                figure = cut_out(rgb, mask) if kind == "cutout" else strokes_figure(rgb, marks)
+            encoders.append(partial(encoded_image, figure, ".png", metadata))
+    return dict(zip(files, in_parallel(encoders), strict=True))
 
 
 def line(report) -> str:

@@ -9,34 +9,56 @@ of the pixel's colour I between them:
 If F and B are similar, this estimate is unreliable, and alpha falls back to a smoothed mask.  The two are blended by
 the difference of F and B relative to MIN_COLOUR_DIFFERENCE.  Thin parts have no certain object pixels nearby; the
 object side of the band is used instead.
+
+Only the parts of an image along the outline are computed, on all threads: on a photograph of 24 megapixels they take a
+fraction of the time and memory of the whole.
 """
+
+from functools import partial
 
 import numpy as np
 
 from apps.common.clock import timed
-from apps.common.images import to_bytes
+from apps.common.images import as_floats, to_bytes
+from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import in_parallel
 
 BAND = 2.0  # pixels on either side of the outline
 AVERAGING_SIGMA = 4.0  # standard deviation of the averaging window for colours, in pixels
 MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], below which alpha relies on the mask
 REACH = 20  # pixels within which the mask and the image can affect a pixel: the band and half the averaging window
+TILE = 128  # pixels: side of the parts that are searched for outline
 
 
 @timed("matte")
 def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """uint8 RGBA (H, W, 4) of the object; `rgb` float32 in [0, 1] (H, W, 3), `mask` bool (H, W)."""
-    alpha, foreground = matte(rgb, mask)
-    foreground = np.where(alpha[..., None] > 0, foreground, 0.0)
-    return np.dstack([to_bytes(foreground), to_bytes(alpha)])
+    """uint8 RGBA (H, W, 4) of the object; `rgb` (H, W, 3) float32 in [0, 1] or uint8, `mask` bool (H, W)."""
+    import cv2
+
+    out = np.zeros((*mask.shape, 4), np.uint8)
+    cv2.copyTo(cv2.cvtColor(to_bytes(rgb), cv2.COLOR_RGB2RGBA), mask.view(np.uint8), out)
+
+    def soften(tile):
+        around = widened(tile, REACH, mask.shape)
+        part = mask[around]
+        if part.all() or not part.any():
+            return
+        box = bounds(_near_outline(part)[relative(tile, around)])
+        if box is not None:
+            box = absolute(box, tile)
+            wide = widened(box, REACH, mask.shape)
+            alpha, foreground = (one[relative(box, wide)] for one in matte(as_floats(rgb[wide]), mask[wide]))
+            out[box] = np.dstack([to_bytes(np.where(alpha[..., None] > 0, foreground, 0.0)), to_bytes(alpha)])
+
+    in_parallel([partial(soften, tile) for tile in tiles_of(mask.shape, TILE)])
+    return out
 
 
 def matte(rgb: np.ndarray, mask: np.ndarray):
-    """Alpha (H, W) and the object's colours (H, W, 3), float32 in [0, 1]."""
+    """Alpha (H, W) and the object's colours (H, W, 3), float32 in [0, 1]; both the object and the background exist."""
     import cv2
 
-    if not mask.any() or mask.all():
-        return mask.astype(np.float32), rgb
-    band = near_outline(mask)
+    band = _near_outline(mask)
     sure_object = _average(rgb, mask & ~band, mask)
     sure_background = _average(rgb, ~mask & ~band, ~mask)
     axis = sure_object - sure_background
@@ -52,7 +74,7 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
     return alpha, foreground.astype(np.float32)
 
 
-def near_outline(mask: np.ndarray) -> np.ndarray:
+def _near_outline(mask: np.ndarray) -> np.ndarray:
     """Pixels within BAND pixels of the outline of a mask, bool (H, W)."""
     import cv2
 

@@ -8,7 +8,6 @@ from apps.common.errors import InputError
 
 FIGURES = ("mask", "labels", "overlay", "cutout", "strokes")
 KINDS = (*FIGURES, *ANNOTATIONS)
-LARGE_PIXELS = 1_000_000  # figures of larger images are written by apps.segment.large_figures
 MERGED = ("coco", "coco-rle")  # annotations that a batch also writes as one file
 BOX_KINDS = "labels,overlay,coco"  # the default for boxes; a cut-out of each may be many files
 

@@ -1,7 +1,6 @@
-"""Large photographs: PNG files and figures in blocks, and segmentation at a working size."""
+"""Large photographs: PNG files, work in blocks, and segmentation at a working size."""
 
 import io
-import zlib
 
 import cv2
 import numpy as np
@@ -9,10 +8,8 @@ import pytest
 from PIL import Image
 
 from apps.common import row_blocks
-from apps.common.figures import overlay, strokes_figure
-from apps.common.image_metadata import NO_METADATA, Metadata
+from apps.common.image_metadata import Metadata
 from apps.common.images import as_floats, read_photograph, to_bytes, to_rgb
-from apps.common.png_blocks import Figure, encoded_figures, joined_checksum
 from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
@@ -20,9 +17,8 @@ from apps.segment import full_size, segmentation
 from apps.segment.fine_outline import placed_outline
 from apps.segment.hints import Hints, Mask
 from apps.segment.image_sizes import reduced_mask
-from apps.segment.large_figures import figure_files, large_cut_out
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.matte import cut_out
+from apps.segment.matte import cut_out, matte
 from apps.segment.terms import UNIT
 
 
@@ -45,49 +41,35 @@ def scene(height=120, width=160):
     return np.uint8(base.clip(0, 255)), mask > 0, marks
 
 
-@pytest.mark.parametrize("shape", [(1, 50), (7, 50, 3), (10, 50, 4), (5, 1), (9, 50, 2)])
+def profile(space):
+    """Bytes that pass for an ICC profile of a colour space."""
+    return (bytes(16) + space + bytes(16) + b"acsp").ljust(200, b"x")
+
+
+@pytest.mark.parametrize("shape", [(1, 50), (7, 50, 3), (10, 50, 4), (5, 1)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_files_in_blocks_are_read_back(tiny_blocks, shape, dtype):
+def test_png_files_are_read_back_with_their_metadata(monkeypatch, shape, dtype):
+    monkeypatch.setattr("apps.common.writing.PILLOW_PIXELS", 0)
     pixels = np.random.default_rng(1).integers(0, np.iinfo(dtype).max + 1, shape, dtype)
-    (content,) = encoded_figures([Figure(lambda first, last: pixels[first:last], shape)])
+    icc = profile(b"GRAY" if len(shape) == 2 else b"RGB ")
+    content = encoded_image(pixels, ".png", Metadata(icc, (300.0, 150.0)))
     read = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
-    if len(shape) == 2:
-        assert np.array_equal(read, pixels)
-    elif shape[2] == 2:
-        assert np.array_equal(read[..., [0, -1]], pixels)
-    else:
-        assert np.array_equal(read[..., [2, 1, 0, 3][: shape[2]]], pixels)
-    if dtype == np.uint8:
-        image = Image.open(io.BytesIO(content))
-        image.verify()  # checksums of the chunks
-        assert np.array_equal(np.array(Image.open(io.BytesIO(content))), pixels)
+    assert np.array_equal(read if len(shape) == 2 else read[..., [2, 1, 0, 3][: shape[2]]], pixels)
+    image = Image.open(io.BytesIO(content))
+    image.verify()  # checksums of the chunks
+    assert image.info["icc_profile"] == icc
+    assert image.info["dpi"] == pytest.approx((300, 150), abs=0.1)
 
 
-def test_several_figures_keep_their_order_and_metadata(tiny_blocks):
-    shapes = [(20, 50), (4, 30, 3), (11, 50, 4)]
-    figures = [np.full(shape, 10 * k + 1, np.uint8) for k, shape in enumerate(shapes)]
-    metadata = Metadata(dpi=(300.0, 300.0))
-    contents = encoded_figures([Figure(lambda a, b, f=f: f[a:b], f.shape, metadata) for f in figures])
-    for figure, content in zip(figures, contents, strict=True):
-        image = Image.open(io.BytesIO(content))
-        assert np.array_equal(np.array(image), figure)
-        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
-
-
-def test_the_checksums_of_blocks_are_joined():
-    first, second = np.random.default_rng(2).bytes(70_000), np.random.default_rng(3).bytes(12_345)
-    joined = joined_checksum(zlib.adler32(first), zlib.adler32(second), len(second))
-    assert joined == zlib.adler32(first + second)
-    assert joined_checksum(1, zlib.adler32(first), len(first)) == zlib.adler32(first)
-
-
-def test_large_images_are_written_in_blocks_and_small_ones_by_pillow(monkeypatch):
+def test_png_files_without_metadata(monkeypatch):
     pixels = np.random.default_rng(4).integers(0, 255, (40, 50, 3), np.uint8)
     small = encoded_image(pixels, ".png")
-    monkeypatch.setattr("apps.common.writing.ONE_BLOCK_PIXELS", 100)
-    large = encoded_image(pixels, ".png", NO_METADATA)
+    monkeypatch.setattr("apps.common.writing.PILLOW_PIXELS", 100)
+    large = encoded_image(pixels, ".png", Metadata(profile(b"CMYK")))
     assert small != large
-    assert np.array_equal(np.array(Image.open(io.BytesIO(large))), pixels)
+    image = Image.open(io.BytesIO(large))
+    assert np.array_equal(np.array(image), pixels)
+    assert not image.info.keys() & {"icc_profile", "dpi"}
     assert encoded_image(pixels, ".jpg")[:2] == b"\xff\xd8"
 
 
@@ -125,32 +107,21 @@ def test_rectangles():
     assert absolute(relative((slice(1, 4), slice(4, 6)), whole), whole) == (slice(1, 4), slice(4, 6))
 
 
-def test_figures_in_blocks_equal_those_of_the_whole_image(tiny_blocks):
-    rgb, mask, marks = scene()
-    floats = to_rgb(rgb)
-    wanted = {
-        "mask": mask.view(np.uint8) * 255,
-        "overlay": overlay(floats, mask),
-        "cutout": cut_out(floats, mask),
-        "strokes": strokes_figure(floats, marks),
-    }
-    for image in (rgb, floats):
-        found = figure_files(wanted, image, mask, marks, NO_METADATA)
-        assert list(found) == list(wanted)
-        for kind, content in found.items():
-            assert np.array_equal(np.array(Image.open(io.BytesIO(content))), wanted[kind]), kind
-
-
-def test_figures_of_a_mask_without_marks():
-    rgb, mask, _ = scene()
-    (content,) = figure_files(["overlay"], rgb, mask, None, NO_METADATA).values()
-    assert np.array_equal(np.array(Image.open(io.BytesIO(content))), overlay(rgb, mask))
+def test_a_cut_out_in_parts_equals_that_of_the_whole_image():
+    rgb, mask, _ = scene(400, 420)
+    rgb = cv2.blur(rgb, (5, 5))
+    alpha, foreground = matte(to_rgb(rgb), mask)
+    wanted = np.dstack([to_bytes(np.where(alpha[..., None] > 0, foreground, 0)), to_bytes(alpha)])
+    assert len(np.unique(wanted[..., 3])) > 50
+    for image in (rgb, to_rgb(rgb)):
+        np.testing.assert_array_equal(cut_out(image, mask), wanted)
 
 
 @pytest.mark.parametrize("value", [False, True])
 def test_a_cut_out_without_outline(value):
     rgb, mask, _ = scene(30, 40)
-    assert np.array_equal(large_cut_out(rgb, mask * 0 + value > 0), cut_out(to_rgb(rgb), mask * 0 + value > 0))
+    found = cut_out(rgb, np.full_like(mask, value))
+    np.testing.assert_array_equal(found, np.dstack([rgb, np.full(mask.shape, 255)]) * value)
 
 
 def test_bytes_of_a_large_photograph_are_kept(tmp_path, monkeypatch):
