@@ -12,7 +12,6 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 import gridcut
-import gridcut.compat.maxflow as maxflow
 from gridcut.compat.scipy import maximum_flow
 from gridcut.graph.flow_between import certify_flow_matrix
 from gridcut.graph.graph_certificate import certify_graph
@@ -128,25 +127,7 @@ def by_solver(graph, source, sink):
     return flow_of(solver.solve(), graph)
 
 
-def by_pymaxflow(graph, source, sink):
-    n, edges = graph.shape[0], graph.tocoo()
-    network = maxflow.GraphInt()
-    network.add_nodes(n)
-    network.add_edges(edges.row, edges.col, edges.data, np.zeros_like(edges.data))
-    enough = int(terminals(graph, source, sink).max())
-    network.add_tedge(source, enough, 0)
-    network.add_tedge(sink, 0, enough)
-    value = network.maxflow()
-    residual = np.zeros((n, n), np.int64) if n <= 2000 else scipy.sparse.dok_array((n, n), dtype=np.int64)
-    for u, v, left in network.get_nx_graph().edges(data="weight"):
-        if "s" not in (u, v) and "t" not in (u, v):
-            residual[u, v] = left
-    residual = scipy.sparse.csr_array(residual)
-    assert residual.data.min(initial=0) >= 0
-    return value, scipy.sparse.csr_array(graph - residual)
-
-
-FACES = {face.__name__[3:]: face for face in (by_scipy, by_networkx, by_graph_max_flow, by_solver, by_pymaxflow)}
+FACES = {face.__name__[3:]: face for face in (by_scipy, by_networkx, by_graph_max_flow, by_solver)}
 SIZES = (MIN_NODES - 1, MIN_NODES, 1500)
 
 

@@ -1,11 +1,9 @@
 """PyMaxflow's classes: values, segments and counts of the installed PyMaxflow on random graphs, ties included."""
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import gridcut.compat.maxflow as ours
-from gridcut.compat.maxflow.numbered_grid import numbered_grid
 
 theirs = pytest.importorskip("maxflow", reason="PyMaxflow is not installed (extra 'bench')")
 BOTH = (theirs, ours)
@@ -182,16 +180,6 @@ def test_answers_are_pymaxflows(layout, kind):
         assert answers(ours, layout, kind, seed) == answers(theirs, layout, kind, seed)
 
 
-@pytest.mark.parametrize(
-    ("links", "shape"), [((), (30, 40)), (((39, 40),), None), (((3, 43), (0, 2)), None), (((1, 2),) * 3, (30, 40))]
-)
-def test_images_by_edges_are_recognised(links, shape):
-    graph = ours.GraphInt()
-    image_by_edges(graph, ours, np.random.default_rng(0), *links)
-    found = numbered_grid(graph.get_node_count(), graph._all_arcs())
-    assert (found and found[0]) == shape
-
-
 @pytest.mark.parametrize("layout", [default, symmetric_weights, any_graph, image_by_edges, trees, trees_and_circles])
 def test_floats(layout):
     """Values that are no integers, so that there are no ties."""
@@ -233,7 +221,7 @@ def test_infinite_cuts_are_errors():
         graph.add_grid_edges(nodes, np.inf)
         graph.add_tedge(0, np.inf, 0)
         graph.add_tedge(1, 0, np.inf)
-        with pytest.raises(ValueError, match="every cut is infinite"):
+        with pytest.raises(ValueError, match="every cut has infinite capacity"):
             graph.maxflow()
     graph.add_tedge(0, 0, np.inf)
     with pytest.raises(ValueError, match="node 0 has terminal capacities inf and inf; one must be finite"):
@@ -290,28 +278,6 @@ def test_large_integers_are_exact():
         assert graph.maxflow() == 2**60 + 1
 
 
-@pytest.mark.parametrize("is_solved", [False, True])
-@pytest.mark.parametrize("layout", [symmetric_weights, any_graph])
-def test_residual_graphs(layout, is_solved):
-    graphs = []
-    for module in BOTH:
-        graph = module.GraphInt()
-        layout(graph, module, np.random.default_rng(2))
-        value = graph.maxflow() if is_solved else None
-        graphs.append(graph.get_nx_graph())
-    found, expected = graphs[1], graphs[0]
-    assert dict(found.nodes(data=True)) == dict(expected.nodes(data=True))
-    if not is_solved:
-        assert nx.utils.graphs_equal(found, expected)
-        return
-    assert not nx.has_path(found, "s", "t")
-    # Two maximum flows may differ, but leave the same capacity at the source and at the sink, and in each pair.
-    for node in "st":
-        sums = [sum(w for *_, w in graph.edges(data="weight") if node in _[:2]) for graph in (found, expected)]
-        assert sums[0] == sums[1]
-    assert value == graph.maxflow()
-
-
 @pytest.mark.parametrize("name", ["moore_structure", "vonNeumann_structure"])
 def test_structures(name):
     for keywords in ({}, {"ndim": 3}, {"ndim": 1}):
@@ -326,7 +292,7 @@ def test_names():
     public = {name for name in theirs.__all__ if not name.startswith("_")}
     assert public <= set(dir(ours))
     methods = {name for name in dir(theirs.GraphInt) if not name.startswith("_")}
-    assert methods <= set(dir(ours.GraphInt))
+    assert methods - set(dir(ours.GraphInt)) == {"get_nx_graph"}  # a drawing for debugging
 
 
 def grid(module=ours, kind=int):

@@ -3,30 +3,17 @@
 A grid is a graph whose nodes come from one call of add_grid_nodes with up to three axes, and whose arcs come from calls
 of add_grid_edges with all of these nodes, without `periodic`.  Its arcs are kept as one array per offset.  All others
 are kept as lists of arcs.
-
-Edges added one at a time are packed (gridcut/compat/maxflow/packed_edges.py), by machine code
-(gridcut/compat/maxflow/quick_methods.py).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.compat.maxflow.packed_edges import (
-    SLOTS,
-    append,
-    columns,
-    give_back,
-    has_edges,
-    no_edges,
-    no_nodes,
-    set_node_count,
-    table,
-    used_bytes,
-)
-from gridcut.compat.maxflow.solution import MIN_GRID, Arcs, drawn, solve_graph, solve_grid, solve_planes
+from gridcut.compat.maxflow.solution import Arcs, solve_graph, solve_grid
 from gridcut.compat.maxflow.structures import neighbours, offsets_of, vonNeumann_structure
+from gridcut.device.number_limits import INT64_MAX
 
 __all__ = ["GraphFloat", "GraphInt"]
 
@@ -34,25 +21,29 @@ NOT_IN_GRAPH = "the node is not in the graph"
 BAD_CAPACITY = "capacities between nodes must be 0 or more, and not NaN"
 
 
-class _Network:
-    """What both graphs share; `_dtype` is the type of their capacities.
+def int64(capacity: Any) -> int:
+    """A capacity of GraphInt; floats are cut to integers, as by PyMaxflow."""
+    try:
+        number = int(capacity)
+    except OverflowError:  # of an infinite float
+        number = INT64_MAX + 1
+    if not -INT64_MAX - 1 <= number <= INT64_MAX:
+        raise OverflowError(f"capacities of GraphInt must fit int64, got {capacity}; use GraphFloat for larger ones")
+    return number
 
-    Arcs are added to `_arcs` in both directions; `_packed_edges` are those of add_edge, `_packed_terminals` those of
-    add_tedge.
+
+class _Network:
+    """What both graphs share; `_dtype` is the type of their capacities, and `_number` makes one of an argument.
+
+    Arcs are added to `_arcs` in both directions; `_edges` are those of add_edge, four numbers each, and `_tedges` the
+    terminals of add_tedge, three numbers each.
     """
 
-    __slots__ = ("__dict__", "__weakref__", *SLOTS)
-
     _dtype: type = np.int64
-    _cast: type = int  # floats are cut to integers by GraphInt, as by PyMaxflow
-    _edge_form = "qqqq"  # two nodes and two capacities
-    _terminals_form = "qqq"  # a node and two capacities
+    _number: Callable[[Any], float] = staticmethod(int64)
 
     def __init__(self, est_node_num: int = 0, est_edge_num: int = 0):
         """Make an empty graph; the estimates are accepted, without effect."""
-        from gridcut.compat.maxflow.quick_methods import make_quick  # llvmlite, which the import does not need
-
-        make_quick(type(self), self._dtype is np.float64)
         self.reset()
 
     def reset(self) -> None:
@@ -61,24 +52,18 @@ class _Network:
         self._grid: tuple[int, ...] | None = None  # shape of the only call of add_grid_nodes
         self._grid_arcs: list[tuple[Any, Any, bool]] = []  # (offset, capacities, symmetric)
         self._arcs: list[Arcs] = []
-        self._packed_edges = no_nodes()
+        self._edges: list[float] = []
         self._terminals: list[tuple] = []  # (nodes or None for the first ones, capacities from the source, to the sink)
-        self._packed_terminals = no_nodes()  # the same for one node each
+        self._tedges: list[float] = []
         self._shared: Any = 0  # capacity that flows from the source to the sink through one node
         self._labels = np.zeros(0, bool)  # of the last solution: True in segment 1
-        self._segments = b""  # the same
-        self._solution: Any = None  # or a Solution
-        self._solved_bytes = 0  # of the packed edges of the solution
-
-    def __del__(self, slots=SLOTS, give_back=give_back) -> None:  # globals may be gone
-        give_back(*(getattr(self, name, None) for name in (slots[1], slots[0])))
+        self._value: Any = None  # of the flow; None: not solved
 
     def copy(self) -> "_Network":
         """A copy with all nodes, edges and capacities, and the segments."""
         other = type(self)()
-        for name in (*vars(self), *SLOTS):
-            value = getattr(self, name)
-            setattr(other, name, value.copy() if isinstance(value, list | bytearray) else value)
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, list) else value)
         return other
 
     __copy__ = copy  # without it, copy.copy would share the lists
@@ -107,12 +92,10 @@ class _Network:
     def _added(self, count: int) -> np.ndarray:
         self._changed()
         self._node_count += count
-        set_node_count(self._packed_edges, self._node_count)
-        set_node_count(self._packed_terminals, self._node_count)
         return np.arange(self._node_count - count, self._node_count)
 
     def _changed(self) -> None:
-        self._solution = None
+        self._value = None
 
     def _leave_grid(self) -> None:
         """Convert the arcs of a grid to a list."""
@@ -125,17 +108,20 @@ class _Network:
 
     def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
         """Add an edge from node i to node j with `capacity`, and `rcapacity` in reverse."""
-        number = self._cast
+        number = self._number
         try:
             tail, head, forward, back = int(i), int(j), number(capacity), number(rcapacity)
         except (TypeError, ValueError):
-            raise TypeError("add_edge requires two node indices and two capacities") from None
+            given = f"{i!r}, {j!r}, {capacity!r}, {rcapacity!r}"
+            raise TypeError(f"add_edge requires two node indices and two capacities, got {given}") from None
         if not (0 <= tail < self._node_count and 0 <= head < self._node_count):
             which = "second" if 0 <= tail < self._node_count else "first"
             raise RuntimeError(f"cannot add an edge; the {which} node is not in the graph")
         if not (forward >= 0 and back >= 0):
-            raise ValueError(BAD_CAPACITY)
-        append(self._packed_edges, self._edge_form, tail, head, forward, back)
+            raise ValueError(f"{BAD_CAPACITY}; got {capacity!r} and {rcapacity!r}")
+        self._changed()
+        if tail != head:
+            self._edges.extend((tail, head, forward, back))
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add many edges, given by four arrays of one axis."""
@@ -156,12 +142,14 @@ class _Network:
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add to the capacities from the source to node i, and from node i to the sink; they may be negative."""
         try:
-            node, source, sink = int(i), self._cast(cap_source), self._cast(cap_sink)
+            node, source, sink = int(i), self._number(cap_source), self._number(cap_sink)
         except (TypeError, ValueError):
-            raise TypeError("add_tedge requires a node index and two capacities") from None
+            given = f"{i!r}, {cap_source!r}, {cap_sink!r}"
+            raise TypeError(f"add_tedge requires a node index and two capacities, got {given}") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot add terminal edges; {NOT_IN_GRAPH}")
-        append(self._packed_terminals, self._terminals_form, node, source, sink)
+        self._changed()
+        self._tedges.extend((node, source, sink))
 
     def add_grid_tedges(self, nodeids: np.ndarray, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
         """The same for many nodes; the capacities are broadcast to the shape of `nodeids`."""
@@ -236,7 +224,7 @@ class _Network:
             self._arcs.extend([_arcs_along(nodes, *each, wraps) for each in added])
 
     def _is_whole_grid(self, nodes) -> bool:
-        if self._grid is None or nodes.shape != self._grid or self._arcs or has_edges(self._packed_edges):
+        if self._grid is None or nodes.shape != self._grid or self._arcs or self._edges:
             return False
         return np.array_equal(nodes.ravel(), np.arange(self._node_count))
 
@@ -245,33 +233,22 @@ class _Network:
 
         A second call after changes solves the changed problem, as PyMaxflow does.
         """
-        if has_edges(self._packed_edges):
+        if self._edges:
             self._leave_grid()
-        if not self._is_solved():
+        if self._value is None:
             source, sink, shared = self._net_terminals()
             if self._grid is not None:
-                solution = solve_grid(self._grid, self._grid_arcs, source, sink)
-            elif (image := self._image()) is not None:
-                solution = solve_planes(*image, source, sink)
+                value, labels = solve_grid(self._grid, self._grid_arcs, source, sink)
             else:
-                solution = solve_graph(self._all_arcs(), source, sink)
-            solution = solution._replace(value=solution.value + shared)
-            self._solved_bytes = used_bytes(self._packed_edges)
-            self._solution, self._labels = solution, solution.sink_side
-            self._segments = solution.sink_side.tobytes()
-        return self._dtype(self._solution.value).item()
-
-    def _is_solved(self) -> bool:
-        if self._solution is None or has_edges(self._packed_terminals):
-            return False
-        return used_bytes(self._packed_edges) == self._solved_bytes
+                value, labels = solve_graph(self._all_arcs(), source, sink)
+            self._value, self._labels = value + shared, labels
+        return self._dtype(self._value).item()
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
         terminals: np.ndarray = np.zeros((2, self._node_count), self._dtype)
         source, sink = terminals
-        singly = columns(self._terminals_form, table(self._packed_terminals, 3))
-        for nodes, *added in (*self._terminals, singly):
+        for nodes, *added in (*self._terminals, self._columns(self._tedges, 3)):
             for terminal, capacity in zip(terminals, added, strict=True):
                 if nodes is None:
                     terminal[: len(capacity)] += capacity
@@ -285,35 +262,20 @@ class _Network:
         source -= shared
         sink -= shared
         total += self._shared
-        unused = self._packed_terminals
-        self._terminals, self._packed_terminals, self._shared = [(None, *terminals)], no_edges(self._node_count), total
-        give_back(unused)
+        self._terminals, self._tedges, self._shared = [(None, *terminals)], [], total
         return source, sink, total
-
-    def _image(self) -> tuple[tuple[int, int], dict] | None:
-        """Shape and edges of the image that the arcs are, if they are one; packed edges are not copied."""
-        arcs = self._all_arcs() if self._arcs else self._packed_arcs()
-        if not MIN_GRID <= self._node_count <= len(arcs.tail):
-            return None
-        from gridcut.compat.maxflow.numbered_grid import numbered_grid
-
-        return numbered_grid(self._node_count, arcs)
-
-    def _packed_arcs(self) -> Arcs:
-        return Arcs(*columns(self._edge_form, table(self._packed_edges, 4)))
 
     def _all_arcs(self) -> Arcs:
         """All arcs in one list, for each edge one."""
-        if has_edges(self._packed_edges) or len(self._arcs) != 1:
-            rows = table(self._packed_edges, 4)
-            kept = rows[:, 0] != rows[:, 1]
-            rows = rows.copy(order="F") if kept.all() else np.asfortranarray(rows[kept])
-            singly = Arcs(*columns(self._edge_form, rows))
-            arcs = Arcs(*map(np.concatenate, zip(*self._arcs, singly, strict=True))) if self._arcs else singly
-            unused = self._packed_edges
-            self._arcs, self._packed_edges = [arcs], no_edges(self._node_count)
-            give_back(unused)
+        if self._edges or len(self._arcs) != 1:
+            arcs = Arcs(*map(np.concatenate, zip(*self._arcs, Arcs(*self._columns(self._edges, 4)), strict=True)))
+            self._arcs, self._edges = [arcs], []
         return self._arcs[0]
+
+    def _columns(self, numbers: list[float], width: int) -> list[np.ndarray]:
+        """The columns of a table of numbers: nodes as int64, and the last two, which are capacities."""
+        columns: list[np.ndarray] = list(np.array(numbers, self._dtype).reshape(-1, width).T)
+        return [*(nodes.astype(np.int64) for nodes in columns[:-2]), *columns[-2:]]
 
     def get_segment(self, i: int) -> int:
         """The segment of a node after `maxflow`: 0 on the source side, 1 on the sink side."""
@@ -323,7 +285,7 @@ class _Network:
             raise TypeError("an integer is required") from None
         if not 0 <= node < self._node_count:
             raise RuntimeError(f"cannot get the segment of the node; {NOT_IN_GRAPH}")
-        return self._segments[node] if node < len(self._segments) else 0
+        return int(self._labels[node]) if node < len(self._labels) else 0
 
     def get_grid_segments(self, nodeids: np.ndarray) -> np.ndarray:
         """The segments of many nodes: bool, True on the sink side, in an array of the shape of `nodeids`."""
@@ -344,13 +306,11 @@ class _Network:
 
     def get_edge_count(self) -> int:
         """Number of directed edges between nodes: two for each edge that was added."""
-        tail, head, *_ = self._packed_arcs()
-        edges = int(np.count_nonzero(tail != head)) + sum(len(arcs.tail) for arcs in self._arcs)
+        edges = len(self._edges) // 4 + sum(len(arcs.tail) for arcs in self._arcs)
         if self._grid is not None:
             edges += sum(_pairs(self._grid, offset) for offset, *_ in self._grid_arcs)
         return 2 * edges
 
-    _add_edge, _add_tedge, _get_segment = add_edge, add_tedge, get_segment  # what quick_methods.py replaces
     get_node_num = get_node_count
     get_edge_num = get_edge_count
 
@@ -359,18 +319,6 @@ class _Network:
 
     def mark_grid_nodes(self, nodeids: np.ndarray) -> None:
         """Accepted, without effect, as is `reuse_trees`."""
-
-    def get_nx_graph(self) -> Any:
-        """A networkx.DiGraph of the residual capacities (attribute "weight"), with the nodes "s" and "t".
-
-        Before `maxflow`, these are the capacities.  It is slow, and only for debugging.
-        """
-        is_solved = self._is_solved()
-        source, sink, _ = self._net_terminals()
-        state = self.copy()
-        state._leave_grid()
-        labels = self.get_grid_segments(np.arange(self._node_count))
-        return drawn(state._all_arcs(), source, sink, labels, is_solved)
 
     def _array(self, values) -> np.ndarray:
         array = np.asarray(values)
@@ -401,8 +349,7 @@ class GraphFloat(_Network):
     """A graph with float capacities, as PyMaxflow's `GraphFloat` or ``Graph[float]``; they may be infinite."""
 
     _dtype = np.float64
-    _cast = float
-    _edge_form, _terminals_form = "qqdd", "qdd"
+    _number = staticmethod(float)
 
 
 def _id_array(nodeids) -> np.ndarray:

@@ -1,14 +1,12 @@
 """From the arcs of a graph to a minimum cut: grids by `gridcut.max_flow`, all others by `gridcut.graph_max_flow`.
 
-Each function imports its solver, with kernels that the other one does not need.
+Each function imports its solver, with kernels that the other one does not need.  Both return the value of the maximum
+flow, and the nodes that can still reach the sink, bool (n,).
 """
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
-
-MIN_GRID = 1000  # nodes; in smaller graphs, neither a grid nor trees save time
 
 
 class Arcs(NamedTuple):
@@ -20,26 +18,22 @@ class Arcs(NamedTuple):
     back: np.ndarray
 
 
-class Solution(NamedTuple):
-    """Value of the maximum flow, and the nodes that can still reach the sink, bool (n,)."""
-
-    value: Any
-    sink_side: np.ndarray
-
-
-def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> Solution:
+def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.ndarray) -> tuple[Any, np.ndarray]:
     """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
-    return solve_planes(shape, _edges(shape, arcs), source, sink)
-
-
-def solve_planes(shape: tuple[int, ...], edges: dict, source: np.ndarray, sink: np.ndarray) -> Solution:
-    """Solve a grid with edges as `max_flow` takes them, except that they may be infinite."""
     from gridcut.maximum_flow import max_flow
 
-    total, (source, sink, *capacities) = without_infinities([source, sink, *edges.values()], source.size)
-    edges = dict(zip(edges, capacities, strict=True))
-    cut = max_flow(source.reshape(shape), sink.reshape(shape), edges, device="cpu")
-    return Solution(_checked(cut.value, total), ~cut.labels.ravel())
+    cut = max_flow(source.reshape(shape), sink.reshape(shape), _edges(shape, arcs), device="cpu")
+    return cut.value, ~cut.labels.ravel()
+
+
+def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Solve any graph."""
+    from gridcut.graph.edge_lists import edge_lists
+    from gridcut.graph.graph_flow import graph_max_flow
+
+    n = len(source)
+    cut = graph_max_flow((*edge_lists(n, *arcs), (n, n)), source, sink, device="cpu")
+    return cut.value, ~cut.labels
 
 
 def _edges(shape: tuple[int, ...], arcs: list) -> dict:
@@ -79,84 +73,3 @@ def _moved(capacity, shape, step) -> Any:
     there = tuple(slice(max(0, part), size - max(0, -part)) for part, size in zip(step, shape, strict=True))
     moved[here] = np.broadcast_to(capacity, shape)[there]
     return moved
-
-
-def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> Solution:
-    """Solve any graph."""
-    total, (forward, back, source, sink) = without_infinities([arcs.forward, arcs.back, source, sink], 1)
-    value, sink_side = _solve_finite(arcs._replace(forward=forward, back=back), source, sink)
-    return Solution(_checked(value, total), sink_side)
-
-
-def _solve_finite(arcs, source, sink) -> tuple[Any, np.ndarray]:
-    nodes = len(source)
-    if nodes >= MIN_GRID and len(arcs.tail) < nodes:
-        from gridcut.compat.maxflow.edge_trees import cut_with_trees
-
-        found = cut_with_trees(arcs, source, sink, _solve_finite)
-        if found is not None:
-            return found
-    from gridcut.graph.edge_lists import edge_lists
-    from gridcut.graph.graph_flow import cut_of_graph
-    from gridcut.graph.graph_problem import GraphProblem
-
-    start = time.perf_counter()
-    indptr, indices, capacity = edge_lists(nodes, *arcs)
-    problem = GraphProblem(nodes, indptr, indices, capacity, source, sink, capacity.dtype.kind == "f")
-    cut = cut_of_graph(problem, None, "cpu", "ibfs", start)
-    return cut.value, ~cut.labels
-
-
-def without_infinities(arrays: list, repeats: int) -> tuple[Any, list]:
-    """The arrays with more than twice the sum of all finite capacities for each infinite one, and that sum.
-
-    repeats   how often a capacity that is a scalar counts
-    """
-    if all(np.isfinite(np.max(array, initial=0)) for array in arrays):
-        return None, arrays
-    finite = [np.where(np.isfinite(array), array, 0.0) for array in arrays]
-    total = sum(float(array.sum()) * (repeats if array.ndim == 0 else 1) for array in finite)
-    return total, [np.where(np.isinf(array), 2 * total + 1, array) for array in arrays]
-
-
-def _checked(value, total):
-    if total is not None and value > 1.5 * total + 0.5:
-        raise ValueError("infinite capacities lead from the source to the sink, so that every cut is infinite")
-    return value
-
-
-def drawn(arcs: Arcs, source: np.ndarray, sink: np.ndarray, labels: np.ndarray, is_solved: bool) -> Any:
-    """The networkx.DiGraph of residual capacities above 0, with the nodes "s" and "t"; without flow if not solved."""
-    from importlib import import_module  # only this function needs networkx
-
-    import scipy.sparse
-
-    from gridcut.graph.edge_lists import edge_lists
-    from gridcut.graph.flow_between import flow_along_entries
-    from gridcut.graph.graph_flow import graph_max_flow
-
-    n = len(source)
-    every = np.arange(n)
-    terminals = Arcs(
-        np.concatenate((np.full(n, n), every)), np.concatenate((every, np.full(n, n + 1))),
-        np.concatenate((source, sink)), np.zeros(2 * n, source.dtype),
-    )  # fmt: skip
-    indptr, indices, capacity = edge_lists(n + 2, *(np.concatenate(p) for p in zip(arcs, terminals, strict=True)))
-    residual = scipy.sparse.csr_array((capacity, indices, indptr), shape=(n + 2, n + 2))
-    if is_solved:
-        total, (finite,) = without_infinities([capacity], 1)
-        enough = np.zeros((2, n + 2), capacity.dtype)
-        enough[0, n] = enough[1, n + 1] = 2 * finite.sum() + 1
-        lists = indptr, indices, finite, (n + 2, n + 2)
-        cut = graph_max_flow(lists, *enough, device="cpu")
-        sent = scipy.sparse.csr_array((flow_along_entries(lists, cut, n, n + 1), indices, indptr), shape=(n + 2, n + 2))
-        residual = residual - sent + sent.T
-    graph = import_module("networkx").DiGraph()
-    graph.add_nodes_from((node, {"segment": int(label)}) for node, label in enumerate(labels))
-    graph.add_nodes_from("st")
-    names = [*range(n), "s", "t"]
-    residual = residual.tocoo()
-    for u, v, left in zip(residual.row.tolist(), residual.col.tolist(), residual.data.tolist(), strict=True):
-        if left > 0 and u != n + 1 and v != n:
-            graph.add_edge(names[u], names[v], weight=left)
-    return graph
