@@ -12,7 +12,6 @@ name is the package with everything else of the program, such as ``from apps.seg
 `stereo`           the disparities of a rectified pair (`apps.stereo.stereo`)
 `superpixels`      connected regions of nearly one colour (`apps.superpixels.superpixels`)
 `denoise`          restore a noisy or damaged image (`apps.denoise.denoise`)
-`unwrap`           make a wrapped phase continuous (`apps.unwrap.unwrap`)
 =================  ==============================================================================================
 
 `Session` is the interactive form of `segment`: strokes one after the other (`apps.session`).
@@ -25,6 +24,6 @@ import lazy_loader as _lazy
 
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
-    submodules=["denoise", "flow", "match", "refine", "segment", "stereo", "superpixels", "track", "unwrap"],
+    submodules=["denoise", "flow", "match", "refine", "segment", "stereo", "superpixels", "track"],
     submod_attrs={"session.interactive": ["Session"]},
 )

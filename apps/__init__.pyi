@@ -8,7 +8,6 @@ from .session.interactive import Session
 from .stereo.disparities import stereo
 from .superpixels.regions import superpixels
 from .track.tracking import track
-from .unwrap.unwrapping import unwrap
 
 __all__ = [
     "Session",
@@ -20,5 +19,4 @@ __all__ = [
     "stereo",
     "superpixels",
     "track",
-    "unwrap",
 ]

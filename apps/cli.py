@@ -6,7 +6,6 @@
   cutmatch app           draw strokes on images in the browser, and see the exact cut after each
   cutmatch superpixels   divide images into connected regions of nearly one colour, in exactly the number requested
   cutmatch denoise       remove noise from images and fill holes, without blurring edges
-  cutmatch unwrap        make wrapped phases continuous, as of interferograms
   cutmatch stereo        compute the disparities of a rectified pair of images
   cutmatch flow          compute the motion of every pixel from one frame to the next
   cutmatch match         match points between two images of a scene, and find their geometry
@@ -34,7 +33,6 @@ COMMANDS = {
     "app": "apps.app.app_command",
     "superpixels": "apps.superpixels.superpixels_command",
     "denoise": "apps.denoise.denoise_command",
-    "unwrap": "apps.unwrap.unwrap_command",
     "stereo": "apps.stereo.stereo_command",
     "flow": "apps.flow.flow_command",
     "match": "apps.match.match_command",

@@ -30,7 +30,6 @@ NAMES = (
     "stereo",
     "superpixels",
     "track",
-    "unwrap",
     "video",
     "volume",
 )

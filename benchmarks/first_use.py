@@ -35,7 +35,6 @@ JOBS = {
     "superpixels": "superpixels photo.png",
     "denoise": "denoise grey.png",
     "denoise, binary": "denoise grey.png --binary",
-    "unwrap": "unwrap grey.png",
     "stereo": "stereo left.png right.png",
     "flow": "flow photo.png moved.png",
     "match": "match photo.png moved.png",

@@ -9,7 +9,7 @@ labels            `binary_labels`, `alpha_expansion`, `alpha_beta_swap`, `convex
 assignments       `linear_sum_assignment`, `min_weight_full_bipartite_matching`; `assign.solve` and its relatives
 flows             `min_cost_flow`
 matchings         `maximum_bipartite_matching`, `structural_rank`; `matching.maximum` and its relatives
-images            `segment`, `refine`, `Session`, `flow`, `match`, `track`, `stereo`, `superpixels`, `denoise`, `unwrap`
+images            `segment`, `refine`, `Session`, `flow`, `match`, `track`, `stereo`, `superpixels`, `denoise`
 packages          `gridcut`, `assign`, `matching`, `apps`
 ================  ===========================================================================================
 
@@ -28,7 +28,7 @@ _NAMES = {  # module: its names
     "binary_labels alpha_expansion alpha_beta_swap convex_labels LabelSolver",
     "assign": "linear_sum_assignment min_cost_flow min_weight_full_bipartite_matching",
     "matching": "maximum_bipartite_matching structural_rank",
-    "apps": "segment refine Session flow match track stereo superpixels denoise unwrap",
+    "apps": "segment refine Session flow match track stereo superpixels denoise",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -11,7 +11,6 @@ from apps import segment as segment
 from apps import stereo as stereo
 from apps import superpixels as superpixels
 from apps import track as track
-from apps import unwrap as unwrap
 from assign import linear_sum_assignment as linear_sum_assignment
 from assign import min_cost_flow as min_cost_flow
 from assign import min_weight_full_bipartite_matching as min_weight_full_bipartite_matching

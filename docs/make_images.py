@@ -108,10 +108,6 @@ def denoise_figure():
     return stacked(side_by_side(*before), side_by_side(*after), gap=4)
 
 
-def unwrap_figure():
-    return photo(written("unwrap", "interferogram.png") / "interferogram-phases.png")
-
-
 def stereo_figure():
     from apps.stereo import stereo
     from apps.stereo.disparity_files import read_disparity
@@ -221,7 +217,6 @@ FIGURES = {
     "guide-superpixels.jpg": superpixels_figure,
     "guide-denoise.jpg": denoise_figure,
     "guide-stereo.jpg": stereo_figure,
-    "guide-unwrap.png": unwrap_figure,
     "guide-gridcut.png": gridcut_figure,
     "guide-energies.png": energies_figure,
     "guide-flow-and-matching.jpg": published_figure,

@@ -54,14 +54,14 @@ def is_image_name(path: Path) -> bool:
     return path.suffix.lower() in READABLE
 
 
-def images_of(chosen: Namespace, accepts=is_image_name) -> tuple[list[Path], bool]:
+def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
     """The images of `chosen.image`, named or in a folder named, and whether to process them as a batch.
 
     Raises InputError for a folder without images or two images of the same name.
     """
     images = []
     for name in chosen.image:
-        images += images_in(Path(name), accepts=accepts) if os.path.isdir(name) else [Path(name)]
+        images += images_in(Path(name)) if os.path.isdir(name) else [Path(name)]
     check_unique_names(images, "image")
     return images, len(images) > 1 or os.path.isdir(chosen.image[0])
 

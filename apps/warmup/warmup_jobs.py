@@ -49,7 +49,6 @@ COMMANDS = {
         "grey.png --smoothness-term quadratic --truncate 8 --levels 16 --truncate-data 40",
         "grey.png --smoothness-term potts --levels 16",
     ),
-    "unwrap": ("grey.png",),
     "stereo": (
         "photo.png moved.png --max-disparity 12",
         "grey.png grey.png --max-disparity 8 --smoothness-term quadratic --cost absolute --subpixel",

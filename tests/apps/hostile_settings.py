@@ -123,7 +123,6 @@ _OTHERS = {
         *([name] for name in IMAGES),
         *([name, "--binary"] for name in IMAGES),
     ),
-    "unwrap": (["strange"], ["mixed"], *([name, "--quality", name] for name in IMAGES)),
     "superpixels": (["strange", "--report", "page.html"], ["mixed"], *([name, "--regions=9,3"] for name in IMAGES)),
     "stereo": (
         ["scene.png", "scene moved.png"],

@@ -13,7 +13,7 @@ import pytest
 import apps
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ["segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track", "unwrap"]
+PROGRAMS = ["segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track"]
 NAMES = [(name, public) for name in PROGRAMS for public in importlib.import_module(f"apps.{name}").__all__]
 
 

@@ -221,7 +221,7 @@ def test_numbers_and_options(tmp_path):
 
 
 def test_every_command_with_batches_has_the_option(capsys):
-    for command in ("segment", "refine", "superpixels", "denoise", "unwrap", "stereo", "flow", "match", "track"):
+    for command in ("segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track"):
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])
         assert "--report FILE" in capsys.readouterr().out

@@ -135,7 +135,6 @@ PLAIN = {  # a line of each command that would succeed
     "refine": ["a.png", "masks/a.png"],
     "superpixels": ["a.png", "--regions", "4"],
     "denoise": ["a.png"],
-    "unwrap": ["a.png"],
     "stereo": ["a.png", "b.png"],
     "flow": ["a.png", "b.png"],
     "match": ["a.png", "b.png"],

@@ -22,7 +22,6 @@ FUNCTIONS = {
     "stereo": "apps.stereo.disparities.stereo",
     "superpixels": "apps.superpixels.regions.superpixels",
     "track": "apps.track.tracking.track",
-    "unwrap": "apps.unwrap.unwrapping.unwrap",
 }
 IN_EVERY_ORDER = """
 import sys

@@ -21,7 +21,6 @@ from apps.stereo import stereo_command as stereo
 from apps.stereo.disparity_files import encoded
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
-from apps.unwrap import unwrap_command as unwrap
 from tests.apps.flow_samples import write_flow
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs/guide/files.md").read_text("utf-8")
@@ -53,7 +52,7 @@ def planned(command):
     if command == "demo":
         return [OUT / re.sub("^[a-z]+", "NAME", name) for name in demo.FILES]
     files = []
-    modules = {"unwrap": unwrap, "stereo": stereo, "flow": flow, "superpixels": superpixels}
+    modules = {"stereo": stereo, "flow": flow, "superpixels": superpixels}
     for given.format in modules.get(command, denoise).FORMATS:
         if command == "denoise":
             files.append(denoise._file(Path("NAME.png"), given))
@@ -69,7 +68,7 @@ def planned(command):
 
 @pytest.mark.parametrize(
     "command",
-    ["segment", "refine", "denoise", "unwrap", "superpixels", "stereo", "flow", "match", "track", "matching", "demo"],
+    ["segment", "refine", "denoise", "superpixels", "stereo", "flow", "match", "track", "matching", "demo"],
 )
 def test_the_table_names_every_file(command):
     files = planned(command)
