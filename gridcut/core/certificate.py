@@ -9,6 +9,10 @@ With s, t, c the capacities and r, e the solver's final residuals and excesses (
        certify_value
   (5)  a pixel is on the sink side if and only if some e < 0 can be reached from it
 
+A completed flow, which flow() and residual() of a cut return, also satisfies
+
+  (6)  -t(p) <= e(p) <= s(p)      a pixel passes on what it gets; what is left was not taken, or does not go to the sink
+
 By (1) and (2) the cost of every cut is a constant plus its cost under (e, r), which is never negative; by (3) the
 latter is 0 for this cut.  So this cut is minimal, and by (4) the constant is the value.  (5) is the tie-breaking rule.
 """
@@ -24,6 +28,7 @@ from gridcut.core.grid import Grid, Layout
 from gridcut.core.load import Reader, fill
 from gridcut.core.problem import Problem
 from gridcut.core.sums import total
+from gridcut.core.units import exponent_of
 from gridcut.device import CertificateError, kernel
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE, NO_SIDE = 0, 1, 2, 3
@@ -134,6 +139,28 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
     certify_ties(side, grid, 0, layout.size, np.full(layout.size, INFINITY, np.int32))
     left = left_on_sink_side(layout.interior(grid.excess), labels)
     certify_value(value, sums_of(views, labels, grid.unit, left), grid.unit)
+
+
+def certify_balance(problem: Problem, views: Reader, grid: Grid) -> None:
+    """Check (6); the terminals are read again from the problem, by NumPy, unless they are clamped."""
+    excess = grid.layout.interior(grid.excess)
+    if problem.bound is None and views.bound is None:
+        most, least = (_terminal_units(problem, array, grid.unit) for array in (problem.source, problem.sink))
+    else:  # one of the two is 0
+        start = grid.layout.interior(fill(views, grid.excess.dtype, grid.unit)[0].excess)
+        most, least = np.maximum(start, 0), np.maximum(-start, 0)
+    wrong = (excess > most) | (excess < -least)
+    if wrong.any():
+        pixel = tuple(map(int, np.argwhere(wrong)[0]))
+        raise CertificateError(f"pixel {pixel} passes on more flow than it gets, or less")
+
+
+def _terminal_units(problem: Problem, capacity: np.ndarray, unit: float | int) -> np.ndarray:
+    """Terminal capacities in units, int64; 0 outside the mask."""
+    if isinstance(unit, float):
+        capacity = np.floor(np.ldexp(capacity.astype(np.float64), exponent_of(unit)))
+    units = np.broadcast_to(capacity, problem.shape).astype(np.int64)
+    return units if problem.mask is None else np.where(problem.mask, units, 0)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Completion of a solver's final pseudoflow to a flow.
+"""Completion of a solver's final pseudoflow to a flow, if it is none.
 
 A pixel on the source side may hold more excess than it received from the source, which must return.  A pixel on the
 sink side may lack more than its capacity to the sink.  Both are flow problems of the same kind on the residual graph:
@@ -52,7 +52,7 @@ def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess)
 
 
 def complete(views: Reader, grid: Grid) -> Grid:
-    """A grid with the residuals of a flow; `grid` is not changed.  Memory: three grids.
+    """A grid with the residuals of a flow, which is `grid` if that holds one; it is not changed.  Memory: three grids.
 
     Raises CertificateError if the state does not belong to the capacities.
     """
@@ -65,6 +65,8 @@ def complete(views: Reader, grid: Grid) -> Grid:
         start, _ = fill(views, grid.excess.dtype, grid.unit)
         source, minus_sink = np.maximum(start.excess, 0), np.minimum(start.excess, 0)
         del start
+    if ((grid.excess <= source) & (grid.excess >= minus_sink)).all():
+        return grid
     sink_side = _sink_side(grid)
     excess = np.empty_like(grid.excess)
     residual = np.zeros_like(grid.residual)

@@ -115,20 +115,20 @@ class Cut(GridResult):
     _solved: LazySolved = field(repr=False)
 
     def residual(self, offset: Offset) -> np.ndarray:
-        """Residual capacity p -> p + offset under the preflow of the cut, in the grid's shape.
+        """Residual capacity p -> p + offset under the flow of `flow`, in the grid's shape.
 
-        A preflow may leave excess at pixels from which it cannot reach the sink.
         Raises ValueError if neither the offset nor its opposite has edges.
         """
-        return self._give(self._arc(offset, lambda solved: solved.grid))
+        return self._give(self._arc(offset))
 
     def flow(self, offset: Offset) -> np.ndarray:
         """Net flow p -> p + offset of a maximum flow, in the grid's shape; negative for flow p + offset -> p.
 
-        The first call completes the preflow to a flow: the remaining excess returns to the source.
+        The first call completes the solver's state to a flow (excess that no pixel can have got returns to the source,
+        and what a pixel passes on to the sink without having got it is supplied), and certifies it as `check` does.
         Raises ValueError if neither the offset nor its opposite has edges.
         """
-        residual = self._arc(offset, completed_grid)
+        residual = self._arc(offset)
         solved = self._solved()
         if solved.grid is None or solved.views is None:
             return self._give(residual)
@@ -175,23 +175,26 @@ class Cut(GridResult):
     def _give(self, array: np.ndarray):
         return to_library(array, self._solved.library)
 
-    def _arc(self, offset, grid_of) -> np.ndarray:
+    def _arc(self, offset) -> np.ndarray:
         offset = self._known(offset)
         solved = self._solved()
         if solved.grid is None:
             return np.zeros(solved.problem.shape, np.int64)
-        return arc_of(grid_of(solved), offset)
+        return arc_of(self._completed(solved), offset)
 
+    def _completed(self, solved: Solved) -> Grid:
+        """The grid of the completed and certified flow, made once; of a grid with pixels."""
+        from gridcut.core.certificate import certify, certify_balance
+        from gridcut.core.completion import complete
 
-def completed_grid(solved: Solved) -> Grid:
-    """The grid of the completed flow, computed once; of a grid with pixels."""
-    from gridcut.core.completion import complete
-
-    assert solved.views is not None
-    assert solved.grid is not None
-    if not solved.completed:
-        solved.completed.append(complete(solved.views, solved.grid))
-    return solved.completed[0]
+        assert solved.views is not None
+        assert solved.grid is not None
+        if not solved.completed:
+            grid = complete(solved.views, solved.grid)
+            certify(self.value, to_host(self.labels), solved.problem, solved.views, grid)
+            certify_balance(solved.problem, solved.views, grid)
+            solved.completed.append(grid)
+        return solved.completed[0]
 
 
 def arc_of(grid: Grid, offset: Offset) -> np.ndarray:

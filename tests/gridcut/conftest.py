@@ -116,7 +116,10 @@ def assert_equal_cuts(cut, expected):
 
 
 def check_flow(cut, source, sink, edges, mask=None):
-    """Check that flow() satisfies the capacities and the balance of every pixel, and has the cut's value."""
+    """Check that flow() satisfies the capacities and the balance of every pixel and has the cut's value.
+
+    residual() must be what it leaves of the capacities.
+    """
     shape = np.shape(source)
     source, sink = (np.asarray(a, np.float64) for a in (source, sink))
     if mask is not None:
@@ -132,6 +135,8 @@ def check_flow(cut, source, sink, edges, mask=None):
         # The flow that leaves one end arrives at the other.
         near, far = ends(offset, shape)
         assert (flow[near] == -cut.flow(opposite(offset))[far]).all()
+        both = np.ones(shape, bool)[near] if mask is None else mask[near] & mask[far]
+        assert (cut.residual(offset)[near] == room[near] - flow[near])[both].all()
     # A pixel receives at most its source capacity and sends at most its sink capacity.
     assert (net_out <= source).all()
     assert (net_out >= -sink).all()
