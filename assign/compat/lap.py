@@ -42,6 +42,7 @@ __all__ = [
     "lapmod_batch",
 ]
 
+__version__ = "0.11.1"  # of lapx, whose functions these are
 LARGE, FP_1, FP_2, FP_DYNAMIC = 1_000_000, 1, 2, 3  # constants of lap, which have no influence here
 
 

@@ -288,13 +288,6 @@ def test_structures(name):
     assert (ours.vonNeumann_structure(3, True) == theirs.vonNeumann_structure(3, True)).all()
 
 
-def test_names():
-    public = {name for name in theirs.__all__ if not name.startswith("_")}
-    assert public <= set(dir(ours))
-    methods = {name for name in dir(theirs.GraphInt) if not name.startswith("_")}
-    assert methods - set(dir(ours.GraphInt)) == {"get_nx_graph"}  # a drawing for debugging
-
-
 def grid(module=ours, kind=int):
     graph = module.Graph[kind]()
     return graph, graph.add_grid_nodes((2, 3))

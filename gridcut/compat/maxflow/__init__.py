@@ -7,6 +7,8 @@ set is the same for every maximum flow.  Grids are recognised and go to `gridcut
 `gridcut.graph_max_flow`.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from gridcut.compat.maxflow import fastmin
@@ -23,7 +25,10 @@ __all__ = [
     "fastmin",
     "moore_structure",
     "np",
+    "version",
     "vonNeumann_structure",
 ]
 
+__version__, __version_core__ = "1.3.2", (1, 3, 2)  # of PyMaxflow, whose names and results these are
+version = SimpleNamespace(__version__=__version__, __version_core__=__version_core__)
 Graph = {int: GraphInt, float: GraphFloat}
