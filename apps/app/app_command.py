@@ -28,10 +28,9 @@ import webbrowser
 from importlib.util import find_spec
 
 from apps.app import HOST
-from apps.common.command import check_device, parsed, parser, spelled
+from apps.common.command import check_device, parsed, parser
 from apps.common.errors import SOME_FAILED, InputError, print_lines
-from apps.segment.hint_kinds import HINTS, kinds_for
-from apps.segment.location import check_files
+from apps.segment.location import OPTIONS, check_files
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
 
@@ -40,8 +39,7 @@ def run(argv) -> int:
     """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("app", __doc__)
     options.add_argument("image", nargs="*", help="images or volumes, or folders of them")
-    for kind in kinds_for("page"):
-        options.add_argument(spelled(kind), metavar=HINTS[kind].metavar, help=HINTS[kind].help)
+    options.add_argument("--start", metavar="FILE", help=OPTIONS["start"])
     options.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     options.add_argument(
         "--out", default="out", metavar="FOLDER", help="folder for sessions and results (default: out)"
@@ -105,12 +103,11 @@ def _sources(chosen):
 
     paths = inputs_of(chosen)[0] if chosen.image else []
     check_regular_files(paths)
-    check_files(chosen, paths, kinds_for("page"))
+    check_files(chosen, paths, ("start",))
     sources = []
     for path in paths:
         if not path.exists():
             raise InputError(f"image: no file {str(path)!r}; check the path")
-        files = {kind: companion_of(getattr(chosen, kind), stem_of(path), spelled(kind)) for kind in kinds_for("page")}
-        hints = {kind: file for kind, file in files.items() if file is not None}
-        sources.append(Source(stem_of(path), path, None, hints, chosen.volume))
+        start = companion_of(chosen.start, stem_of(path), "--start")
+        sources.append(Source(stem_of(path), path, None, start, chosen.volume))
     return sources

@@ -1,7 +1,7 @@
 """Images and volumes of the page: files of the command line and uploads, read when they are opened."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -29,8 +29,8 @@ class Source:
         The file; for an upload, its name alone.
     data : bytes or None
         Content of an upload.
-    hints : dict of Path
-        Masks by their kind of apps.segment.hint_kinds.
+    start : Path or None
+        File of its start mask.
     slices : bool
         Whether a folder of images is a volume.
     state : str or None
@@ -40,7 +40,7 @@ class Source:
     name: str
     path: Path
     data: bytes | None = None
-    hints: dict[str, Path] = field(default_factory=dict)
+    start: Path | None = None
     slices: bool = False
     state: str | None = None
 

@@ -302,20 +302,21 @@ class OpenImage(Uncopied):
         arguments = {name: value for name, value in action.items() if name not in ("do", "item")}
         getattr(self.session, action["do"])(**arguments)
 
-    def hint(self, kind: str, values: np.ndarray) -> None:
-        """Add a hint with a value per pixel; InputError if it cannot be used."""
+    def start_from(self, values: np.ndarray) -> None:
+        """Add a start mask or a label map; InputError if it cannot be used."""
         self._end_stroke()
-        self.session.hint(kind, values)
+        self.session.start_from(values)
 
-    def read_hint(self, kind: str, path: Path) -> None:
-        """Add the hint in a file; InputError if it cannot be used."""
-        volume = self.image.volume
-        option = f"--{kind}"
+    def read_start(self) -> None:
+        """Add the start mask of the source, if there is one; InputError if it cannot be used."""
+        path, volume = self.source.start, self.image.volume
+        if path is None:
+            return
         if volume is None:
-            values = values_in(kind, read_bytes(path, option), path, option)
+            values = values_in(read_bytes(path, "--start"), path, "--start")
         else:
-            values = read_volume_mask(path, volume, option)
-        self.session.hint(kind, values)
+            values = read_volume_mask(path, volume, "--start")
+        self.session.start_from(values)
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
         """Write the session file, and results of these kinds; return the message that says so."""

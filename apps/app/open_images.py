@@ -194,8 +194,7 @@ class OpenImages(Uncopied):
         try:
             opened = OpenImage(item, source, image, session, files, self.tabs, self._thread)
             if not session.records:
-                for kind, path in source.hints.items():
-                    opened.read_hint(kind, path)
+                opened.read_start()
         except BaseException:
             files.close()
             raise
@@ -252,13 +251,13 @@ class OpenImages(Uncopied):
             self._uploaded = source, image
         return item
 
-    async def add_hint(self, kind: str, item: int, data: bytes) -> None:
-        """Add a hint in an uploaded file to an open image."""
-        values = await asyncio.to_thread(values_in, kind, data, "the file", kind)
+    async def start_from(self, item: int, data: bytes) -> None:
+        """Add the start mask in an uploaded file to an open image."""
+        values = await asyncio.to_thread(values_in, data, "the file", "start")
         image = self._opened(item)
         if image is None or image.is_volume:
-            raise InputError("a hint in a file needs an open image")
-        image.edit(None, lambda: image.hint(kind, values))
+            raise InputError("a mask in a file needs an open image")
+        image.edit(None, lambda: image.start_from(values))
 
     # The end
 

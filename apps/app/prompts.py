@@ -6,8 +6,7 @@ A request contains the marks as JSON, and the image itself if it is none of the 
      "marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
                {"paint": FILE, "label": 1},                           the bright pixels of an image
                {"box": [x0, y0, x1, y1]},                             half open
-               {"start": FILE}]}                                      a mask, also of another kind of
-                                                                      apps.segment.hint_kinds
+               {"start": FILE}]}                                      a mask to refine
 
 where FILE is the content of an image file in base64.  Pixel (i, j) covers [i, i + 1) x [j, j + 1).
 
@@ -26,7 +25,6 @@ import numpy as np
 from apps.app import MAX_OPEN_IMAGES, MAX_POINTS
 from apps.app.image_sources import Image
 from apps.common.errors import InputError
-from apps.segment.hint_kinds import mask_kinds
 from apps.segment.hints import mask_in
 from apps.session import Session
 from apps.session.session_export import KINDS, encoded_result
@@ -34,7 +32,7 @@ from apps.session.session_export import KINDS, encoded_result
 RADIUS = 5.0  # pixels, of a click
 MAX_MARKS = 1000  # of a request
 # Kinds of marks, and what they may state besides.
-KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": set()} | dict.fromkeys(mask_kinds(), set())
+KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": set(), "start": set()}
 
 
 class Mark(NamedTuple):
@@ -99,7 +97,7 @@ def _add(session: Session, marks: Sequence[Mark]) -> None:
         painted = np.full(session.shape, -1, np.int16)
         for mark in marks:
             if mark.kind == "paint":
-                mask = mask_in("start", mark.value, "marks", "paint")
+                mask = mask_in(mark.value, "marks", "paint")
                 if mask.shape != session.shape:
                     raise InputError(f"paint has shape {mask.shape}, but the image has {session.shape}")
                 painted[mask] = mark.label
@@ -109,8 +107,8 @@ def _add(session: Session, marks: Sequence[Mark]) -> None:
             session.box(mark.value)
         elif mark.kind == "stroke":
             session.stroke(mark.value, mark.radius, mark.label)
-        elif mark.kind != "paint":
-            session.hint(mark.kind, mask_in(mark.kind, mark.value, "marks", mark.kind))
+        elif mark.kind == "start":
+            session.start_from(mask_in(mark.value, "marks", "start"))
 
 
 def read_json(data: bytes) -> dict:

@@ -8,7 +8,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from apps.app.prompts import PromptSessions, decode_file, encode_answer, parse_m
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 from apps.common.writing import encoded_image
-from apps.segment.hint_kinds import HINTS, kinds_for
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -29,7 +27,6 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-MASK_BUTTONS = b"<!-- a button for each kind of mask -->"  # in the page
 BODY_SECONDS = 60.0  # without a further part of an upload
 MAX_LINES = 100  # different errors that are printed
 
@@ -123,9 +120,9 @@ def make_app(
         return Response(encoded_image(skimage.data.astronaut(), ".png"), media_type="image/png")
 
     @answered
-    async def hint(request: Request) -> Response:
+    async def start(request: Request) -> Response:
         data = await _body(request, MAX_UPLOAD)
-        await images.add_hint(request.path_params["kind"], request.path_params["item"], data)
+        await images.start_from(request.path_params["item"], data)
         return Response(status_code=204)
 
     async def segment(request: Request) -> Response:
@@ -182,7 +179,7 @@ def make_app(
         Route("/cutout/{item:number}", cutout),
         Route("/images", upload, methods=["POST"]),
         Route("/sample", sample),
-        Route("/hint/{kind}/{item:number}", hint, methods=["POST"]),
+        Route("/hint/start/{item:number}", start, methods=["POST"]),
         WebSocketRoute("/socket", tab_socket),
     ]
     if for_programs:
@@ -234,22 +231,13 @@ async def _body(request, most: int) -> bytes:
 
 
 def static_files() -> dict[str, tuple[bytes, str]]:
-    """Content and media type of the page's files, with the buttons of HINTS; no other file is served."""
+    """Content and media type of the page's files; no other file is served."""
     folder = files("apps.app") / "static"
-    found = {
+    return {
         one.name: (one.read_bytes(), TYPES["." + one.name.rpartition(".")[2]])
         for one in folder.iterdir()
         if "." + one.name.rpartition(".")[2] in TYPES
     }
-    page, kind = found["index.html"]
-    found["index.html"] = page.replace(MASK_BUTTONS, _mask_buttons().encode()), kind
-    return found
-
-
-def _mask_buttons() -> str:
-    """A button for each kind of hint in a file that the page accepts."""
-    rows = ((kind, *HINTS[kind].button) for kind in kinds_for("page"))
-    return "".join(f'<button data-hint="{kind}" title="{escape(title)}">{text}</button>' for kind, text, title in rows)
 
 
 def listen(port: int, host: str = HOST) -> socket.socket:

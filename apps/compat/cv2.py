@@ -124,7 +124,7 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     if mode == GC_INIT_WITH_RECT:
         hints = Hints(marks)
     elif (marks == OPEN).all():  # nothing but a guess, as from another program
-        hints = Hints(marks, mask=Mask("start", is_object))
+        hints = Hints(marks, mask=Mask(is_object))
     else:
         hints = Hints(marks, labelling=is_object)
     return segment_marked(rgb, hints, ObjectOptions(keep="all"), rounds=rounds).mask

@@ -1,7 +1,7 @@
 """What a user gives about an object: strokes or a trimap, a box and a mask, combined.
 
 Strokes, trimaps and the outside of a box are constraints, and strokes prevail where they contradict a box.  A mask,
-such as a start mask, can be overridden; what it says is up to its kind (see apps.segment.hint_kinds).
+such as one of an earlier run, can be overridden; see apps.segment.start_mask.
 """
 
 import math
@@ -10,14 +10,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from apps.common.images import InputError, check_same_size, read_bytes
 from apps.segment.connected_parts import strokes_of
-from apps.segment.hint_kinds import mask_kind
 from apps.segment.image_sizes import at_centres, reduced_mask
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
 from apps.segment.mask_images import values_in
+from apps.segment.start_mask import box_of_rectangle, fitted, mask_of
 from apps.segment.strokes import check_box, check_marks, marks_of_box
 
 MAX_LISTED = 3  # strokes in a message
@@ -27,19 +26,17 @@ NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
 
 
 class Mask(NamedTuple):
-    """A hint with a value per pixel, which colours can override.
+    """A start mask, which colours can override.
 
-    kind      of apps.segment.hint_kinds
     values    (H, W), bool or uint8; int16 are the labels of several objects
     """
 
-    kind: str
     values: np.ndarray
 
     @classmethod
-    def restored(cls, kind: str, pixels: np.ndarray) -> "Mask":
+    def restored(cls, pixels: np.ndarray) -> "Mask":
         """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
-        return cls(kind, pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels)
+        return cls(pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels)
 
     @property
     def has_labels(self) -> bool:
@@ -55,7 +52,7 @@ class Mask(NamedTuple):
         """The mask at a smaller size; None if the object or the background is lost in it."""
         values = at_centres(self.values, shape) if self.has_labels else reduced_mask(self.values, shape)
         is_lost = has_both(is_inside(self.values)) and not has_both(is_inside(values))
-        return None if is_lost else Mask(self.kind, values)
+        return None if is_lost else Mask(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +130,14 @@ def combine(
     if strokes is not None:
         check_same_size(strokes, shape, name)
     if mask is not None:
-        mask = mask._replace(values=mask_kind(mask.kind).resized(mask.values, shape, f"--{mask.kind}"))
+        mask = Mask(fitted(mask.values, shape, "--start"))
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name
         strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
         box = earlier.box if box is None else box
         mask, labelling = mask or earlier.mask, earlier.labelling
-    if mask is not None and box is None and (box := mask_kind(mask.kind).box_of(mask.values)) is not None:
+    if mask is not None and box is None and (box := box_of_rectangle(mask.values)) is not None:
         mask = None
     notes: list[str] = []
     box = None if box is None else clipped(box, shape, notes)
@@ -162,23 +159,14 @@ def _marks_object_only(strokes: np.ndarray) -> bool:
     return 0 < count <= MOST_MARKED * strokes.size and BACKGROUND not in strokes
 
 
-def given_mask(**arrays: ArrayLike | None) -> Mask | None:
-    """The mask among arguments, by kind; InputError for two."""
-    masks = [Mask(kind, mask_kind(kind).of_array(one, kind)) for kind, one in arrays.items() if one is not None]
-    if len(masks) > 1:
-        raise InputError(f"pass {masks[0].kind} or {masks[1].kind}, got both; only one mask is possible")
-    return masks[0] if masks else None
+def read_mask(path) -> Mask:
+    """Read the mask of --start; InputError for a file that is none."""
+    return Mask(mask_in(read_bytes(path, "--start"), path, "--start"))
 
 
-def read_mask(kind: str, path) -> Mask:
-    """Read a mask of a kind; InputError for a file that is none."""
-    name = f"--{kind}"
-    return Mask(kind, mask_in(kind, read_bytes(path, name), path, name))
-
-
-def mask_in(kind: str, data: bytes, path, name: str) -> np.ndarray:
+def mask_in(data: bytes, path, name: str) -> np.ndarray:
     """The values of a mask in the content of a file; InputError, starting with `name`, for a file that is none."""
-    return mask_kind(kind).of_array(values_in(data, path, name), f"{name}: {str(path)!r}")
+    return mask_of(values_in(data, path, name), f"{name}: {str(path)!r}")
 
 
 def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:

@@ -16,8 +16,7 @@ from apps.common.writing import encoded_image
 from apps.many.inputs import companion_of
 from apps.many.program import report_of
 from apps.segment.box_files import boxes_of
-from apps.segment.hint_kinds import HINTS, kinds_for
-from apps.segment.location import read_location
+from apps.segment.location import FILES, OPTIONS, read_location
 from apps.segment.result_files import files_of, rounds_of, rounds_text
 from apps.segment.strokes import codes_and_colours, parse_box
 from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job, volume_line, volume_results
@@ -25,7 +24,7 @@ from apps.segment.volume_jobs import VolumeJob, segment_volume_files, volume_job
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Paths of an image, of the hints by kind (a box as four integers or a Detection), and of the ground truth."""
+    """Paths of an image, of the hints by option (a box as four integers or a Detection), and of the ground truth."""
 
     image: Path
     hints: dict[str, Any]
@@ -37,13 +36,13 @@ def job_of(chosen, boxes, many: bool, image: Path) -> Job | VolumeJob:
     if found := volume_job(image, chosen, many):
         return found
     hints: dict[str, Any] = {}
-    for kind in kinds_for("image"):
-        if (given := getattr(chosen, kind)) is None:
+    for option in OPTIONS:
+        if (given := getattr(chosen, option)) is None:
             continue
-        if kind == "box":
-            hints[kind] = parse_box(given) if boxes is None else boxes_of(boxes, image)[0]
+        if option == "box":
+            hints[option] = parse_box(given) if boxes is None else boxes_of(boxes, image)[0]
         else:
-            hints[kind] = companion_of(given, stem_of(image), spelled(kind)) if HINTS[kind].file else Path(given)
+            hints[option] = companion_of(given, stem_of(image), spelled(option)) if option in FILES else Path(given)
     return Job(image, hints, companion_of(chosen.truth, stem_of(image), "--truth"))
 
 

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING
 
 from apps.common.command import passed, spelled
 from apps.common.errors import InputError
-from apps.segment.hint_kinds import HINTS, mask_kinds
 
 if TYPE_CHECKING:
     from apps.segment.session_files import Instructions
+
+
+OPTIONS = {  # and their help
+    "scribbles": "stroke image, or a folder of them",
+    "box": "box around the object in pixels, half open, or a file of one box per image",
+    "boxes": "boxes of several objects, as detectors and annotators write them",
+    "trimap": "trimap, or a folder of them",
+    "start": "rough or soft mask to refine, or a folder of them",
+    "labels": "strokes of several objects, seeds of a volume, or a folder of them",
+    "resume_session": "add to the strokes of an earlier run, stored by --save-session",
+}
+OF_VOLUMES = ("scribbles", "start", "labels")
+OF_CLIPS = ("scribbles", "box", "trimap", "start")
+# What the file of an option holds, of which each image has its own.
+FILES = {"scribbles": "stroke image", "trimap": "trimap", "start": "mask", "labels": "stroke image or seed volume"}
 
 
 def either(options: Iterable[str]) -> str:
@@ -22,45 +36,40 @@ def either(options: Iterable[str]) -> str:
 
 def check_location(chosen: Namespace) -> None:
     """Raise InputError unless an option says where the object is, and those that do combine."""
-    given = passed(chosen, *HINTS)
+    given = passed(chosen, *OPTIONS)
     if not given:
-        raise InputError(f"pass {either(HINTS)}, got none")
-    for kind, hint in HINTS.items():
-        option = spelled(kind)
-        if option not in given:
-            continue
+        raise InputError(f"pass {either(OPTIONS)}, got none")
+    for option in ("--boxes", "--labels"):
         others = [other for other in (*given, *passed(chosen, "save_session")) if other != option]
-        if hint.is_alone and others:
-            also = [spelled(other) for other in HINTS if HINTS[other].is_alone and spelled(other) in others]
-            clash = f"and so does {also[0]}" if also else f"but {' and '.join(others)} applies to a single one"
+        if option in given and others:
+            is_one = f"but {' and '.join(others)} applies to a single one"
+            clash = "and so does --labels" if "--labels" in others else is_one
             raise InputError(f"{option} marks several objects, {clash}; omit one of them")
-        if hint.without is not None and (other := spelled(hint.without[0])) in given:
-            raise InputError(f"pass {other} or {option}, got both; {hint.without[1]}")
-    if len(masks := passed(chosen, *mask_kinds())) > 1:
-        raise InputError(f"pass {masks[0]} or {masks[1]}, got both; only one mask is possible")
+    if "--scribbles" in given and "--trimap" in given:
+        raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
 
 
-def check_files(chosen: Namespace, images: Sequence[Path], kinds: Iterable[str] = HINTS) -> None:
-    """Raise InputError for one file of a hint for several images."""
-    for kind in kinds:
-        given, hint = getattr(chosen, kind), HINTS[kind]
-        if hint.file and given and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
-            clip = "; if they are the frames of a clip, pass --clip" if "clip" in hint.takes else ""
+def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str] = FILES) -> None:
+    """Raise InputError for one file of an option for several images."""
+    for option in options:
+        given = getattr(chosen, option)
+        if given and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
+            clip = "; if they are the frames of a clip, pass --clip" if option in OF_CLIPS else ""
             raise InputError(
-                f"{spelled(kind)}: one file for {len(images)} images; pass a folder with one {hint.file} per image, "
-                f"with the name of the image{clip}"
+                f"{spelled(option)}: one file for {len(images)} images; pass a folder with one {FILES[option]} per "
+                f"image, with the name of the image{clip}"
             )
 
 
 def has_strokes(chosen: Namespace) -> bool:
     """Whether there are strokes to show."""
-    return bool(passed(chosen, *(kind for kind, hint in HINTS.items() if hint.has_strokes)))
+    return bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
 
 
 def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instructions":
     """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
-    hints       files by kind; a box as four integers
+    hints       files by option; a box as four integers
     rgb         float in [0, 1], or uint8
     scribbles   values of the stroke image as `strokes.codes_and_colours` returns them, if it has been read
 
@@ -79,7 +88,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
         strokes = read_scribbles(hints["scribbles"], chosen.encoding, to_bytes(rgb), scribbles)
     elif "trimap" in hints:
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
-    mask = next((read_mask(kind, hints[kind]) for kind in mask_kinds() if kind in hints), None)
+    mask = read_mask(hints["start"]) if "start" in hints else None
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if "resume_session" in hints:
         earlier, stored = load_session(hints["resume_session"], rgb)

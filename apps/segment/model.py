@@ -6,7 +6,7 @@
                 for another size of the image
 
 An object with or without a marked background has the prior of apps.segment.mark_prior; in a box, that of
-apps.segment.geodesic; with a mask, that of its kind (apps.segment.hint_kinds).  With further objects, geodesic
+apps.segment.geodesic; with a mask, apps.segment.start_mask.  With further objects, geodesic
 distances from the marks of a label are compared with those from the nearest others.  They count the more, the fewer
 pixels are marked.
 """
@@ -33,12 +33,12 @@ from apps.segment.colour_models import (
 )
 from apps.segment.geodesic import depth_in_box, geodesic_excess, geodesic_preference
 from apps.segment.grid_cut import edges_outside
-from apps.segment.hint_kinds import MaskPrior, mask_kind
 from apps.segment.hints import Mask
 from apps.segment.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
 from apps.segment.label_costs import LabelCosts
 from apps.segment.mark_prior import FEW, mark_prior, side_lengths
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
+from apps.segment.start_mask import MaskPrior, start_of
 from apps.segment.terms import (
     BLUR,
     BOX_SMOOTHNESS,
@@ -329,7 +329,7 @@ def _prior_of_marks(view, request, values, strokes) -> Prior:
 
 
 def _what_mask_says(view, request) -> MaskPrior:
-    return mask_kind(request.mask.kind).prior(request.mask.values, np.minimum(request.marks, OBJECT), view)
+    return start_of(request.mask.values, np.minimum(request.marks, OBJECT), view)
 
 
 def _prior_of_mask(view, request, values, strokes) -> Prior:

@@ -65,8 +65,7 @@ from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
 from apps.segment.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segment.hint_kinds import HINTS
-from apps.segment.location import check_files, check_location, has_strokes
+from apps.segment.location import OPTIONS, check_files, check_location, has_strokes
 from apps.segment.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS
 from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
@@ -75,8 +74,8 @@ from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
 def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
     where = options.add_argument_group("location of the object (at least one)")
-    for kind, hint in HINTS.items():
-        where.add_argument(spelled(kind), metavar=hint.metavar, help=hint.help)
+    for option, text in OPTIONS.items():
+        where.add_argument(spelled(option), metavar="X0,Y0,X1,Y1" if option == "box" else "FILE", help=text)
     how = options.add_argument_group("segmentation")
     how.add_argument(
         "--encoding",
@@ -150,8 +149,7 @@ def _plan(chosen) -> Work:
         images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
     )
     alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
-    single = ["save_session", *(kind for kind, hint in HINTS.items() if not hint.has_batches)]
-    one_only = {option: f"{spelled(option)} {alone}" for option in single}
+    one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
     return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
 
 
@@ -196,5 +194,5 @@ def _work(chosen, items, many: bool, kind) -> Work:
     return Work(items, many, kind.segment, kind.line, label_jobs.summary, finish=finish, named=named)
 
 
-PROGRAM = Program("segment", __doc__, "image", ("image", *HINTS, "truth"), _add_options, _plan)
+PROGRAM = Program("segment", __doc__, "image", ("image", *OPTIONS, "truth"), _add_options, _plan)
 main, run = PROGRAM.main, PROGRAM.run

@@ -29,7 +29,7 @@ found in a box, its deepest pixels are constrained to be object.
 With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the
 strokes, and the strokes alone are a further initialisation.
 
-A mask adds costs by location, and the first colour models are fitted to it; see its kind in apps.segment.hint_kinds.
+A mask adds costs by location, and the first colour models are fitted to it; see apps.segment.start_mask.
 
 An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
 cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
@@ -56,9 +56,9 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
-from apps.segment.hint_kinds import mask_kinds
-from apps.segment.hints import DEFAULTS, Hints, ObjectOptions, combine, given_mask, remarks_on
+from apps.segment.hints import DEFAULTS, Hints, Mask, ObjectOptions, combine, remarks_on
 from apps.segment.model import ROUNDS, ImageView, Request
+from apps.segment.start_mask import mask_of
 from apps.segment.strokes import marks_of
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -179,9 +179,9 @@ def segment(
     """
     rgb = to_rgb(image)
     strokes, name = _strokes(rgb, scribbles, trimap)
-    mask = given_mask(start=start)
+    mask = None if start is None else Mask(mask_of(start))
     if strokes is None and box is None and mask is None:
-        raise InputError(f"pass scribbles, trimap, box or {' or '.join(mask_kinds())}, got none")
+        raise InputError("pass scribbles, trimap, box or start, got none")
     hints = combine(rgb.shape[:2], strokes, box, name, mask=mask)
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
     result = segment_marked(rgb, hints, options, rounds=rounds, device=device)

@@ -8,8 +8,7 @@ A session is a JSON object.  Images inside it are PNG files in base64:
     box       [x0, y0, x1, y1], or null
     options   {"keep", "fill_holes", "min_area", "soft_strokes"}
     marks     grey image: 0 no stroke, 1 object, 2 background; the box is not included
-    start     grey image of the start mask, 0 and 255 if it is rough, or null; the same for each kind of mask in
-              apps.segment.hint_kinds, of which one is given at most
+    start     grey image of the start mask, 0 and 255 if it is rough, or null
     mask      grey image of the object found, 0 and 255
     records   only of interactive sessions: what the user did, in order (see apps.session.session_store)
 
@@ -30,7 +29,6 @@ from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.images import InputError, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segment import KEEP
-from apps.segment.hint_kinds import mask_kinds
 from apps.segment.hints import Hints, Mask, ObjectOptions
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.strokes import check_box
@@ -62,10 +60,8 @@ def save_session(
         "options": given.options._asdict(),
         "marks": packed(CODES[hints.strokes]),
         "mask": packed(mask),
+        "start": None if hints.mask is None else packed(hints.mask.values),
     }
-    content |= dict.fromkeys(mask_kinds())
-    if hints.mask is not None:
-        content[hints.mask.kind] = packed(hints.mask.values)
     write_content(path, content | more, option)
 
 
@@ -100,8 +96,7 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     marks = unpacked(content, "marks", shape, name)
     if marks.max() >= len(CODES):
         raise damaged(name, "marks")
-    stored = (kind for kind in mask_kinds() if content.get(kind) is not None)
-    mask = next((Mask.restored(kind, unpacked(content, kind, shape, name)) for kind in stored), None)
+    mask = None if content.get("start") is None else Mask.restored(unpacked(content, "start", shape, name))
     found = unpacked(content, "mask", shape, name) > 0
     hints = Hints(MARKS[marks], _box(content, name), mask, found)
     return Instructions(hints, options_in(content, name))

@@ -17,11 +17,12 @@ Strokes are constraints, the mask is not.  Near a stroke that contradicts the ma
 grows from 0 at the stroke to 1 at a distance of DISTRUST * band; a soft mask holds only where this factor is 1.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from apps.common.arguments import array_of
 from apps.common.images import InputError, as_integers, check_same_size
-from apps.segment.hint_kinds import MaskKind, MaskPrior
 from apps.segment.image_sizes import interpolated
 from apps.segment.marks import BACKGROUND, OBJECT, is_inside
 from apps.segment.soft_masks import soft_masks_of
@@ -37,6 +38,23 @@ DISTRUST = 4.0  # bands around a stroke that contradicts the mask
 MEDIAN = 5  # pixels: side of the median filter
 MIN_GRAIN = 1.5  # pixels: width of the soft edges of grey levels from which on they are a soft mask
 MAX_GREY_SHARE = 0.3  # of pixels that are neither dark nor bright; a file with more is not a mask
+
+
+class MaskPrior(NamedTuple):
+    """What a mask says about an object (H, W).
+
+    mask    the object, bool (H, W)
+    costs   nats against the label object, float32 (H, W)
+    seeds   object and background that count as marks for the geodesic distances, bool (H, W) each
+    cores   object and background to which the first colour models are fitted, bool (H, W) each
+    held    pixels whose costs alone decide, bool (H, W), or False
+    """
+
+    mask: np.ndarray
+    costs: np.ndarray
+    seeds: tuple[np.ndarray, np.ndarray]
+    cores: tuple[np.ndarray, np.ndarray]
+    held: np.ndarray | bool = False
 
 
 def mask_of(values, name: str = "start") -> np.ndarray:
@@ -104,7 +122,11 @@ def fitted(mask: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
 
 
 def start_of(mask: np.ndarray, marks: np.ndarray, view) -> MaskPrior:
-    """What a mask (H, W) says, also one of the labels of several objects; see `MaskKind.prior`."""
+    """What a mask (H, W) says, also one of the labels of several objects.
+
+    marks   of background and object, (H, W)
+    view    an ImageView
+    """
     is_soft = mask.dtype == np.uint8
     mask = refined_mask(mask, view) if is_soft else is_inside(mask)
     depth = outline_depth(mask)
@@ -204,6 +226,3 @@ def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
         SoftMask(soft_masks_of(levels, "levels", name).preference(0), False, levels.shape, None).grain >= MIN_GRAIN
     )
     return levels if is_soft else inside
-
-
-KIND = MaskKind(mask_of, fitted, start_of, volume_mask_of, box_of_rectangle, has_labels=True)

@@ -34,9 +34,10 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
-from apps.segment.hints import Hints, combine, given_mask
+from apps.segment.hints import Hints, Mask, combine
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, part_with
 from apps.segment.segmentation import segment_marked
+from apps.segment.start_mask import mask_of
 from apps.segment.strokes import check_marks, marks_of
 from apps.segment.terms import UNIT
 from apps.segment.video_carry import THIN, Carrier
@@ -144,7 +145,7 @@ def segment_video(
     hints = {number: Hints(one) for number, one in marks.items()}
     read: Iterator[np.ndarray] = (to_rgb(frame, "frames") for frame in frames)
     if box is not None or start is not None:
-        mask = given_mask(start=start)
+        mask = None if start is None else Mask(mask_of(start))
         for first in itertools.islice(read, 1):
             hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", mask=mask)
             for note in hints[0].notes:

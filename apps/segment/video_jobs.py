@@ -8,19 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.common.command import passed, spelled
+from apps.common.command import passed
 from apps.common.errors import print_error
 from apps.common.images import READABLE, InputError, as_floats, check_same_size, to_bytes, write_image
 from apps.common.stems import stem_of
 from apps.many.inputs import Item, check_out_is_not_input, check_unique_names, companion_of
 from apps.many.program import Work
 from apps.many.progress import frame_bar
-from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
-from apps.segment.location import either
+from apps.segment.location import FILES, OF_CLIPS, OPTIONS, either
 
 SUFFIXES = frozenset(".avi .mp4 .m4v .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .ts .mts .mxf".split())
 NOT_FOR_CLIPS = (
-    *not_for("clip"),
+    *(option for option in OPTIONS if option not in OF_CLIPS),
     "volume",
     "save_session",
     "fill_holes",
@@ -40,7 +39,7 @@ MIN_DIGITS = 4  # of a frame's number in the names of results
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A clip, and what locates its object, by kind: files or folders of strokes, a file of a mask, a box as text."""
+    """A clip, and what locates its object, by option: files or folders of strokes, a file of a mask, a box as text."""
 
     clip: Path
     given: dict[str, Any]
@@ -53,10 +52,9 @@ def is_clip(name: str) -> bool:
 
 def plan(chosen) -> Work:
     """The clips of a run; InputError for options that clips do not have."""
-    kinds = kinds_for("clip")
-    given = {kind: getattr(chosen, kind) for kind in kinds if passed(chosen, kind)}
+    given = {option: getattr(chosen, option) for option in OF_CLIPS if passed(chosen, option)}
     if not given:
-        raise InputError(f"a clip requires {either(kinds)}, got {passed(chosen, *HINTS)[0]}")
+        raise InputError(f"a clip requires {either(OF_CLIPS)}, got {passed(chosen, *OPTIONS)[0]}")
     if others := passed(chosen, *NOT_FOR_CLIPS):
         raise InputError(f"{others[0]} does not apply to a clip; omit it")
     chosen.kinds = _check_kinds(chosen.write)
@@ -64,20 +62,20 @@ def plan(chosen) -> Work:
     if not chosen.clip and (other := next((path for path in clips if not is_clip(str(path))), None)):
         raise InputError(f"image: {str(other)!r} is not a clip; run clips and images separately, or pass --clip")
     check_unique_names(clips, "image")
-    files = {kind: Path(given) for kind, given in given.items() if HINTS[kind].file}
-    for kind, path in files.items():
+    files = {option: Path(given) for option, given in given.items() if option in FILES}
+    for option, path in files.items():
         check_out_is_not_input([*clips, path], chosen.out, "image")
         if len(clips) > 1 and not os.path.isdir(path):
             raise InputError(
-                f"--{kind}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with the "
-                "name of the clip"
+                f"--{option}: one file for {len(clips)} clips; pass a folder that contains one folder per clip, with "
+                "the name of the clip"
             )
 
     def item(clip):
         name = stem_of(clip)
-        own: dict[str, Any] = {kind: path / name if len(clips) > 1 else path for kind, path in files.items()}
-        if len(clips) > 1:
-            own |= {kind: companion_of(files[kind], name, spelled(kind)) for kind in mask_kinds() if kind in files}
+        own: dict[str, Any] = {option: path / name if len(clips) > 1 else path for option, path in files.items()}
+        if len(clips) > 1 and "start" in files:
+            own["start"] = companion_of(files["start"], name, "--start")
         job = partial(Job, clip, given | own)
         video = (_overlay(name, chosen),) if "overlay" in chosen.kinds else ()
         families = tuple(f"{name}-{kind}" for kind in chosen.kinds if kind != "overlay")
@@ -261,7 +259,7 @@ def _hints(job: Job, marks, shape, kind: str) -> dict:
 
     hints = {number: Hints(one) for number, one in marks.items()}
     box = parse_box(job.given["box"]) if "box" in job.given else None
-    mask = next((read_mask(one, job.given[one]) for one in mask_kinds() if one in job.given), None)
+    mask = read_mask(job.given["start"]) if "start" in job.given else None
     if box is not None or mask is not None:
         hints[0] = combine(shape, marks.get(0), box, f"--{kind}", mask=mask)
         for note in hints[0].notes:

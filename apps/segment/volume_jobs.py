@@ -14,8 +14,7 @@ from apps.common.stems import stem_of, suffix_of
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, images_in
 from apps.many.program import report_of
 from apps.segment import BAND, CONNECTIVITIES, SPACING
-from apps.segment.hint_kinds import HINTS, kinds_for, mask_kinds, not_for
-from apps.segment.location import either
+from apps.segment.location import OF_VOLUMES, OPTIONS, either
 from apps.segment.result_files import rounds_of, rounds_text
 from apps.volumes.volume_files import (
     ITK_SUFFIXES,
@@ -30,13 +29,13 @@ from apps.volumes.volume_files import (
 from apps.volumes.voxel_geometry import Geometry
 
 FOR_VOLUMES = ("spacing", "band", "connectivity")  # options without images
-FOR_IMAGES = (*not_for("volume"), "save_session", "write", "soft_strokes")
+FOR_IMAGES = ("box", "boxes", "trimap", "resume_session", "save_session", "write", "soft_strokes")
 MAX_LISTED = 6  # labels whose volumes are printed
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeJob:
-    """Paths of a volume, of other files that belong to it, of its hints by kind, and of its ground truth."""
+    """Paths of a volume, of other files that belong to it, of its hints by option, and of its ground truth."""
 
     image: Path
     further: tuple[Path, ...]
@@ -86,18 +85,17 @@ def volume_job(path: Path, chosen, many: bool) -> VolumeJob | None:
                 "with many pages, a DICOM series or a folder of slices"
             )
         return None
-    kinds = kinds_for("volume")
-    if not passed(chosen, *kinds):
+    if not passed(chosen, *OF_VOLUMES):
         raise InputError(
-            f"image: {str(path)!r} is a volume, which requires {either(kinds)} of its size, got "
-            + passed(chosen, *HINTS)[0]
+            f"image: {str(path)!r} is a volume, which requires {either(OF_VOLUMES)} of its size, got "
+            + passed(chosen, *OPTIONS)[0]
         )
     if others := passed(chosen, *FOR_IMAGES):
         raise InputError(f"{others[0]} applies to images, but {str(path)!r} is a volume; omit it")
-    if (masks := passed(chosen, *mask_kinds())) and (chosen.fill_holes or chosen.min_area):
-        raise InputError(f"--fill-holes and --min-area apply to strokes alone; omit them with {masks[0]} and a volume")
-    files = {kind: _companion(path, getattr(chosen, kind), spelled(kind), many) for kind in kinds}
-    hints = {kind: file for kind, file in files.items() if file is not None}
+    if chosen.start is not None and (chosen.fill_holes or chosen.min_area):
+        raise InputError("--fill-holes and --min-area apply to strokes alone; omit them with --start and a volume")
+    files = {option: _companion(path, getattr(chosen, option), spelled(option), many) for option in OF_VOLUMES}
+    hints = {option: file for option, file in files.items() if file is not None}
     return VolumeJob(path, further_files(path), hints, _companion(path, chosen.truth, "--truth", many))
 
 
@@ -193,8 +191,7 @@ def _object(job, volume, chosen, options):
     from apps.segment.volumes import read_volume_marks, read_volume_mask
 
     hints = job.hints
-    kind = next((kind for kind in mask_kinds() if kind in hints), None)
-    if kind is None:
+    if "start" not in hints:
         marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image)
         return segment_object(
             volume.values,
@@ -207,7 +204,7 @@ def _object(job, volume, chosen, options):
     marks = None
     if "scribbles" in hints:
         marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image, both=False)
-    start = read_volume_mask(hints[kind], volume, spelled(kind))
+    start = read_volume_mask(hints["start"], volume, "--start")
     return refine_mask(
         volume.values,
         start,

@@ -61,11 +61,11 @@ class Start(NamedTuple):
         """The mask for the engine at a shape: that of the locator, or of all objects if some were unlocked."""
         mask = None
         if isinstance(self.locator, MaskHint):
-            mask = Mask(self.locator.kind, self.locator.pixels.values())
+            mask = Mask(self.locator.pixels.values())
         if self.opened:
             first = np.zeros(self.full, bool) if mask is None else is_inside(mask.values)
-            mask = Mask("start", paste(first.astype(np.int16), self.opened))
-        return None if mask is None else Mask(mask.kind, at_centres(mask.values, shape))
+            mask = Mask(paste(first.astype(np.int16), self.opened))
+        return None if mask is None else Mask(at_centres(mask.values, shape))
 
 
 class ImageAnswers:

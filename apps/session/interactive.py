@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.images import check_same_size, to_rgb
-from apps.segment.hint_kinds import mask_kind
 from apps.session.label_maps import label_map_of
 from apps.session.object_edits import ObjectEdits
 from apps.session.session_input import check_options, read_input
@@ -176,16 +175,12 @@ class Session(ObjectEdits):
         A label map of an image, integers with 0 for the background and several objects, gives as many locked objects
         with these pixels.  To correct one, unlock it: it is then found again, from its pixels and strokes.
         """
-        self.hint("start", mask)
-
-    def hint(self, kind: str, values: ArrayLike) -> None:
-        """Add a mask of any kind of `apps.segment.hint_kinds`, as `start_from` adds a start mask."""
-        labels = label_map_of(values, "mask") if len(self.shape) == 2 and mask_kind(kind).has_labels else None
+        labels = label_map_of(mask, "mask") if len(self.shape) == 2 else None
         if labels is not None:
             check_same_size(labels, self.shape, "mask")
             self._lock_all(labels)
             return
-        self._add(make_mask_hint(kind, values, self._answers.shape))
+        self._add(make_mask_hint(mask, self._answers.shape))
 
     def set_marks(self, marks: ArrayLike) -> None:
         """Replace all marks, also boxes and start masks, by those of an array, and answer.

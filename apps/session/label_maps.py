@@ -4,11 +4,11 @@ import numpy as np
 
 from apps.common.arguments import array_of
 from apps.common.images import InputError, pixels_in
-from apps.segment.hint_kinds import mask_kind
 from apps.segment.hints import mask_in
 from apps.segment.image_sizes import at_centres
 from apps.segment.mask_images import array_in
 from apps.segment.soft_masks import soft_masks_of
+from apps.segment.start_mask import mask_of
 from apps.session.object_records import MAX_LABEL
 
 
@@ -35,14 +35,12 @@ def label_map_of(values, name: str) -> np.ndarray | None:
     return at_centres(codes[found.labels], values.shape)
 
 
-def values_in(kind: str, data: bytes, path, name: str) -> np.ndarray:
-    """The values (H, W) of a hint in the content of a file, for `Session.hint`: a label map, or a mask of the kind."""
-    if not mask_kind(kind).has_labels:
-        return mask_in(kind, data, path, name)
+def values_in(data: bytes, path, name: str) -> np.ndarray:
+    """The values (H, W) in the content of a file, for `Session.start_from`: a label map, or a mask."""
     array = array_in(data, path, name)
     pixels = pixels_in(data, path, name) if array is None else array
     is_plane = pixels.ndim == 2 or array is not None
     labels = label_map_of(pixels if is_plane else pixels_in(data, path, name, indices=True), name)
     if labels is not None:
         return labels
-    return mask_kind(kind).of_array(pixels, f"{name}: {str(path)!r}") if is_plane else mask_in(kind, data, path, name)
+    return mask_of(pixels, f"{name}: {str(path)!r}") if is_plane else mask_in(data, path, name)

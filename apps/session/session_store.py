@@ -6,7 +6,7 @@ To the keys of that format a session adds `records`, the list of what the user d
                                               and in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1]}
-    {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft; so are other kinds of apps.segment.hint_kinds
+    {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
     {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
     {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
@@ -70,7 +70,7 @@ def save(
     marks = np.minimum(canvas.all_marks(), OBJECT)
     box = box_of(records)
     locator = locator_of(records)
-    mask = Mask(locator.kind, locator.pixels.values()) if isinstance(locator, MaskHint) else None
+    mask = Mask(locator.pixels.values()) if isinstance(locator, MaskHint) else None
     given = Instructions(Hints(marks, None if box is None else box.box, mask), options)
     save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 
@@ -110,9 +110,9 @@ def _records_of_command(hints: Hints) -> list[Record]:
     records: list[Record] = [] if hints.box is None else [Box(hints.box)]
     mask = hints.mask
     if hints.labelling is not None and has_both(hints.labelling):
-        mask = Mask("start", hints.labelling)
+        mask = Mask(hints.labelling)
     if mask is not None:
-        records.append(MaskHint(mask.kind, PackedMask.of(mask.values)))
+        records.append(MaskHint(PackedMask.of(mask.values)))
     if (hints.strokes != OPEN).any():
         records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
     return records

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError
-from apps.segment.hint_kinds import mask_kind, mask_kinds
 from apps.segment.hints import Mask
 from apps.segment.marks import OBJECT
+from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
 from apps.segment.strokes import check_box, whole_numbers
 from apps.session.object_records import (
     MAX_LABEL,
@@ -76,9 +76,8 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class MaskHint:
-    """A hint with a value per pixel of the image or volume, which colours override."""
+    """A start mask of the image or volume, which colours override."""
 
-    kind: str  # of apps.segment.hint_kinds
     pixels: PackedMask
 
 
@@ -203,20 +202,14 @@ def make_box(box, shape) -> Box:
     return Box((*low, *high))
 
 
-def make_mask_hint(kind: str, values: ArrayLike, shape) -> Box | MaskHint:
-    """A checked mask of a kind, or the box that it stands for in an image.
-
-    Raises InputError for an unknown kind, another size, and what the kind does not accept.
-    """
-    found = mask_kind(kind)
+def make_mask_hint(values: ArrayLike, shape) -> Box | MaskHint:
+    """A checked start mask, or the box that it stands for in an image; InputError for another size, or no mask."""
     if len(shape) == 3:
-        if found.of_volume is None:
-            raise InputError(f"a hint of kind {kind!r} applies to images, but the session has a volume")
-        return MaskHint(kind, PackedMask.of(found.of_volume(values, shape, "mask")))
-    mask = found.resized(found.of_array(values, "mask"), shape, "mask")
-    if (box := found.box_of(mask)) is not None:
+        return MaskHint(PackedMask.of(volume_mask_of(values, shape)))
+    mask = fitted(mask_of(values, "mask"), shape, "mask")
+    if (box := box_of_rectangle(mask)) is not None:
         return make_box(box, shape)
-    return MaskHint(kind, PackedMask.of(mask))
+    return MaskHint(PackedMask.of(mask))
 
 
 def make_marks(marks: ArrayLike, shape) -> Marks:
@@ -258,7 +251,7 @@ def as_json(record: Record) -> dict:
         return {"kind": "describe", "label": record.label, "name": record.name, "colour": record.colour}
     if isinstance(record, Delete):
         return {"kind": "delete", "label": record.label}
-    return {"kind": record.kind if isinstance(record, MaskHint) else "marks"}
+    return {"kind": "start" if isinstance(record, MaskHint) else "marks"}
 
 
 def from_json(content: dict, shape, pixels) -> Record:
@@ -284,13 +277,13 @@ def from_json(content: dict, shape, pixels) -> Record:
         return read_lock(content, shape)
     if kind in ("unlock", "delete"):
         return (Unlock if kind == "unlock" else Delete)(check_label(content.get("label")))
-    if kind != "marks" and kind not in mask_kinds():
+    if kind not in ("marks", "start"):
         raise ValueError("kind")
     if pixels is None:
         raise ValueError("pixels")
     if kind == "marks":
         return Marks(PackedMask.of(pixels()))
-    return MaskHint(kind, PackedMask.of(Mask.restored(kind, pixels()).values))
+    return MaskHint(PackedMask.of(Mask.restored(pixels()).values))
 
 
 def has_pixels(record: Record) -> bool:

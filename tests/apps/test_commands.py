@@ -16,8 +16,7 @@ from apps import cli, demo_jobs
 from apps.common import clock
 from apps.motion import samples
 from apps.segment import segment_command as segment
-from apps.segment.hint_kinds import HINTS
-from apps.segment.location import either
+from apps.segment.location import OPTIONS, either
 from apps.stereo.disparity_scores import visible
 from apps.stereo.stereo_samples import layered_pair
 
@@ -74,7 +73,7 @@ def bad(name, arguments, message, **change):
 
 
 BAD = [
-    bad("none given", [], f"pass {either(HINTS)}, got none"),
+    bad("none given", [], f"pass {either(OPTIONS)}, got none"),
     bad("two given", ["--scribbles", "strokes.png", "--trimap", "trimap.png"], r"--scribbles or --trimap, got both"),
     bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
     bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),

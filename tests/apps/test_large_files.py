@@ -169,7 +169,7 @@ def test_a_large_image_is_segmented_at_a_working_size(monkeypatch, hint):
         marks[40:440, 100:540] = OPEN
     elif hint == "start":
         marks, wide = np.full_like(marks, OPEN), cv2.dilate(mask.view(np.uint8), np.ones((9, 9), np.uint8)) > 0
-        start = Mask("start", wide)
+        start = Mask(wide)
     monkeypatch.setattr(full_size, "LARGE_PIXELS", 10_000)
     monkeypatch.setattr(full_size, "REDUCED_PIXELS", 5_000)
     monkeypatch.setattr(full_size, "WORKING_PIXELS", 40_000)

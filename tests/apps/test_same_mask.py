@@ -15,13 +15,12 @@ from apps.app.prompts import PromptSessions, parse_marks
 from apps.common.images import read_image
 from apps.compat.cv2 import grabCut
 from apps.segment import full_size, segment, segment_labels
-from apps.segment.hint_kinds import mask_kinds
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from tests.tiers import in_quick_tier
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-KINDS = ("box", *mask_kinds())
+KINDS = ("box", "start")
 HINTS = ("strokes", "strokes on the object", *KINDS, *(f"{kind} and strokes" for kind in KINDS))
 WIDTH = 160  # pixels to which a photograph is reduced
 
@@ -45,14 +44,13 @@ def hints_of(kind, shape, rng):
     strokes = [(rng.uniform((0, 0), (width, height), (3, 2)), float(rng.uniform(1, 4)), label) for label in labels]
     box = (width // 5, height // 5, 4 * width // 5, 4 * height // 5)
     y, x = np.mgrid[:height, :width]
-    examples = {"start": np.hypot(y - height / 2, x - width / 2) < height / 3}  # of each kind of mask
-    of_mask = next((one for one in mask_kinds() if one in kind), None)
+    start = np.hypot(y - height / 2, x - width / 2) < height / 3
 
     def apply(session):
         if "box" in kind:
             session.box(box)
-        if of_mask is not None:
-            session.hint(of_mask, examples[of_mask])
+        if "start" in kind:
+            session.start_from(start)
         if "strokes" in kind:
             for points, radius, label in strokes:
                 session.stroke(points, radius, label)
@@ -60,7 +58,7 @@ def hints_of(kind, shape, rng):
 
     marks = Canvas(shape, shape)
     marks.change_to([make_stroke(*stroke, shape, None, None, False) for stroke in strokes])
-    given = {"box": box} if "box" in kind else {} if of_mask is None else {of_mask: examples[of_mask]}
+    given = {"box": box} if "box" in kind else {"start": start} if "start" in kind else {}
     asked: list[dict] = [{name: list(value) if name == "box" else in_base64(value)} for name, value in given.items()]
     if "strokes" in kind:
         given["scribbles"] = marks.all_marks()
@@ -99,9 +97,9 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
     words = ["segment", str(tmp_path / "photo.png"), "--out", str(tmp_path), "--device", "cpu", "--quiet"]
     if "box" in given:
         words += ["--box", ",".join(map(str, given["box"]))]
-    for of_mask in given.keys() & {*mask_kinds()}:
-        Image.fromarray(given[of_mask]).save(tmp_path / "hint.png")
-        words += [f"--{of_mask}", str(tmp_path / "hint.png")]
+    if "start" in given:
+        Image.fromarray(given["start"]).save(tmp_path / "start.png")
+        words += ["--start", str(tmp_path / "start.png")]
     if "scribbles" in given:
         Image.fromarray(np.array([2, 1, 0], np.uint8)[given["scribbles"]]).save(tmp_path / "strokes.png")
         words += ["--scribbles", str(tmp_path / "strokes.png")]

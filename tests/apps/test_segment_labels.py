@@ -11,9 +11,8 @@ from PIL import Image
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
 from apps.segment.geodesic import geodesic_excess
-from apps.segment.hint_kinds import kinds_for
 from apps.segment.label_figures import LETTER, best_section, colour_of, labels_overlay, sections
-from apps.segment.location import either
+from apps.segment.location import OF_VOLUMES, either
 from apps.segment.multilabel import segment_labels, segment_volume
 from apps.segment.strokes import read_labels
 from apps.volumes.volume_files import read_volume
@@ -274,7 +273,7 @@ BAD = [
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF file"),
     (
         ["volume.npy", "--box", "1,1,5,5"],
-        rf"volume\.npy' is a volume, which requires {either(kinds_for('volume'))} .*, got --box",
+        rf"volume\.npy' is a volume, which requires {either(OF_VOLUMES)} .*, got --box",
     ),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),

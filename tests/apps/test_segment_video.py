@@ -11,8 +11,7 @@ from PIL import Image
 from apps import cli
 from apps.common.images import InputError
 from apps.segment import segment_video, video_jobs
-from apps.segment.hint_kinds import kinds_for
-from apps.segment.location import either
+from apps.segment.location import OF_CLIPS, either
 from apps.segment.marks import part_with
 from apps.segment.video_carry import signed_distance
 from benchmarks import video, video_clips
@@ -360,7 +359,7 @@ def test_command_lines_that_are_refused(given, rejects):
         Image.fromarray(strokes_on(masks[0])).save(folder / name)
     refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--scribbles", folder)
     refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--scribbles", strokes)
-    refuse(f"a clip requires {either(kinds_for('clip'))}, got --labels", avi, "--labels", strokes)
+    refuse(f"a clip requires {either(OF_CLIPS)}, got --labels", avi, "--labels", strokes)
     refuse("--fill-holes does not apply to a clip", avi, "--scribbles", strokes, "--fill-holes")
     refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
     refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--scribbles", strokes,

@@ -5,7 +5,6 @@ import pytest
 
 from apps.common.images import InputError
 from apps.segment import segment
-from apps.segment.hint_kinds import mask_kinds
 from apps.segment.mask_scores import score
 
 
@@ -102,7 +101,7 @@ def test_soft_strokes_can_be_overridden(scene):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, f"pass scribbles, trimap, box or {' or '.join(mask_kinds())}, got none"),
+        ({}, "pass scribbles, trimap, box or start, got none"),
         ({"scribbles": 1, "trimap": 1}, "pass scribbles or trimap, got both"),
         ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
         ({"scribbles": np.eye(3, dtype=np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),

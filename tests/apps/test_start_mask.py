@@ -189,13 +189,13 @@ FORMS = {
 def test_masks_are_read_in_every_form(photo, form, tmp_path):
     _, truth = photo
     FORMS[form](truth).save(tmp_path / "mask.png")
-    np.testing.assert_array_equal(read_mask("start", tmp_path / "mask.png").values, truth)
+    np.testing.assert_array_equal(read_mask(tmp_path / "mask.png").values, truth)
 
 
 def test_a_jpeg_has_noise(photo, tmp_path):
     _, truth = photo
     FORMS["RGB"](truth).save(tmp_path / "mask.jpg", quality=30)
-    assert iou(read_mask("start", tmp_path / "mask.jpg").values, truth) > 0.98
+    assert iou(read_mask(tmp_path / "mask.jpg").values, truth) > 0.98
 
 
 @pytest.mark.parametrize(
@@ -304,10 +304,10 @@ def test_files_of_arrays(photo, suffix, tmp_path):
     _, truth = photo
     low = softened(truth, 4)
     (np.save if suffix == ".npy" else np.savez)(tmp_path / f"mask{suffix}", low)
-    np.testing.assert_array_equal(read_mask("start", tmp_path / f"mask{suffix}").values, mask_of(low))
+    np.testing.assert_array_equal(read_mask(tmp_path / f"mask{suffix}").values, mask_of(low))
     (tmp_path / f"bad{suffix}").write_bytes((tmp_path / f"mask{suffix}").read_bytes()[:90])
     with pytest.raises(InputError, match="cannot be read"):
-        read_mask("start", tmp_path / f"bad{suffix}")
+        read_mask(tmp_path / f"bad{suffix}")
 
 
 def test_rectangles_are_boxes(photo):

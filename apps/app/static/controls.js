@@ -2,7 +2,7 @@
 
 import { $, buttonOf, inputOf } from "./elements.js";
 import { dismissHint } from "./panel.js";
-import { copyCutout, downloadCutout, openSample, sendHint, uploadAll } from "./uploads.js";
+import { copyCutout, downloadCutout, openSample, sendMask, uploadAll } from "./uploads.js";
 
 /** @import { App } from "./main.js" */
 
@@ -29,18 +29,13 @@ export function bindControls(app) {
     uploadAll(app, [...chooser.files ?? []]);
     chooser.value = "";
   };
-  const [hint, radius, strokes] = ["hint-file", "radius", "strokes-shown"].map(inputOf);
+  const [mask, radius, strokes] = ["mask-file", "radius", "strokes-shown"].map(inputOf);
   const [slice, level, window] = ["slice", "level", "window"].map(inputOf);
-  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-hint]"))) {
-    button.onclick = () => {
-      hint.dataset.kind = button.dataset.hint;
-      hint.click();
-    };
-  }
-  hint.onchange = () => {
-    const file = hint.files?.[0];
-    if (file) sendHint(app, hint.dataset.kind ?? "", file);
-    hint.value = "";
+  $("start-mask").onclick = () => mask.click();
+  mask.onchange = () => {
+    const file = mask.files?.[0];
+    if (file) sendMask(app, file);
+    mask.value = "";
   };
   radius.max = String(RADII.length - 1);
   radius.oninput = () => app.setRadius(Number(radius.value));

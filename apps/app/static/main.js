@@ -122,8 +122,7 @@ export class App {
     this.info = info;
     document.title = `${info.name} · cutmatch`;
     for (const id of ["volume", "volume-kind"]) $(id).hidden = !isVolume;
-    for (const id of ["kinds", "brighten-row", "cutout-row"]) $(id).hidden = isVolume;
-    for (const button of document.querySelectorAll("[data-hint]")) /** @type {HTMLElement} */ (button).hidden = isVolume;
+    for (const id of ["kinds", "brighten-row", "cutout-row", "start-mask"]) $(id).hidden = isVolume;
     this.strokes.order = [];
     this.tools.forgetLine();
     if (isVolume) {

@@ -1,7 +1,7 @@
 // The page in the output of a notebook's cell: a frame, whose socket and requests are messages of the widget.
 // apps/app/notebook.py is the other side.
 
-const HIDDEN = "#files, #files-button, #open, #results, #saving { display: none !important; }";   // need files of the app
+const HIDDEN = "#files, #files-button, #open, #start-mask, #results, #saving { display: none !important; }";   // need files of the app
 
 /** @typedef {{ kind: string, text?: string, number?: number, type?: string, error?: string }} Content */
 /** @typedef {(content: Content, buffers?: DataView<ArrayBuffer>[]) => void} Receiver */

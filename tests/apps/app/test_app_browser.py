@@ -227,9 +227,9 @@ def test_a_mask_in_a_file(photographs, browse):
     page = browse("in/astronaut.png", "--out", "out")
     y, x = np.mgrid[:512, :512]
     Image.fromarray(np.hypot(y - 250, x - 220) < 140).save(photographs / "rough.png")
-    page.driver.execute_script("document.getElementById('hint-file').click = () => {}")  # no dialog
-    page.driver.find_element("css selector", "[data-hint=start]").click()
-    page.driver.find_element("id", "hint-file").send_keys(str(photographs / "rough.png"))
+    page.driver.execute_script("document.getElementById('mask-file').click = () => {}")  # no dialog
+    page.driver.find_element("id", "start-mask").click()
+    page.driver.find_element("id", "mask-file").send_keys(str(photographs / "rough.png"))
     page.until("app.state.masks")
     page.settled()
     assert 0 < (page.labels() > 0).mean() < 1

@@ -120,7 +120,7 @@ def check_settled(session, image):
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
     source = locator_of(records)
-    mask = Mask(source.kind, source.pixels.values()) if isinstance(source, MaskHint) else None
+    mask = Mask(source.pixels.values()) if isinstance(source, MaskHint) else None
     if not values_of(labels_in(marks), () if source is None else (1,)):
         return
     keep = "touching" if source is None else "all"

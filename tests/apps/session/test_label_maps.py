@@ -79,7 +79,7 @@ def test_files_of_label_maps(tmp_path):
     palette.putpalette([0, 0, 0, 128, 0, 0, 0, 128, 0, 128, 128, 0, 0, 0, 128])
     for name, image in {"grey.png": Image.fromarray(np.uint8(labels)), "palette.png": palette}.items():
         image.save(tmp_path / name)
-        values = values_in("start", (tmp_path / name).read_bytes(), name, "--start")
+        values = values_in((tmp_path / name).read_bytes(), name, "--start")
         np.testing.assert_array_equal(values, labels)
 
 
