@@ -10,10 +10,20 @@ from numpy.typing import ArrayLike
 
 from assign.core.arrays import DTYPES, as_array, check_sides, supported
 from assign.core.batch_certificate import GivenBatch
+from assign.core.infeasible import InfeasibleError
 from assign.core.problem import as_floats, check_limit, extremes, largest_limit
+from assign.solving import solve
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import check_count, check_switch
-from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
+from gridcut.device.arrays import (
+    DeviceArray,
+    on_device,
+    return_as,
+    to_host,
+    to_library,
+    upload,
+    wrap_device_array,
+)
 from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.result import Result
 
@@ -131,7 +141,12 @@ def solve_batch(
     Notes
     -----
     On the CPU, one thread solves each problem; on a GPU, one thread block.  O(n^2 m) per problem.  Arrays on a GPU
-    are read in place, the results stay on the GPU, and the call returns without waiting for them.
+    are read in place, and the results stay on the GPU; for int32 costs without `max_cost`, the call returns without
+    waiting for them.
+
+    On a GPU, matrices of more than 2048 rows or columns (1536 with `max_cost`), and matrices whose costs differ too
+    much in magnitude for the block's integers, are solved one after the other, each by `solve` on that GPU.
+    device="auto" solves large matrices from the host on the CPU.
 
     References
     ----------
@@ -159,7 +174,7 @@ def solve_batch(
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, maximize)
     ran_on = resolve(device)
-    if device == "auto" and costs.size < GPU_MIN_COSTS:
+    if device == "auto" and (costs.size < GPU_MIN_COSTS or (ran_on == "cuda" and _is_too_large(n, m, limit))):
         ran_on = "cpu"
     work = np.negative(costs, dtype=_negative_kind(costs)) if maximize else np.ascontiguousarray(costs)
     limit = (
@@ -175,7 +190,11 @@ def solve_batch(
         from assign.batch import batch_cuda
 
         *found, stats = batch_cuda.solve(work, rows=rows, cols=cols, limit=limit)
-        col_of_row, u, v, status = map(to_host, found)
+        left = batch_cuda.left_over(found[-1], work, limit is not None)
+        found = [to_host(a) for a in found]
+        _solve_alone(left, work, rows, cols, limit, found)
+        col_of_row, u, v, status = found
+        stats["alone"] = len(left)
     if maximize:
         u, v = -u, -v
     return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)
@@ -203,13 +222,46 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
         limit = limit.astype(np.float64)
     from assign.batch import batch_cuda
 
-    *found, status, stats = batch_cuda.solve(array, rows=rows, cols=cols, limit=limit)
+    *found, stats = batch_cuda.solve(array, rows=rows, cols=cols, limit=limit)
+    left = batch_cuda.left_over(found[-1], array, limit is not None)
+    if left.size:
+        shapes = [a.shape for a in found]
+        found = [to_host(a) for a in found]
+        _solve_alone(left, array, rows, cols, limit, found)
+        found = [upload(a).reshape(shape) for a, shape in zip(found, shapes, strict=True)]
+    stats["alone"] = len(left)
     library = array.library
+    *found, status = found
     col_of_row, u, v = (return_as(a, library) for a in found)
     feasible = (
         return_as(status, library) == 0 if library in ("cupy", "torch") else to_library(to_host(status) == 0, library)
     )
     return BatchAssignment(col_of_row, u, v, feasible, "cuda", stats, given, library)
+
+
+def _is_too_large(n: int, m: int, limit) -> bool:
+    """Whether a GPU would solve the matrices one after the other."""
+    from assign.batch import batch_cuda
+
+    return batch_cuda.is_too_large(n, m, limit is not None)
+
+
+def _solve_alone(items, costs, rows, cols, limit, found) -> None:
+    """Solve some items one by one on the GPU, and write them to `found`: col_of_row, u, v and status on the host."""
+    col_of_row, u, v, status = found
+    for k in items:
+        n = costs.shape[1] if rows is None else rows[k]
+        m = costs.shape[2] if cols is None else cols[k]
+        cost = costs[k].host() if isinstance(costs, DeviceArray) else costs[k]
+        own_limit = None if limit is None else limit[k, :n]
+        col_of_row[k], u[k], v[k], status[k] = -1, 0, 0, 0
+        try:
+            one = solve(cost[:n, :m], max_cost=own_limit, method="auction", device="cuda")
+        except InfeasibleError:
+            status[k] = 1
+            continue
+        u[k, :n], v[k, :m] = one.row_price, one.col_price
+        col_of_row[k, one.row] = one.col
 
 
 def _stacked(costs, rows, cols):

@@ -3,9 +3,10 @@
 Returns columns of the rows, prices and a status for every problem as GPU arrays, without waiting for the kernels.  One
 block solves each problem, with everything except the costs in registers and shared memory
 (assign/batch/batch_team_cuda.py).  Integers are searched in int32 first; problems whose cost range is too wide for
-int32 are left to a second launch, in int64.  Wider problems, and floats whose range is too wide for rounding, are left
-to a third launch (assign/batch/batch_block_cuda.py), which also solves problems that are too large.  A launch returns
-immediately for problems that are already solved.
+int32 are left to a second launch, in int64, which returns immediately for problems that are already solved.
+
+Problems that are too large, or whose cost range is too wide, keep the status WIDE: `left_over` lists them, and
+assign/batch_solving.py solves them one by one.
 
 Arrays as in assign/batch/batch.py; the results are on the GPU.  The method is that of [1].
 
@@ -15,14 +16,11 @@ Arrays as in assign/batch/batch.py; the results are on the GPU.  The method is t
 
 import numpy as np
 
-from assign.batch import batch_block_cuda as batch_block
 from assign.batch import batch_shape_cuda as batch_shape
 from assign.batch import batch_team_cuda as batch_team
-from gridcut.device.arrays import DeviceArray, allocate, on_device, to_host, upload, wrap_device_array
-from gridcut.device.cuda import multiprocessors
-from gridcut.device.launch import launch, prepare
-
-BLOCKS_PER_SM = 4  # of batch_block_cuda.py
+from assign.batch.batch_numbers_cuda import WIDE
+from gridcut.device.arrays import DeviceArray, allocate, download, on_device, to_host, upload, wrap_device_array
+from gridcut.device.launch import prepare
 
 
 def solve(costs, *, rows=None, cols=None, limit=None):
@@ -49,26 +47,33 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     limited = limit is not None
     limit = flat("limit", limit)[0] if limited else u
     arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
-    long_side, launches = max(n, m), 0
-    max_columns = batch_shape.MAX_LIMITED_COLUMNS if limited else batch_shape.MAX_COLUMNS
-    if long_side <= max_columns:
+    launches = 0
+    if not is_too_large(n, m, limited):
         for number in ("int32", "int64") if integers else ("int64",):
             kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
-            threads = batch_shape.threads_of(kind, long_side)
+            threads = batch_shape.threads_of(kind, max(n, m))
             before, words = batch_shape.words_of(kind, n, m)
             kernel = batch_team.kernel_for(kind)
             prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
             launches += 1
-    # Differences of int32 always fit the int64 of that kernel, except with limits, which have 64 bits.  The range of
-    # floats may turn out to be too wide.
-    if long_side > max_columns or dtype != np.int32 or limited:
-        real, blocks = np.dtype(real), min(items, BLOCKS_PER_SM * multiprocessors())
-        size = blocks * long_side
-        scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))
-        kernel = batch_block.kernel_for(dtype.name, real.name, limited)
-        launch(kernel, blocks, batch_block.THREADS, *arguments[:8], items, *arguments[8:], launches, *scratch)
-        launches += 1
     return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
+
+
+def is_too_large(n: int, m: int, limited: bool) -> bool:
+    """Whether the columns do not fit into shared memory."""
+    return max(n, m) > (batch_shape.MAX_LIMITED_COLUMNS if limited else batch_shape.MAX_COLUMNS)
+
+
+def left_over(status, costs, limited: bool) -> np.ndarray:
+    """The items that `solve` has not solved; waits for the kernels unless it is known that there are none."""
+    items, n, m = costs.shape
+    if items * n * m == 0:
+        return np.zeros(0, np.int64)
+    if is_too_large(n, m, limited):
+        return np.arange(items)
+    if costs.dtype == np.int32 and not limited:
+        return np.zeros(0, np.int64)  # differences of int32 always fit the int64 of the second launch; limits may not
+    return np.flatnonzero(download(status) == WIDE)
 
 
 def empty_results(shapes, limit, dtype):

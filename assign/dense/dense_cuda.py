@@ -167,10 +167,13 @@ def _solve(form, data, n, m, limit, start, callback, options):
     if problem.is_solved:
         return *problem.found, {**stats, "search_seconds": 0.0}
     begin = time.perf_counter()
-    s = search(problem, prices, limit, callback, stats)
+    prices, owner = problem.auctioned() if prices is None else (prices, np.full(m, -1, np.int32))
+    s = search(problem, prices.copy(), owner, limit, callback, stats)
     stats["search_seconds"] = time.perf_counter() - begin
-    if lost_digits(start if limit is None else None, s.u, s.v, s.col_of):
-        return _solve(form, data, n, m, None, None, callback, options)
+    if limit is None and lost_digits((None, prices), s.u, s.v, s.col_of):
+        # The auction's prices may be as useless as those of a start: of costs such as 1e30 for "forbidden".
+        again = None if start is not None else (None, np.zeros(m, problem.kind))
+        return _solve(form, data, n, m, None, again, callback, options)
     names = {"augmentations": paths.AUGMENTED, "list_scans": paths.SCANS, "lists_rebuilt": paths.LISTS_REBUILT}
     names |= {"host_requests": paths.HOST_REQUESTS, "full_rows": paths.FULL_ROWS}
     stats |= {name: int(s.state[slot]) for name, slot in names.items()}
@@ -307,9 +310,8 @@ class Problem:
         return download(full_row)
 
 
-def search(problem: Problem, prices, limit, callback, stats) -> paths.Search:
-    """Augment on the CPU, from the given prices, or from those of the auction if None."""
-    v, owner = problem.auctioned() if prices is None else (prices, np.full(problem.m, -1, np.int32))
+def search(problem: Problem, v, owner, limit, callback, stats) -> paths.Search:
+    """Augment on the CPU, from prices and the rows that own columns, or -1."""
     problem.set_prices(v)
     lists = problem.lists(None)
     s = paths.make_search(np.empty(problem.n, problem.kind), v, limit)

@@ -1,12 +1,11 @@
-"""Warp reductions: the minimum over the lanes of a warp, with unsigned comparisons.
+"""Warp reductions: the minimum over the lanes of a warp, with unsigned comparisons; and the bits of floats.
 
-Signed integers are compared as unsigned ones.  Non-negative integers and the bits of non-negative floats keep their
-order, and values whose sign bit is set compare as larger than all of them.
+Signed integers are compared as unsigned ones.  Non-negative integers keep their order, and negative ones compare as
+larger than all of them.
 
-    unsigned_min, unsigned_max    of two integers
-    warp_min                      of an int32 per lane
-    warp_min_long                 of an int64 per lane
-    bits_of, float_of             a float64 as an int64, and back
+    warp_min             of an int32 per lane
+    warp_min_long        of an int64 per lane
+    bits_of, float_of    a float64 as an int64, and back
 
 All 32 lanes of a warp must call warp_min and warp_min_long.
 """
@@ -19,14 +18,6 @@ from gridcut.device.cuda import SIMULATED, device_function
 MAX_UNSIGNED = -1  # all bits set: larger than all others
 
 if SIMULATED:
-
-    def unsigned_min(a, b):
-        """Minimum of two int32 or int64, compared as unsigned."""
-        return min(a, b, key=_unsigned)
-
-    def unsigned_max(a, b):
-        """Maximum of two int32 or int64, compared as unsigned."""
-        return max(a, b, key=_unsigned)
 
     def warp_min(number):
         """Minimum int32 of the warp, compared as unsigned."""
@@ -50,22 +41,6 @@ else:
     from gridcut.device.cuda import intrinsic
 
     WORD, BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
-
-    def _select(relation):
-        def build(context, builder, sig, args):
-            return builder.select(builder.icmp_unsigned(relation, *args), *args)
-
-        return build
-
-    @intrinsic
-    def unsigned_min(typingctx, a, b):
-        """Minimum of two int32 or int64, compared as unsigned."""
-        return a(a, a), _select("<")
-
-    @intrinsic
-    def unsigned_max(typingctx, a, b):
-        """Maximum of two int32 or int64, compared as unsigned."""
-        return a(a, a), _select(">")
 
     @intrinsic
     def bits_of(typingctx, number):

@@ -199,6 +199,17 @@ def test_starts_as_large_as_costs_written_for_never(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("item", [6, 7])
+def test_costs_written_for_never(tools, where, item):
+    """Prices as large as they are would round all other costs away: the auction's are not used then."""
+    rng = np.random.default_rng(40)
+    cost = (rng.random((8, 3, 3)) - 0.3).astype(np.float32)
+    never = rng.random(cost.shape) < 0.5
+    found = certified(np.where(never[item], np.float32(1e30), cost[item]))
+    assert found.cost == pytest.approx(tools.best_cost(np.where(never[item], np.inf, cost[item])), rel=1e-6)
+
+
+@pytest.mark.parametrize("where", WHERE)
 def test_a_start_does_not_hide_that_there_is_no_assignment(where):
     inf = np.inf
     for cost in (np.array([[inf, inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]]), np.array([[inf, inf], [1, 2]])):
@@ -215,6 +226,22 @@ def test_an_assignment_on_the_gpu_is_a_start(where):
     first = certified(on_gpu(cost))
     assert certified(on_gpu(cost), start=first).cost == pytest.approx(first.cost)
     assert assign.solve(cost, start=first, device="cpu").cost == pytest.approx(first.cost)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, tools, monkeypatch):
+    """Problems that are solved one by one: their results are GPU arrays like the others."""
+    monkeypatch.setattr("assign.batch.batch_shape_cuda.MAX_COLUMNS", 5)
+    rng = np.random.default_rng(9)
+    for shape in ((2, 4, 6), (2, 6, 4)):
+        costs = rng.integers(0, 50, shape).astype(dtype)
+        found = assign.solve_batch(on_gpu(costs))
+        found.check()
+        assert found.stats["alone"] == 2
+        assert host(found.cost).tolist() == [tools.best_cost(cost) for cost in costs]
+        for name in ("col_of_row", "row_price", "col_price"):
+            assert not isinstance(getattr(found, name), np.ndarray)
 
 
 @pytest.mark.parametrize("where", WHERE)

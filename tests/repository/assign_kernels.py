@@ -18,19 +18,6 @@ def _forms():
     )
 
 
-def batch_block_cuda():
-    from assign.batch.batch_block_cuda import kernel_for
-
-    listed = []
-    for given, number, limited in ((int32, int64, False), (float32, float64, False), (float64, float64, True)):
-        real = float64 if number == float64 else int64
-        arguments = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
-        scratch = (real[::1], int64[::1], int32[::1])
-        kernel = kernel_for(str(given), str(number), limited)
-        listed.append((f"{given} {number} {limited}", kernel, arguments + (int64,) * 5 + scratch))
-    return listed
-
-
 def batch_team_cuda():
     from assign.batch.batch_shape_cuda import kind_for
     from assign.batch.batch_team_cuda import kernel_for

@@ -41,9 +41,6 @@ MAY_SPILL = {
     "tile_rounds_kernel": 144,
     "wave_kernel": 16,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
-MAY_USE = {
-    "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes
-}  # kernel's name: registers, where they are more
 PACKAGES = ("gridcut", "assign", "matching")
 ROOT = Path(gridcut.__file__).parents[1]
 
@@ -129,7 +126,7 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
     assert ".local" not in ptx, "an array with run-time indices"
     registers, local = used(ptx, elf)
     assert local <= MAY_SPILL.get(kernel.py_func.__name__, 0), f"{local} bytes of local memory a thread"
-    assert registers <= MAY_USE.get(kernel.py_func.__name__, MAX_REGISTERS)
+    assert registers <= MAX_REGISTERS
 
 
 @pytest.mark.parametrize(("kernel", "arguments"), list(listed()))
