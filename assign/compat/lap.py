@@ -261,7 +261,12 @@ def _small_pairs(matrix: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarr
     clipped = matrix
     if limit < math.inf:
         clipped = np.minimum(matrix, np.float64(limit))  # in float64, as lap calculates
-    found = small_pairs(clipped)
+    try:
+        found = small_pairs(clipped)
+    except ValueError as error:
+        if "infeasible" in str(error):
+            return _small_pairs(matrix, _enough(matrix[np.isfinite(matrix)], min(matrix.shape)))
+        return None  # NaN and -inf, for which `solve` has a text
     if found is None:
         return None
     row, col = found

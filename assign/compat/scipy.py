@@ -62,8 +62,10 @@ def linear_sum_assignment(
     array([1, 0, 2])
     """
     plain = cost_matrix if type(cost_matrix) is np.ndarray else _as_plain(cost_matrix)
-    if plain is not None and plain.ndim == 2 and (found := small_pairs(plain, bool(maximize))) is not None:
-        return found
+    if plain is not None and plain.dtype.kind in "biuf":
+        _check_axes(plain)
+        if (found := small_pairs(plain, bool(maximize))) is not None:
+            return found
     return _large_assignment(cost_matrix, bool(maximize))
 
 
@@ -79,8 +81,7 @@ def _large_assignment(cost_matrix: Any, maximize: bool):
     if cost.dtype.kind not in "biuf" or cost.dtype.itemsize > 8:  # converted as SciPy does, and with its errors
         is_array = isinstance(cost_matrix, np.ndarray)
         cost = cost.astype(np.float64, casting="safe") if is_array else np.asarray(cost_matrix, np.float64)
-    if cost.ndim != 2:
-        raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
+    _check_axes(cost)
     if cost.dtype.kind == "f" and not _is_valid(cost, maximize):
         raise ValueError("matrix contains invalid numeric entries")
     if cost.dtype.kind in "iu" and not _fits(cost, cost.shape):
@@ -90,6 +91,11 @@ def _large_assignment(cost_matrix: Any, maximize: bool):
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return found.row, found.col
+
+
+def _check_axes(cost: np.ndarray) -> None:
+    if cost.ndim != 2:
+        raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
 
 
 def _as_plain(matrix: Any) -> np.ndarray | None:

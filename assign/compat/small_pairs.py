@@ -22,14 +22,17 @@ _left = LOADING_SCANS  # of them, in this process
 
 
 def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Rows, ascending, and columns of an optimal assignment; None for a large matrix or one without an assignment."""
+    """Rows, ascending, and columns of an optimal assignment; None for a large matrix.
+
+    Raises SciPy's ValueError for a matrix without an assignment, and for NaN and infinities of the wrong sign; for such a
+    matrix that SciPy does not solve, the result is None.
+    """
     n, m = matrix.shape
     scans = (n if n < m else m) * n * m
-    if 0 < scans and (scans <= MAX_SCANS or _is_affordable(scans)) and (exact := _exact_in_scipy(matrix)) is not None:
-        try:
-            return _scipy_function()(exact, maximize)
-        except ValueError:
-            return None
+    if (scans <= MAX_SCANS or _is_affordable(scans)) and (exact := _exact_in_scipy(matrix)) is not None:
+        if not scans:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return _scipy_function()(exact, maximize)
     from assign.small import pairs_and_prices
 
     found = pairs_and_prices(matrix, maximize)

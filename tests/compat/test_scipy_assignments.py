@@ -111,6 +111,40 @@ def test_small_matrices_need_no_numba():
     assert found.stdout == "(array([0, 1, 2]), array([1, 0, 2]))\n3.0\n"
 
 
+REFUSED = [  # what trackers and matchers pass where there is nothing to match, or nothing may be
+    "numpy.zeros((0, 0))", "numpy.empty((3, 0), numpy.int32)", "numpy.empty((0, 4), bool)", "[[]]", "[]",
+    "[[inf, inf], [1, 2]]", "[[inf, 1], [inf, 2], [inf, 3]]", "numpy.full((33, 33), inf)", "numpy.full((60, 50), inf)",
+    "[[nan, 1], [1, 2]]", "[[-inf, 1], [1, 2]]", "numpy.zeros((2, 2, 2))",
+]  # fmt: skip
+
+
+def test_matrices_without_an_assignment_need_no_numba():
+    """The answers of SciPy, whose texts callers match on; and of lap, which leaves rows unmatched."""
+    lines = (
+        "import sys, numpy, assign",
+        "from numpy import inf, nan",
+        "from assign.compat import lap",
+        f"for cost in ({', '.join(REFUSED)}):",
+        "    for maximize in (False, True):",
+        "        try:",
+        "            print(assign.linear_sum_assignment(cost, maximize))",
+        "        except ValueError as error:",
+        "            print(error)",
+        "print(*lap.lapjv([[inf, inf], [1, 2]]))",
+        "assert not {'numba', 'scipy.optimize'} & sys.modules.keys()",
+    )
+    found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    expected = []
+    for cost in REFUSED:
+        for maximize in (False, True):
+            try:
+                one = scipy.optimize.linear_sum_assignment(eval(cost, {"numpy": np, **vars(np)}), maximize)
+            except ValueError as error:
+                one = error
+            expected.append(str(one))
+    assert found.stdout.splitlines() == [*expected, "inf [-1  0] [ 1 -1]"]
+
+
 def test_scipy_solves_larger_matrices_until_loading_is_worth_it():
     lines = (
         "import sys",
