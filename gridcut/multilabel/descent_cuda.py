@@ -17,11 +17,12 @@ from gridcut.device.arrays import allocate, clear, download, overwrite, refusing
 from gridcut.device.cuda import SIMULATED, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 from gridcut.multilabel import next_move_cuda as next_move
-from gridcut.multilabel.fusion_cuda import fuse, map_labels
+from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.label_kernels_cuda import copy_kernel
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves_cuda import KEEP_FLOW
 from gridcut.multilabel.problem_cuda import DeviceProblem
+from gridcut.multilabel.validation import LabelProblem
 from gridcut.tiles.tile_state import COUNTS, DONE, make_state
 from gridcut.tiles.tiles import FALLBACK_ROUND, Rounds, shape_of
 
@@ -32,7 +33,7 @@ MAX_RECORDS = 512  # moves that can be recorded until the host reads them
 
 
 class Step(NamedTuple):
-    """A move: the number of changed pixels and their bits in `words`; after a jump, all labels instead."""
+    """A move: the number of changed pixels and their bits in `words`; after a jump, all labels on the host instead."""
 
     first: int
     second: int
@@ -68,6 +69,7 @@ class DeviceDescent:
         self._prepared = {}
         self._seen = {}
         self._changes = 0
+        self._on_host: LabelProblem | None = None  # the problem as fusion reads it
         self.energy = self.first_energy = problem.energy(self._label, self._paid)
         self.steps = []
         self.cycles = 0
@@ -164,30 +166,30 @@ class DeviceDescent:
                 callback({**event, "energy": self.energy * self.problem.unit})
 
     def restart(self, perturb, moves, max_cycles, callback) -> None:
-        """Descend from perturbed labels, then fuse the result with the present labelling (fusion_cuda.py).
+        """Descend from perturbed labels, then fuse the result with the present labelling on the host (fusion.py).
 
         The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
 
-        perturb   function from labels to labels, applied to each label separately
+        perturb   function from labels to labels
         """
-        (before,) = allocate((self._label.size, np.int32))
-        _copy(self._label, before)
-        energy, known = self.energy, len(self.steps)
-        self._labels_replaced(map_labels(self.problem, self._label, perturb(np.arange(self.problem.count))) > 0)
+        before, energy, known = self.labels, self.energy, len(self.steps)
+        if self._on_host is None:
+            self._on_host = self.problem.on_host(metric=_is_metric(moves))
+        self._jump(perturb(before))
         self.run(moves, max_cycles, callback)
-        kept, taken = fuse(self.problem, before, self._label)
-        self._labels_replaced(kept > 0)
+        labels = fused(before, self.labels, self._on_host)
+        self._jump(labels)
         del self.steps[known:]
-        _copy(self._label, before)
-        self.steps.append(Step(JUMP, -1, self.energy, taken, None, before))
+        self.steps.append(Step(JUMP, -1, self.energy, np.count_nonzero(labels != before), None, labels))
         if self.energy > energy:
             raise AssertionError(f"fusion raised the energy from {energy} to {self.energy}")
 
-    def _labels_replaced(self, changed: bool) -> None:
-        """Update the state after the labels were replaced other than by a move."""
+    def _jump(self, labels: np.ndarray) -> None:
+        """Continue from another labelling."""
+        self._changes += bool((labels != self.labels).any())
+        _copy(self.problem.check_start(labels), self._label)
         self.problem.update_paid(self._label, self._paid)
         self.energy = self.problem.energy(self._label, self._paid)
-        self._changes += bool(changed)
 
     def result(self, arguments, moves, seconds) -> Labelling:
         """The labelling, its statistics, and the record from which `check` certifies it."""
@@ -214,8 +216,8 @@ class DeviceDescent:
         }
         exact = isinstance(problem.unit, int)
         energy = self.energy if exact else problem.float_energy(self._label)
-        metric = all(first < 0 for first, _ in moves)
-        return Labelling(labels, energy, "cuda", stats, DeviceHistory(problem, self.start, self.steps, metric))
+        history = DeviceHistory(problem, self.start, self.steps, _is_metric(moves))
+        return Labelling(labels, energy, "cuda", stats, history)
 
 
 class DeviceHistory:
@@ -244,7 +246,7 @@ class DeviceHistory:
         found = []
         for step in self._steps:
             if step.first == JUMP:
-                after = download(self._problem.raster(step.labels))
+                after = step.labels.ravel()
                 pixels = np.flatnonzero(after != labels)
                 new = after[pixels]
             else:
@@ -263,6 +265,11 @@ class DeviceHistory:
     @property
     def _all(self) -> History:
         return History(self.problem, self.arguments, self.start, self.moves, self.metric)
+
+
+def _is_metric(moves) -> bool:
+    """Whether the moves are expansions, which require a metric."""
+    return all(first < 0 for first, _ in moves)
 
 
 def _copy(source, target) -> None:

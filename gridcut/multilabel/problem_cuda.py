@@ -186,11 +186,6 @@ class DeviceProblem:
         """Launch a kernel over all pixels."""
         launch(kernel, *grid_for(_run_count(self.shape), 1, 1), *args)
 
-    def launch_flat(self, kernel, *args) -> None:
-        """Launch a kernel over all cells."""
-        (blocks, _, _), threads = grid_for(self.tiles.count * 32, 1, 1)
-        launch(kernel, blocks, threads, *args)
-
     def cheapest(self):
         """The cheapest label of each pixel, in tiles."""
         (label,) = allocate((self.tiles.cells, np.int32), zero=True)

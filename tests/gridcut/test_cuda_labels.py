@@ -7,7 +7,6 @@ import pytest
 
 import gridcut
 from gridcut import alpha_beta_swap, alpha_expansion, neighbourhood
-from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.validation import cheapest, check_labels
 
 sim = pytest.mark.sim
@@ -119,42 +118,6 @@ def test_flood_crosses_tile_boundaries(seed):
     image = to_image(tiled, found.reshape(-1, 1024).astype(bool))
     assert (image == expected).all()
     assert expected.sum() > 3 * start.sum()
-
-
-@sim
-@pytest.mark.parametrize(("shape", "neighbours"), [((9, 40), 4), ((4, 5, 10), 26)])
-def test_fusion(shape, neighbours):
-    """The cheaper of two labellings on each component of the pixels where they differ."""
-    from gridcut.multilabel.fusion_cuda import fuse
-
-    unary, weights, cost = instance(shape, 4, 2, neighbours)
-    rng = np.random.default_rng(2)
-    here = rng.integers(0, 4, shape).astype(np.int32)
-    there = np.where(rng.random(shape) < (0.4 if neighbours == 4 else 0.1), rng.integers(0, 4, shape), here)
-    expected = fused(here, there, check_labels(unary, weights, cost, metric=True))
-    problem = device_problem(unary, weights, cost)
-    ours, theirs = in_tiles(problem, here), in_tiles(problem, there)
-    kept, taken = fuse(problem, ours, theirs)
-    assert (raster(problem, theirs) == expected).all()
-    assert (kept, taken) == ((expected != there).sum(), (expected != here).sum())
-    assert kept > 0
-    assert taken > 0
-
-
-@sim
-def test_mapping_labels_through_a_table():
-    """Cells outside the grid, which have label 0, neither change nor count."""
-    from gridcut.multilabel.fusion_cuda import map_labels
-
-    unary, weights, cost = instance((9, 40), 3, 4, 4)
-    labels = np.random.default_rng(5).integers(0, 3, (9, 40)).astype(np.int32)
-    problem = device_problem(unary, weights, cost)
-    here = in_tiles(problem, labels)
-    outside = np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 0)
-    table = np.array([2, 1, 0], np.int32)
-    assert map_labels(problem, here, table) == np.count_nonzero(labels != 1)
-    assert (raster(problem, here) == table[labels]).all()
-    assert np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 2) == outside > 0
 
 
 # Whole descents

@@ -136,27 +136,6 @@ def graph_waves_cuda():
     ]
 
 
-def fusion_cuda():
-    from gridcut.multilabel.fusion_cuda import change_kernel, choose_kernel, differ_kernel, table_kernel, unite_kernel
-
-    view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
-    listed = [
-        ("differ", differ_kernel, (label, label, label, view)),
-        ("choose", choose_kernel, (label, label, label, view, view)),
-        ("table", table_kernel, (view, tiles, tiles, label, label, view)),
-    ]
-    for data, number in ((int32[::1], int32[::1]), (float64[::1], int64[::1])):
-        listed += [
-            ("unite", unite_kernel, (view, number, label, tiles, tiles, label)),
-            (
-                "change",
-                change_kernel,
-                (data, view, float64, number, number, label, label, label, tiles, tiles, label, view),
-            ),
-        ]
-    return listed
-
-
 def label_kernels_cuda():
     from gridcut.multilabel.label_kernels_cuda import (
         cheapest_kernel,
