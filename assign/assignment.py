@@ -8,9 +8,7 @@ import numpy as np
 from assign.core.given import Given, GivenPoints
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host, to_library
-from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
-from gridcut.device.tables import data_frame
 
 __all__ = ["Assignment", "CertificateError"]
 
@@ -74,6 +72,8 @@ class Assignment(Result):
 
         Rows and columns are positions, also if the costs were a DataFrame: ``costs.index[found.row]`` are labels.
         """
+        from gridcut.device.tables import data_frame
+
         return data_frame({"row": to_host(self.row), "col": to_host(self.col)})
 
     def plot(self, ax: Any = None) -> Any:
@@ -82,6 +82,8 @@ class Assignment(Result):
         Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
         installed.
         """
+        from gridcut.device.matrix_plot import plot_matrix
+
         cost = getattr(self._given, "cost", None)
         values = cost if isinstance(cost, np.ndarray) and cost.ndim == 2 else None
         return plot_matrix(ax, (len(self.row_price), len(self.col_price)), (self.row, self.col), values=values)

@@ -5,8 +5,4 @@ Names are loaded on first use from the modules that `__init__.pyi` gives: import
 
 import lazy_loader as _lazy
 
-# Not on first use: module and function share a name, and importing the module later would put it in the
-# function's place.
-from gridcut.core.neighbourhood import neighbourhood  # noqa: F401
-
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

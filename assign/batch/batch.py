@@ -25,14 +25,21 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, reduce_rows
+from assign.batch.batch_paths import (
+    INFINITY32,
+    INFINITY64,
+    SCANS_PER_ROW,
+    augment,
+    price_of,
+    reduce_columns,
+    reduce_rows,
+)
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
 from gridcut.device.compiled_calls import address_of, call_address
 from gridcut.device.views import unmarked
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple of this length
-INFINITY32, INFINITY64 = 1 << 30, 1 << 62
 MAX_SHARE = 16  # maximum number of problems that a thread takes at a time
 MIN_COSTS_PER_THREAD = 20_000  # smaller batches use fewer threads
 
@@ -77,22 +84,6 @@ def _moved_overload(number, low, bits, real):
     if isinstance(number, types.Float):
         return lambda number, low, bits, real: real(number)
     return lambda number, low, bits, real: real((np.int64(number) - low) << bits)
-
-
-def price_of(number, matched, bits, mark):
-    """The unpacked price of a column."""
-    return (number + mark) >> bits if matched and bits else number >> bits if bits else number
-
-
-@overload(price_of)
-def price_of_overload(number, matched, bits, mark):
-    if isinstance(number, types.Float):
-        return lambda number, matched, bits, mark: number
-
-    def price(number, matched, bits, mark):
-        return np.int64(number + mark if matched else number) >> bits
-
-    return price
 
 
 # args: a problem, its limits and its results: every caller has them apart

@@ -43,6 +43,7 @@ from numba.extending import intrinsic, overload
 
 from gridcut.device import inner_kernel
 
+INFINITY32, INFINITY64 = 1 << 30, 1 << 62
 SCANS_PER_ROW = 1.0  # limit of scans in the second step, per row
 
 
@@ -77,6 +78,22 @@ def _without_column(number, bits):
     if isinstance(number, types.Float):
         return lambda number, bits: number
     return lambda number, bits: number >> bits << bits
+
+
+def price_of(number, matched, bits, mark):
+    """The unpacked price of a column."""
+    return (number + mark) >> bits if matched and bits else number >> bits if bits else number
+
+
+@overload(price_of)
+def price_of_overload(number, matched, bits, mark):
+    if isinstance(number, types.Float):
+        return lambda number, matched, bits, mark: number
+
+    def price(number, matched, bits, mark):
+        return np.int64(number + mark if matched else number) >> bits
+
+    return price
 
 
 def column_of(dist, low, rank, bits):

@@ -1,12 +1,12 @@
-"""The caller's arguments, kept with a result so that `check()` can certify the result from them."""
+"""The caller's arguments, kept with a result so that `check()` can certify the result from them.
+
+Every solve imports this file; the certificate is imported when it is asked for.
+"""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from assign.core.certificate import certify, certify_deficient, exact_integers
-from assign.core.certificate_costs import DenseCosts, SparseCosts
-from assign.core.certificate_points import PointCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse
@@ -54,18 +54,24 @@ class GivenPoints(Arguments):
         """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, False)
 
-    def _costs(self, is_integer: bool) -> DenseCosts:
+    def _costs(self, is_integer: bool):
+        from assign.core.certificate_points import PointCosts
+
         return PointCosts(np.asarray(self.x, np.float64), np.asarray(self.y, np.float64), self.metric)
 
 
 def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
     """Certify an InfeasibleError, or raise CertificateError."""
+    from assign.core.certificate import certify_deficient
+
     with np.errstate(all="ignore"):
         certify_deficient(reread(lambda: costs_of(cost, mask, False, True)), rows, cols, side)
 
 
 def costs_of(cost, mask, maximize: bool, is_integer: bool):
     """The costs that `certify` reads, from a matrix in any form that `assign.solve` accepts."""
+    from assign.core.certificate_costs import DenseCosts, SparseCosts
+
     sign = -1 if maximize else 1
     cost = to_host(cost)
     if is_sparse(cost):
@@ -112,6 +118,8 @@ def checked_field(name: str, value, dtype, shape=None) -> np.ndarray:
 
 
 def _certify(found, costs, max_cost, maximize: bool) -> None:
+    from assign.core.certificate import certify, exact_integers
+
     with np.errstate(all="ignore"):
         row, col = checked_field("row", found.row, np.int64), checked_field("col", found.col, np.int64)
         costs, limit = reread(lambda: _with_limits(costs, max_cost))

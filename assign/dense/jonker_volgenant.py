@@ -23,11 +23,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from assign.batch import batch
-from assign.batch.batch import INFINITY32, INFINITY64, price_of
-from assign.batch.batch_paths import augment, minimum, reduce_columns, reduce_rows
-from assign.core.infeasible import InfeasibleError
-from assign.sparse.feasible import check_feasible
+from assign.batch.batch_paths import INFINITY32, INFINITY64, augment, minimum, price_of, reduce_columns, reduce_rows
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.number_limits import INT64_MAX
 
@@ -235,6 +231,8 @@ def solve(cost, *, limit=None, start=None, callback=None):
 
     The same algorithm on any such matrix, with limits and forbidden pairs.
     """
+    from assign.batch import batch
+
     col_of_row, u, v, status, _ = batch.solve(cost[None], limit=None if limit is None else limit[None], threads=1)
     if status[0] != batch.SOLVED:
         raise infeasible(cost)
@@ -246,6 +244,9 @@ def solve(cost, *, limit=None, start=None, callback=None):
 
 def infeasible(cost):
     """The error for a matrix of which not every row can be matched."""
+    from assign.core.infeasible import InfeasibleError
+    from assign.sparse.feasible import check_feasible
+
     rows, columns = np.nonzero(np.isfinite(cost))
     indptr = np.searchsorted(rows, np.arange(len(cost) + 1))
     try:

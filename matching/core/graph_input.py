@@ -8,7 +8,6 @@ from gridcut.device.networkx_graph import NetworkxGraph, is_networkx
 from gridcut.device.sparse import as_scipy
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph, graph_of_rows
-from matching.core.networkx_graphs import bipartite_lists
 from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
 
 # Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.
@@ -77,6 +76,8 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
     if is_on_gpu(graph):
         return _on_gpu(graph)
     if is_networkx(graph):
+        from matching.core.networkx_graphs import bipartite_lists
+
         lists, rows, cols = bipartite_lists(graph)
         checked = graph_of_rows(*lists)
         checked.names = rows, cols

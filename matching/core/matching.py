@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host, to_library
-from gridcut.device.matrix_plot import plot_matrix
 from gridcut.device.result import Result
-from gridcut.device.tables import data_frame
-from matching.core.certificate import CertificateError, certify, koenig_cover
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph
 
@@ -61,6 +59,8 @@ class Matching(Result):
         The graph is stored by reference, so the certificate refers to its present content.
         The check runs on the host, also for a graph on a GPU.  O(n + m + edges).
         """
+        from matching.core.certificate import certify
+
         pairs = certify(*self._on_host())
         if type(self.cardinality) is not int or self.cardinality != pairs:
             raise CertificateError(f"cardinality is {self.cardinality!r}, but there are {pairs} pairs")
@@ -79,6 +79,8 @@ class Matching(Result):
         rows, cols : ndarray of int64
             Indices of the rows and of the columns in the cover, ascending.
         """
+        from matching.core.certificate import koenig_cover
+
         graph, row_match, col_match = self._on_host()
         cover = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
         return self._as_library_arrays(*map(np.flatnonzero, cover))
@@ -103,6 +105,8 @@ class Matching(Result):
 
     def to_pandas(self) -> Any:
         """The matched edges as a pandas.DataFrame with the columns row and col; ImportError without pandas."""
+        from gridcut.device.tables import data_frame
+
         row, col = zip(*self.edges(), strict=True) if self.cardinality else ((), ())
         return data_frame({"row": row, "col": col})
 
@@ -112,6 +116,8 @@ class Matching(Result):
         Uses `ax`, or else the current axes, and returns them.  Raises ImportError if `ax` is None and matplotlib is not
         installed.
         """
+        from gridcut.device.matrix_plot import plot_matrix
+
         graph, row_match, _ = self._on_host()
         rows = np.flatnonzero(row_match >= 0)
         return plot_matrix(ax, graph.shape, (rows, row_match[rows]), graph.entries())

@@ -7,9 +7,9 @@ O(n + m + edges of the rows that are matched in it).
 
 import numpy as np
 
+from gridcut.device import CertificateError
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import to_host
-from matching.core.certificate import CertificateError, certify_pairs
 from matching.core.graph import BipartiteGraph
 
 
@@ -20,6 +20,8 @@ def start_on_host(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]
     col_match.fill(-1)
     if start is None:
         return row_match, col_match
+    from matching.core.certificate import certify_pairs
+
     given = plain_array("start", to_host(getattr(start, "row_match", start)))
     if given.shape != (graph.rows,):
         raise wrong_shape(given.shape, graph.rows)

@@ -29,7 +29,6 @@ from gridcut.device import kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
-from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
 from matching.initial.karp_sipser import PARALLEL_MIN_EDGES
@@ -170,6 +169,8 @@ def run_search(lists, row_match, col_match, counts, budget, missing, threads) ->
     """`search` of bitmap_search.py by one thread, or by a team."""
     if threads == 1:
         return search(*lists, row_match, col_match, counts, budget, missing, DEFAULT_RULES)
+    from matching.forest.team_search import search_by_team
+
     return search_by_team(lists, row_match, col_match, counts, budget, missing, DEFAULT_RULES, threads)
 
 
