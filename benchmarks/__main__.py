@@ -6,7 +6,6 @@ import sys
 
 NAMES = (
     "assign",
-    "clients",
     "compare",
     "cores",
     "cost_flow",
