@@ -56,10 +56,10 @@ def graph_max_flow(
     RuntimeError
         If `device` is not available, or the method does not run on it.
     ValueError
-        If indices or shapes do not fit, if a capacity is negative or NaN, or if integer capacities incident to a node
-        sum to 2^63 - 1 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if
-        float capacities differ too much in magnitude to be represented together.  If `source` or `sink` is not a node
-        of a networkx graph.
+        If indices or shapes do not fit, or if a capacity is negative or NaN.  If integer capacities incident to a node
+        sum to 2^63 - 1 or more, also without those that no minimum cut contains.  If infinite capacities lead from the
+        source to the sink (every cut is infinite), or if float capacities differ too much in magnitude to be
+        represented together.  If `source` or `sink` is not a node of a networkx graph.
 
     See Also
     --------
@@ -69,7 +69,8 @@ def graph_max_flow(
     Notes
     -----
     Capacities have the types of `max_flow`, and the same precision: integers are exact, floats are rounded down to
-    multiples of a power of two, ``stats["unit"]``.  Float capacities may be infinite.
+    multiples of a power of two, ``stats["unit"]``.  Float capacities may be infinite; integers whose sum at a
+    node int64 does not hold are clamped, so ``sys.maxsize`` stands for no limit.
 
     The labels of a networkx graph are in the order of its nodes, and `GraphCut.partition` returns the nodes of both
     sides.  Its capacities are copied: later changes of the graph have no effect on the cut.

@@ -10,6 +10,7 @@ import numpy as np
 from gridcut.core.load import plane
 from gridcut.core.problem import as_capacity, bad_capacity
 from gridcut.device.arguments import plain_array
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.device.sparse import check_compressed, check_matrix, is_sparse
 
 MAX_NODES = 2**31 - 2
@@ -25,6 +26,7 @@ class GraphProblem(NamedTuple):
     source, sink      one per node, or 0-d: the same for all nodes
     is_float          capacities are floats: the solvers work on multiples of a fixed-point unit
     bound             None, or for floats the bound to which capacities are clamped: see gridcut/core/units.py
+    most              None, or the largest of integers that were clamped: see `clamped`
     """
 
     nodes: int
@@ -35,6 +37,7 @@ class GraphProblem(NamedTuple):
     sink: np.ndarray
     is_float: bool
     bound: float | None = None
+    most: int | None = None
 
     @property
     def entries(self) -> int:
@@ -156,6 +159,19 @@ def lists_of(problem: GraphProblem) -> Lists:
         flat(problem.source, problem.nodes),
         flat(problem.sink, problem.nodes),
     )
+
+
+def clamped(problem: GraphProblem) -> GraphProblem:
+    """The problem with integers so small that those incident to any node can be summed, in copies.
+
+    If its minimum cuts cost less than `most`, they are those of the problem, so "no limit" may be any large integer.
+    """
+    lists = lists_of(problem)
+    incident = np.diff(lists.indptr) + np.bincount(lists.indices, minlength=problem.nodes)
+    most = (INT64_MAX - 1) // (2 + int(incident.max(initial=0)))
+    names = "capacity", "source", "sink"
+    smaller = {name: np.minimum(getattr(problem, name).astype(np.int64), most) for name in names}
+    return problem._replace(**smaller, most=most)
 
 
 def first_bad_value(problem: GraphProblem, lists: Lists) -> ValueError:

@@ -11,7 +11,8 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured, add_up, lost
 from gridcut.core.units import difference, scale_of
 from gridcut.device import kernel
-from gridcut.graph.graph_problem import GraphProblem, Lists
+from gridcut.device.number_limits import INT64_MAX
+from gridcut.graph.graph_problem import GraphProblem, Lists, lists_of
 
 
 @kernel
@@ -76,7 +77,17 @@ def float_cut(problem: GraphProblem, lists: Lists, labels: np.ndarray, unit: flo
 def value_of_graph(
     problem: GraphProblem, lists: Lists, labels: np.ndarray, unit
 ) -> tuple[int | float, Measured | None]:
-    """The capacity of the cut, and the loss by rounding of floats; raises ValueError if every cut is infinite."""
+    """The capacity of the cut, and the loss by rounding of floats.
+
+    Raises ValueError if every cut is infinite, or more than the largest of clamped integers.
+    """
+    if problem.most is not None:
+        lists = lists_of(problem)
+        if integer_cut(lists, labels) >= problem.most:
+            raise ValueError(
+                f"source, sink and graph are too large: the capacities incident to a node must sum to less than "
+                f"{INT64_MAX}, except for those above {problem.most}, if a cut without them costs less; scale them down"
+            )
     if not problem.is_float:
         return integer_cut(lists, labels), None
     cut = float_cut(problem, lists, labels, unit)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from gridcut.device.networkx_graph import NUMBERS, AdjacencyLists, NetworkxGraph, numbers_of
+from gridcut.device.number_limits import INT64_MAX
 from gridcut.graph.graph_problem import MAX_NODES, GraphProblem, check_graph_problem
 
 CAPACITY = "capacity"  # networkx's name of the edge attribute
@@ -140,12 +141,7 @@ def _unlimited(capacity: np.ndarray, indptr, indices, infinite, s: int, t: int) 
     at_source = at_source[indices[at_source] != s]
     at_sink = at_sink[(at_sink < indptr[t]) | (at_sink >= indptr[t + 1])]
     cuts = [_sum(capacity), *(_sum(capacity[cut]) for cut in (at_source, at_sink) if not infinite[cut].any())]
-    bound = 1 + min(cuts)
-    if bound >= 2**63:
-        raise ValueError(
-            f"the capacities of graph are too large: they sum to {bound - 1}; scale them down, or pass floats"
-        )
-    return bound
+    return min(1 + min(cuts), INT64_MAX)  # with the latter, which is too large to be summed, it is clamped again
 
 
 def _sum(integers: np.ndarray) -> int:

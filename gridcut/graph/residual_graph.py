@@ -23,7 +23,7 @@ from gridcut.core.load import INT32_MAX, INT64_MAX
 from gridcut.core.units import choose_unit, difference, scale_of, units
 from gridcut.device import inlined_kernel, kernel
 from gridcut.device.prefetch import prefetch
-from gridcut.graph.graph_problem import GraphProblem, Lists, first_bad_value
+from gridcut.graph.graph_problem import GraphProblem, Lists, clamped, first_bad_value, lists_of
 
 AHEAD = 4  # the reverse arcs of a row are prefetched this number of rows before it is read
 AHEAD_IN_COLUMN = 16  # capacities of the entries of a column are prefetched this number of entries before
@@ -285,8 +285,8 @@ def load_excess(first, arcs, source, sink, scale, is_clamped, reads_arcs, excess
 def load_graph(problem: GraphProblem, lists: Lists) -> LoadedProblem:
     """The residual graph of a problem without flow, and the problem with the bound that was used.
 
-    Integers are stored as int32 if the capacities incident to every node allow it, else as int64.  Raises ValueError
-    for negative capacities, NaN, and sums that int64 does not hold.
+    Integers are stored as int32 if the capacities incident to every node allow it, else as int64; if that does not hold
+    their sums, they are clamped.  Raises ValueError for negative capacities and NaN.
     """
     largest = [0, 0, 0]
     for i, values in enumerate((lists.source, lists.sink, lists.capacity)):
@@ -305,10 +305,8 @@ def load_graph(problem: GraphProblem, lists: Lists) -> LoadedProblem:
         del graph
     graph, total = fill_graph(problem, lists, np.int64, 1)
     if total >= INT64_MAX:
-        raise ValueError(
-            f"source, sink and graph are too large: the capacities incident to a node must sum to less than "
-            f"{INT64_MAX}; scale them down"
-        )
+        problem = clamped(problem)
+        graph, _ = fill_graph(problem, lists_of(problem), np.int64, 1)
     return LoadedProblem(graph, problem)
 
 

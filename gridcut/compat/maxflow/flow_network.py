@@ -214,6 +214,8 @@ class _Network:
         for offset, factor in offsets_of(factors, nodes.ndim):
             with np.errstate(invalid="ignore"):
                 capacity = weight * self._dtype(factor)
+            if self._dtype is np.int64:
+                int64(max(int(weight.max(initial=0)), -int(weight.min(initial=0))) * int(factor))
             if not (capacity >= 0).all():
                 raise ValueError(BAD_CAPACITY)
             added.append((offset, capacity, bool(symmetric)))
@@ -242,27 +244,33 @@ class _Network:
             else:
                 value, labels = solve_graph(self._all_arcs(), source, sink)
             self._value, self._labels = value + shared, labels
-        return self._dtype(self._value).item()
+        return float(self._value) if self._dtype is np.float64 else int(self._value)
 
     def _net_terminals(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Capacities from the source and to the sink, one of them 0 at each node, and the flow through both."""
-        terminals: np.ndarray = np.zeros((2, self._node_count), self._dtype)
+        parts = *self._terminals, self._columns(self._tedges, 3)
+        # Sums that int64 might not hold are made of Python's integers.
+        is_large = self._dtype is np.int64 and sum(map(_bound, (one for _, *both in parts for one in both))) >= 2.0**62
+        terminals: np.ndarray = np.zeros((2, self._node_count), object if is_large else self._dtype)
         source, sink = terminals
-        for nodes, *added in (*self._terminals, self._columns(self._tedges, 3)):
+        for nodes, *added in parts:
             for terminal, capacity in zip(terminals, added, strict=True):
+                capacity = capacity.astype(terminal.dtype, copy=False)
                 if nodes is None:
                     terminal[: len(capacity)] += capacity
                 else:
                     np.add.at(terminal, nodes, capacity)
         shared = np.minimum(source, sink)
         total = shared.sum()
-        if not np.isfinite(total) and not np.isfinite(shared).all():
+        if self._dtype is np.float64 and not np.isfinite(total) and not np.isfinite(shared).all():
             node = int(np.flatnonzero(~np.isfinite(shared))[0])
             raise ValueError(f"node {node} has terminal capacities {source[node]} and {sink[node]}; one must be finite")
         source -= shared
         sink -= shared
-        total += self._shared
+        total = self._shared + (float(total) if self._dtype is np.float64 else int(total))
         self._terminals, self._tedges, self._shared = [(None, *terminals)], [], total
+        if is_large:
+            source, sink = (np.minimum(one, INT64_MAX).astype(np.int64) for one in terminals)
         return source, sink, total
 
     def _all_arcs(self) -> Arcs:
@@ -350,6 +358,11 @@ class GraphFloat(_Network):
 
     _dtype = np.float64
     _number = staticmethod(float)
+
+
+def _bound(capacity: np.ndarray) -> float:
+    """At least the sum of the absolute values."""
+    return max(float(capacity.max(initial=0)), -float(capacity.min(initial=0))) * len(capacity)
 
 
 def _id_array(nodeids) -> np.ndarray:

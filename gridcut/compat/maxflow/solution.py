@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridcut.device.number_limits import INT64_MAX
+
 
 class Arcs(NamedTuple):
     """Edges (tail, head), with their capacity in either direction."""
@@ -22,7 +24,10 @@ def solve_grid(shape: tuple[int, ...], arcs: list, source: np.ndarray, sink: np.
     """Solve a grid with arcs (offset, capacities, symmetric); the capacities may be scalars."""
     from gridcut.maximum_flow import max_flow
 
-    cut = max_flow(source.reshape(shape), sink.reshape(shape), _edges(shape, arcs), device="cpu")
+    most, source, sink, edges = _clamped(source.reshape(shape), sink.reshape(shape), _edges(shape, arcs))
+    cut = max_flow(source, sink, edges, device="cpu")
+    if most is not None and cut.value >= most:
+        raise ValueError(f"the capacities are too large: every cut costs {most} or more; use GraphFloat")
     return cut.value, ~cut.labels.ravel()
 
 
@@ -36,6 +41,22 @@ def solve_graph(arcs: Arcs, source: np.ndarray, sink: np.ndarray) -> tuple[Any, 
     return cut.value, ~cut.labels
 
 
+def _clamped(source: np.ndarray, sink: np.ndarray, edges: dict) -> tuple:
+    """Integers so small that `max_flow` can sum them, and the largest; None: those given."""
+    largest = [int(np.max(one, initial=0)) for one in (source, sink, *edges.values()) if one.dtype.kind == "i"]
+    if 2 * sum(largest) <= INT64_MAX:
+        return None, source, sink, edges
+    most = INT64_MAX // (2 * len(largest))
+    clamped = {offset: np.minimum(one, most) for offset, one in edges.items()}
+    return most, np.minimum(source, most), np.minimum(sink, most), clamped
+
+
+def _sum(one, other):
+    """The sum of capacities; of integers, at most INT64_MAX."""
+    total = np.asarray(one) + np.asarray(other)
+    return np.where(total < one, INT64_MAX, total) if total.dtype.kind == "i" else total
+
+
 def _edges(shape: tuple[int, ...], arcs: list) -> dict:
     """The edges for `max_flow`, in which an offset without its opposite stands for both directions."""
     zeros = (0,) * len(shape)
@@ -47,17 +68,17 @@ def _edges(shape: tuple[int, ...], arcs: list) -> dict:
         if symmetric and offset < zeros:  # the same edges, given at their other ends
             capacity = _moved(capacity, shape, later)
         table = both if symmetric else forward if offset > zeros else back
-        table[later] = table[later] + capacity if later in table else capacity
+        table[later] = _sum(table[later], capacity) if later in table else capacity
     edges = {}
     for later in {**forward, **back, **both}:
         one_way, reverse, two_way = (table.get(later, 0) for table in (forward, back, both))
         if np.ndim(one_way) == np.ndim(reverse) == 0 and one_way == reverse:
-            edges[later] = two_way + one_way
+            edges[later] = _sum(two_way, one_way)
         else:
-            edges[later] = one_way + two_way
-            edges[_opposite(later)] = reverse + _moved(two_way, shape, _opposite(later))
+            edges[later] = _sum(one_way, two_way)
+            edges[_opposite(later)] = _sum(reverse, _moved(two_way, shape, _opposite(later)))
     edges = {offset: np.broadcast_to(one, shape) if np.ndim(one) else one for offset, one in edges.items()}
-    return edges or {(*zeros[1:], 1): 0}
+    return edges or {(*zeros[1:], 1): np.int64(0)}
 
 
 def _opposite(offset) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def test_sums_that_int64_does_not_hold_are_rejected_later():
     indptr, indices, capacity = edge_lists(2, *ends, half, np.zeros(3, np.int64))
     assert capacity.tolist() == [2**63 - 1, 0]
     with pytest.raises(ValueError, match="too large: the capacities incident to a node"):
-        gridcut.graph_max_flow((indptr, indices, capacity, (2, 2)), 1, 1)
+        gridcut.graph_max_flow((indptr, indices, capacity, (2, 2)), [2**62, 0], [0, 2**62])
 
 
 def test_infinite_capacities_are_kept():

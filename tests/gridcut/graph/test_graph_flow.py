@@ -206,7 +206,10 @@ def test_sums_beyond_64_bits_of_all_nodes():
 def test_sums_at_a_node_must_fit():
     graph = ([0, 2, 2], [1, 1], [2**62, 2**62], (2, 2))
     with pytest.raises(ValueError, match="source, sink and graph are too large: the capacities incident to a node"):
-        gridcut.graph_max_flow(graph, 0, 0)
+        gridcut.graph_max_flow(graph, [2**63 - 1, 0], [0, 2**63 - 1])
+    cut = gridcut.graph_max_flow(graph, [2**63 - 1, 0], [0, 9])
+    cut.check()
+    assert cut.value == 9
 
 
 def test_infinite_capacities():

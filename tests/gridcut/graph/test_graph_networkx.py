@@ -128,14 +128,14 @@ def test_large_integers_are_exact_or_rejected():
         cut.check()
         assert cut.value == 2**60
     graph["c"]["d"]["capacity"] = 2**64
-    with pytest.raises(ValueError, match="the capacities of graph are too large: they sum to 18446744073709551615"):
+    with pytest.raises(ValueError, match="too large: the capacities incident to a node"):
         gridcut.graph_max_flow(graph, "a", "d")
     graph["a"]["b"]["capacity"] = 10**400
     graph["c"]["d"]["capacity"] = 0.5
     with pytest.raises(ValueError, match=r"'capacity' of edge \('a', 'b'\) is 1000.*; among floats, integers must be"):
         gridcut.graph_max_flow(graph, "a", "d")
     graph["a"]["b"]["capacity"] = graph["c"]["d"]["capacity"] = 2**63 - 1
-    with pytest.raises(ValueError, match="the capacities of graph are too large: they sum to 9223372036854775807"):
+    with pytest.raises(ValueError, match="too large: the capacities incident to a node"):
         gridcut.graph_max_flow(graph, "a", "d")
     graph["a"]["b"]["capacity"] = graph["c"]["d"]["capacity"] = 2**62
     with pytest.raises(ValueError, match="too large: the capacities incident to a node"):
