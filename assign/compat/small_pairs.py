@@ -24,8 +24,8 @@ _left = LOADING_SCANS  # of them, in this process
 def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Rows, ascending, and columns of an optimal assignment; None for a large matrix.
 
-    Raises SciPy's ValueError for a matrix without an assignment, and for NaN and infinities of the wrong sign; for such a
-    matrix that SciPy does not solve, the result is None.
+    Raises SciPy's ValueError for a matrix without an assignment, and for NaN and infinities of the wrong sign; of
+    matrices that SciPy does not solve, the result is None then.
     """
     n, m = matrix.shape
     scans = (n if n < m else m) * n * m

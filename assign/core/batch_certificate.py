@@ -16,6 +16,7 @@ from assign.core.certificate import certify, certify_deficient, exact_integers, 
 from assign.core.certificate_costs import DenseCosts, signed
 from assign.core.given import MAX_INT_LIMIT, Arguments, checked_field, reread
 from gridcut.device import CertificateError
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device, to_host
 
 COSTS_PER_PASS = 1 << 20
@@ -72,7 +73,7 @@ class GivenBatch(Arguments):
         if on_device(costs):
             costs = to_host(costs)
         elif isinstance(costs, Sequence):
-            matrices = [np.asarray(c) for c in costs]
+            matrices = [plain_array("costs", c) for c in costs]
             if len({c.shape for c in matrices}) > 1:
                 rows, cols = (np.array([c.shape[axis] for c in matrices]) for axis in (0, 1))
                 costs = np.zeros((len(matrices), rows.max(), cols.max()), np.result_type(*matrices))
@@ -80,7 +81,7 @@ class GivenBatch(Arguments):
                     costs[b, : rows[b], : cols[b]] = matrix
             else:
                 costs = np.asarray(matrices) if matrices else np.zeros((0, 0, 0))
-        costs = np.asarray(costs)
+        costs = plain_array("costs", costs)
         if costs.ndim != 3 or costs.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {costs.shape} and dtype {costs.dtype}")
         items, n, m = costs.shape
@@ -88,7 +89,7 @@ class GivenBatch(Arguments):
         cols = np.full(items, m) if cols is None else np.asarray(to_host(cols)).astype(np.int64)
         limit, whole = None, True
         if self.max_cost is not None:
-            limit = np.asarray(to_host(self.max_cost))
+            limit = plain_array("max_cost", to_host(self.max_cost))
             limit = np.broadcast_to(limit[:, None] if limit.ndim == 1 else limit, (items, n))
             whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < MAX_INT_LIMIT)).all())
         exact = whole and costs.dtype.kind != "f"

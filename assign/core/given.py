@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from gridcut.device import CertificateError
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device, to_host
 from gridcut.device.sparse import is_sparse
 
@@ -77,8 +78,8 @@ def costs_of(cost, mask, maximize: bool, is_integer: bool):
     if is_sparse(cost):
         return SparseCosts(*entries_of(cost), cost.shape, sign, is_integer)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
-        return SparseCosts(*entries_of_rows(*(np.asarray(a) for a in cost[:3])), cost[3], sign, is_integer)
-    return DenseCosts(np.asarray(cost), None if mask is None else np.asarray(mask), sign, is_integer)
+        return SparseCosts(*entries_of_rows(*(plain_array("cost", a) for a in cost[:3])), cost[3], sign, is_integer)
+    return DenseCosts(plain_array("cost", cost), None if mask is None else np.asarray(mask), sign, is_integer)
 
 
 def entries_of(matrix):
@@ -101,7 +102,7 @@ def limits_of(max_cost, shape):
     """`max_cost` per row, and whether all are integers."""
     if max_cost is None:
         return None, True
-    array = np.asarray(to_host(max_cost))
+    array = plain_array("max_cost", to_host(max_cost))
     is_integer = bool(((array == np.rint(array)) & (np.abs(array.astype(np.float64)) < MAX_INT_LIMIT)).all())
     return np.broadcast_to(array.astype(np.int64 if is_integer else np.float64), shape), is_integer
 

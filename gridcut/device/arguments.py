@@ -13,6 +13,8 @@ import numpy as np
 
 MAX_COUNT = 2**62  # counts that kernels sum in 64 bits
 MAX_THREADS = 1024
+WIDE = np.int32, np.int64, np.float32, np.float64
+REGISTERED = 2  # dtype.isbuiltin of a type that is not numpy's own
 
 
 def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *, why: str = "") -> int:
@@ -99,9 +101,23 @@ def reject_masked(name: str, value) -> None:
 
 
 def plain_array(name: str, value) -> np.ndarray:
-    """Return np.asarray(value); TypeError for masked entries, ragged lists and anything that is not an array."""
+    """Return np.asarray(value); TypeError for masked entries, ragged lists and anything that is not an array.
+
+    Numbers that are no types of numpy are widened to such types: those that another library has registered, such as
+    bfloat16 of ml_dtypes, and the Python numbers of tables, such as Int64 of pandas.
+    """
     reject_masked(name, value)
     try:
-        return np.asarray(value)
+        array = np.asarray(value)
+        if array.dtype == object and hasattr(value, "__array__") and not isinstance(value, np.ndarray):
+            numbers = np.array(array.tolist())
+            if numbers.dtype == object:
+                array.astype(float)  # for its error, which says what is not a number
+            array = numbers
     except Exception as error:
-        raise TypeError(f"{name} must be an array of numbers, got {type(value).__name__}") from error
+        reason = str(error).partition("\n")[0]  # what to do, as by a tensor that has a gradient
+        raise TypeError(f"{name} must be an array of numbers, got {type(value).__name__}: {reason}") from error
+    if array.dtype.isbuiltin == REGISTERED:
+        wider = [dtype for dtype in WIDE if np.can_cast(array.dtype, dtype)]
+        return array.astype(wider[0]) if wider else array
+    return array

@@ -181,6 +181,20 @@ def test_arrays_of_other_libraries_are_read(tools):
     assert assign.solve(mixed).cost == 2.5
 
 
+@pytest.mark.parametrize("kind", ["Int64", "bfloat16"])
+def test_numbers_of_other_libraries_are_read_and_certified(tools, kind):
+    """Nullable integers of pandas, of which numpy makes objects, and types of ml_dtypes."""
+    cost = np.random.default_rng(7).integers(0, 30, (4, 4))
+    if kind == "Int64":
+        table = pytest.importorskip("pandas").DataFrame(cost, dtype=kind)
+    else:
+        table = cost.astype(pytest.importorskip("ml_dtypes").bfloat16)
+    for found in (assign.solve(table), assign.solve_batch([table, table])):
+        found.check()
+    assert assign.solve(table).cost == assign.solve_batch([table]).cost[0] == tools.best_cost(cost)
+    assert assign.solve_points(table, table).cost == 0
+
+
 def test_masked_values_are_refused_not_dropped():
     cost = np.ma.array([[1, 9], [2, 3]], mask=[[True, False], [False, False]])
     with pytest.raises(TypeError, match=r"cost is a masked array with 1 masked entries.*mask="):
