@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
+from apps.common.rectangles import bounds
 from apps.segment.hints import Hints, Mask, ObjectOptions
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.segmentation import segment_marked
@@ -33,6 +34,7 @@ GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD = 0, 1, 2, 3  # codes of the mask
 GC_INIT_WITH_RECT, GC_INIT_WITH_MASK, GC_EVAL, GC_EVAL_FREEZE_MODEL = 0, 1, 2, 3
 MODEL_SIZE = 65  # OpenCV's mixture of 5 colours: weights, means, covariances
 MAX_SAMPLES = 10_000  # pixels to which the mixtures that are returned are fitted
+COLOURS, COLOUR_SHIFT, COLOUR_PLACES = 512, 5, (64, 8, 1)  # colours that are compared: eight levels of each channel
 _fit_models = cv2.grabCut  # OpenCV's own, also after `cv2.grabCut = apps.compat.cv2.grabCut`
 
 
@@ -123,11 +125,24 @@ def _find(img, codes, is_object, rounds: int, mode: int) -> np.ndarray:
     rgb = to_rgb(img[..., ::-1])
     if mode == GC_INIT_WITH_RECT:
         hints = Hints(marks)
-    elif (marks == OPEN).all():  # nothing but a guess, as from another program
+    elif (marks == OPEN).all() and _shows_outline(img, is_object):  # as from another program
         hints = Hints(marks, mask=Mask(is_object))
     else:
         hints = Hints(marks, labelling=is_object)
     return segment_marked(rgb, hints, ObjectOptions(keep="all"), rounds=rounds).mask
+
+
+def _shows_outline(img, guess) -> bool:
+    """Whether the outline of a guess can be trusted: it is no rectangle, and most of its colours are its own.
+
+    The colours of a guess that is much larger than the object are mostly those of the background.
+    """
+    if guess[bounds(guess)].all():
+        return False
+    colour = (img >> COLOUR_SHIFT).astype(np.int64) @ COLOUR_PLACES
+    inside, outside = (np.bincount(colour[part], minlength=COLOURS) for part in (guess, ~guess))
+    own = inside * outside.sum() > outside * inside.sum()
+    return bool(2 * inside[own].sum() >= inside.sum())
 
 
 def _error(text: str) -> Exception:

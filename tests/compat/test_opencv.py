@@ -78,6 +78,40 @@ def test_forms_of_the_mask(view):
     assert iou(mask.reshape(SHAPE), DISC) > 0.97
 
 
+@pytest.mark.parametrize("pad", [0, 5, 10, 15, 20])
+@pytest.mark.parametrize("certain", [None, cv2.GC_BGD, cv2.GC_FGD])
+@pytest.mark.parametrize("shape", ["rectangle", "ellipse"])
+def test_a_guess_that_is_too_large(pad, certain, shape):
+    """A bright square in noise, and a guess around it that contains as much background as the image has."""
+    img = np.random.default_rng(0).normal(60, 12, (*SHAPE, 3))
+    square = np.zeros(SHAPE, bool)
+    square[20:40, 30:50] = True
+    img = np.clip(img + 120 * square[..., None], 0, 255).astype(np.uint8)
+    guess = np.zeros(SHAPE, np.uint8)
+    if shape == "rectangle":
+        guess[20 - pad : 40 + pad, 30 - pad : 50 + pad] = 1
+    else:
+        cv2.ellipse(guess, (40, 30), (15 + pad, 14 + pad), 0, 0, 360, 1, -1)
+    mask = np.where(guess > 0, np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
+    if certain is not None:
+        mask[(0, 0) if certain == cv2.GC_BGD else (30, 40)] = certain
+    ours.grabCut(img, mask, None, None, None, 5, cv2.GC_INIT_WITH_MASK)
+    assert iou(mask, square) > 0.95
+
+
+@pytest.mark.parametrize("by", [-3, 3])
+def test_the_outline_of_a_guess_counts(by):
+    """Of two equal discs, a guess that shows one is not extended to the other."""
+    y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
+    left, right = (np.hypot(y - 30, x - centre) < 10 for centre in (20, 60))
+    img = np.where((left | right)[..., None], (60, 90, 200), (160, 150, 80))
+    img = (img + np.random.default_rng(3).integers(-25, 25, img.shape)).astype(np.uint8)
+    guess = np.hypot(y - 30, x - 60) < 10 + by
+    mask = np.where(guess, np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
+    ours.grabCut(img, mask, None, None, None, 5, cv2.GC_INIT_WITH_MASK)
+    assert iou(mask, right) > 0.95
+
+
 def test_a_mask_of_marks_alone_stays():
     mask = DISC.astype(np.uint8)
     ours.grabCut(IMG, mask, None, None, None, 5, ours.GC_INIT_WITH_MASK)
