@@ -73,8 +73,8 @@ def graph_cut(
     -------
     ndarray
         The labels 1 to L, in the order of the values in `labels`, with its shape and dtype.  Excluded pixels, and
-        those that excluded ones separate from all seeds, are -1.  With `return_full_prob`, float64 (L, *grid).
-        If there is nothing to be labelled, `labels` with -1 instead of 0.
+        those that excluded ones separate from all seeds, are -1.  No label crosses excluded pixels.  With
+        `return_full_prob`, float64 (L, *grid).  If there is nothing to be labelled, `labels` with -1 instead of 0.
 
     Raises
     ------
@@ -222,13 +222,28 @@ def _segmented(pixels, marks, count: int, taking_part, sides, beta) -> np.ndarra
     edges = edges_outside(~taking_part, edges)
     unary = np.rint(UNIT * (_appearance(pixels, marks, count) + _location(pixels, marks, sides, taking_part, count)))
     unary = unary.astype(np.int32)
+    has_seed = _labels_of_parts(marks, taking_part, count)
     for label, cost in enumerate(unary):
-        cost[(marks >= 0) & (marks != label)] = FORBIDDEN
+        cost[((marks >= 0) & (marks != label)) | ~has_seed[label]] = FORBIDDEN
         cost[(marks == label) | ~taking_part] = 0
     if count == 2:
         return (~gridcut.max_flow(unary[1], unary[0], edges, device="cpu").labels).astype(np.int64)
     start = unary.argmin(axis=0)
     return labelling(unary, edges, label_distances(count, "potts", 1), start=start, device="cpu").labels
+
+
+def _labels_of_parts(marks, taking_part, count: int) -> np.ndarray:
+    """Whether each label has a seed in the connected part of each pixel, bool (count, *grid), which walls separate.
+
+    As for random_walker, pixels are connected by their faces: one that is reached across a corner alone is isolated.
+    """
+    from scipy import ndimage
+
+    part, parts = ndimage.label(taking_part)
+    has_seed = np.zeros((count, parts + 1), bool)
+    seeds = marks >= 0
+    has_seed[marks[seeds], part[seeds]] = True
+    return has_seed[:, part]
 
 
 def _appearance(pixels, marks, count: int) -> np.ndarray:
