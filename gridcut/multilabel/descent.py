@@ -1,10 +1,13 @@
-"""Expansions in cycles until none of them lowers the energy, and the code shared with swaps (swap_descent.py).
+"""Expansions or swaps in cycles until none of them lowers the energy.
 
 plain_moves.py is a short version, to read first.
 
 A label is expanded again only near the pixels that have changed since its last expansion, and not at all if none has;
 see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method (gridcut/ibfs)
-if many pixels gain.
+if many pixels gain.  A swap lists all pixels with its two labels, and is skipped if nothing at or next to them has
+changed since it was made last.
+
+The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 
 Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
@@ -39,6 +42,7 @@ from gridcut.multilabel.restriction import kept_if_allowed
 from gridcut.multilabel.validation import LabelProblem
 
 MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
+LARGE_SWAP_DIVISOR = 3  # a swap of more than a third of the cells is solved by gridcut/ibfs
 MIN_CELLS_PER_CHANGE = 4  # with fewer cells per change, an expansion loads the whole grid in memory order
 
 
@@ -86,6 +90,10 @@ class State:
         )
         self.work = make_work(size, self.index_type)
         self.flows = {}
+        # The number of changes so far, of those until the last one at or next to each label, and until each swap.
+        self.changes = 0
+        self.touched = np.zeros(problem.count, np.int64)
+        self.swapped = {}
         self.no_flow = np.empty(0, number)
 
     def _load_weights(self) -> None:
@@ -103,8 +111,10 @@ class State:
         return self.layout.interior(self.field.label)
 
     def replace_labels(self, labels: np.ndarray) -> None:
-        self.layout.interior(self.field.label)[...] = labels
+        cells = self.cells(labels != self.labels)
+        self.labels[...] = labels
         self.update_paid()
+        self._touch(cells)
 
     def update_paid(self) -> None:
         """Store the unary cost of every pixel's label in `paid`."""
@@ -127,7 +137,9 @@ class State:
         self.field = self.field._replace(unary=unmarked(problem.unary.reshape(problem.count, -1)))
         self._load_weights()
         self.update_paid()
-        return self.cells(differs)
+        cells = self.cells(differs)
+        self._touch(cells)
+        return cells
 
     def cells(self, where: np.ndarray) -> np.ndarray:
         """Cell indices of the pixels in a boolean mask."""
@@ -140,11 +152,33 @@ class State:
     def energy(self) -> int:
         return int(energy_kernel(self.steps, self.field))
 
-    def move(self, _: int, second: int, changed: list[np.ndarray]):
-        """Make the best expansion of a label; returns the cells that changed and the change of the energy.
+    def move(self, first: int, second: int, changed: list[np.ndarray]):
+        """Make the best expansion of `second`, or swap; returns the cells that changed and the change of the energy.
 
-        changed   arrays of the cells whose labels changed since its last expansion
+        changed   arrays of the cells whose labels changed since the move was made last
         """
+        return self._swap(first, second) if first >= 0 else self._expand(second, changed)
+
+    def _swap(self, first: int, second: int):
+        """As `move`, of two labels; None if nothing at or next to their pixels has changed since the last time.
+
+        No flow is kept, so all pixels with one of the labels are loaded.
+        """
+        known = self.swapped.get((first, second), -1)
+        if max(self.touched[first], self.touched[second]) <= known:
+            return None
+        field, layout, flow = self.field, self.layout, self.no_flow
+        count = list_all(first, second, layout.head, layout.size - layout.head, field)
+        deficits = load(0, count, first, second, self.steps, flow, field)
+        if deficits > 0 and LARGE_SWAP_DIVISOR * count > layout.size:
+            Run(field.excess, field.residual, layout, None, self.forest).solve(UNTIL_SINK)
+        elif deficits > 0:
+            route_to_deficits(count, True, first, second, self.steps, flow, field, self.forest, self.work)
+        found = self._finish(count, first, second, flow)
+        self.swapped[first, second] = self.changes
+        return found
+
+    def _expand(self, second: int, changed: list[np.ndarray]):
         field, head = self.field, self.layout.head
         is_first = second not in self.flows
         if is_first:
@@ -169,10 +203,25 @@ class State:
                 cells = np.uint64(field.listed[0]), np.uint64(field.listed[count - 1] + 1)
                 push_one_hop(field.excess, field.residual, self.steps, *cells)
             count = route_to_deficits(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
-        changed = read_cut(count, -1, second, self.steps, flow, field, self.forest)
-        delta = int(energy_change(changed, -1, second, self.steps, field))
-        apply(changed, delta < 0, -1, second, field)
-        return (field.listed[:changed].copy(), delta) if delta < 0 else (field.listed[:0], 0)
+        return self._finish(count, -1, second, flow)
+
+    def _finish(self, count: int, first: int, second: int, flow: np.ndarray):
+        """Read the cut of the listed cells, and make the move if it lowers the energy."""
+        field = self.field
+        changed = read_cut(count, first, second, self.steps, flow, field, self.forest)
+        delta = int(energy_change(changed, first, second, self.steps, field)) if changed else 0
+        apply(changed, delta < 0, first, second, field)
+        if delta >= 0:
+            return field.listed[:0], 0
+        cells = field.listed[:changed].copy()
+        self._touch(cells)
+        return cells, delta
+
+    def _touch(self, cells: np.ndarray) -> None:
+        """Note a change at some cells, which concerns the labels at and next to them."""
+        self.changes += 1
+        for step in (0, *self.layout.step):
+            self.touched[self.field.label[cells + step]] = self.changes
 
 
 def _state(problem: LabelProblem, start: np.ndarray):
@@ -228,8 +277,9 @@ class Descent:
             for move in moves:
                 known = self._seen.get(move)
                 if known != len(self._changes):
-                    cells, delta = self.state.move(*move, self._changes[known or 0 :])
-                    self._finish_move(*move, cells, delta, callback)
+                    found = self.state.move(*move, self._changes[known or 0 :])
+                    if found is not None:
+                        self._finish_move(*move, *found, callback)
                     self._seen[move] = len(self._changes)
 
     def _finish_move(self, first, second, cells, delta, callback) -> None:
@@ -291,18 +341,16 @@ class Descent:
         return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record, metric))
 
 
-def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
+def descend(problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
     """Run a descent by `moves` and its restarts on the problem's device; returns the result.
 
-    make       class of the descent on the CPU
     restarts   pairs of a function that perturbs labels, and the moves to make from there
     started    time.perf_counter() at the start of the public call
     """
     loading = time.perf_counter()
+    make = Descent
     if not isinstance(problem, LabelProblem):
         from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
-    elif problem.is_graph:
-        make = Descent  # for swaps, too
     descent = make(problem, start)
     solving = time.perf_counter()
     run_all(descent, moves, restarts, max_cycles, callback)

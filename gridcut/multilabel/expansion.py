@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from gridcut.core.problem import Offset
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, check_count, plain_array
-from gridcut.multilabel.descent import Descent, descend
+from gridcut.multilabel.descent import descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import perturbations
@@ -129,7 +129,7 @@ def alpha_expansion(
     cycles = check_cycles(max_cycles)
     moves, restart_plan = plan(check_order(order, problem), problem.count, check_count("restarts", restarts, 0))
     arguments = unary, weights, label_cost
-    return descend(Descent, problem, arguments, first, moves, restart_plan, cycles, callback, started)
+    return descend(problem, arguments, first, moves, restart_plan, cycles, callback, started)
 
 
 def plan(order: list[int], count: int, restarts: int) -> tuple[list, list]:

@@ -13,7 +13,6 @@ from gridcut.multilabel.descent import descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import perturbations
-from gridcut.multilabel.swap_descent import SwapDescent
 from gridcut.multilabel.validation import check_cycles, check_start
 
 
@@ -61,8 +60,8 @@ def alpha_beta_swap(
     Notes
     -----
     A cycle has up to L (L - 1) / 2 moves.  In the first cycle, each move visits every pixel and cuts those with one of
-    the two labels.  Later moves visit only the connected sets of such pixels in which, or next to which, labels have
-    changed.  Each label is swapped with the last label first, so that few moves suffice to leave a poor start.
+    the two labels.  Later, a move is skipped if no label has changed at or next to such a pixel since it was made last.
+    Each label is swapped with the last label first, so that few moves suffice to leave a poor start.
 
     References
     ----------
@@ -84,4 +83,4 @@ def alpha_beta_swap(
     moves = [(a, b) for a in range(problem.count) for b in range(problem.count - 1, a, -1)]
     restart_plan = [(perturb, moves) for perturb in perturbed]
     arguments = unary, weights, label_cost
-    return descend(SwapDescent, problem, arguments, first, moves, restart_plan, cycles, callback, started)
+    return descend(problem, arguments, first, moves, restart_plan, cycles, callback, started)

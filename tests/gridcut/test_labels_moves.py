@@ -125,6 +125,18 @@ def test_every_path_to_a_cut_gives_the_same_moves(monkeypatch, cost):
         assert (other.labels == found[0].labels).all()
 
 
+def test_every_path_to_a_swap_gives_the_same_moves(monkeypatch):
+    """By gridcut/ibfs or by routing to deficits."""
+    unary, weights = stripes((40, 50), 4, 6)
+    found = []
+    for divisor in (0, 10**9):
+        monkeypatch.setattr(descent, "LARGE_SWAP_DIVISOR", divisor)
+        found.append(alpha_beta_swap(unary, weights, LINEAR, start=np.zeros((40, 50), int)))
+        found[-1].check()
+    assert found[0].stats["energies"] == found[1].stats["energies"]
+    assert (found[0].labels == found[1].labels).all()
+
+
 def test_offset_and_opposite_add_up():
     unary, _ = stripes((6, 6), 3, 5)
     once = alpha_expansion(unary, {(0, 1): 6, (1, 0): 4})
@@ -207,7 +219,7 @@ def test_labels_not_in_order_are_never_assigned():
     assert not (result.labels == 1).any()
 
 
-def test_swaps_of_many_labels_visit_only_changed_components():
+def test_swaps_of_many_labels():
     """Noise, for many components and many ties; all moves are certified, including those without a change."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
