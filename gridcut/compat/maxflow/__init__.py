@@ -25,7 +25,6 @@ __all__ = [
     "fastmin",
     "moore_structure",
     "np",
-    "version",
     "vonNeumann_structure",
 ]
 
