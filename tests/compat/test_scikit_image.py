@@ -101,12 +101,14 @@ def test_no_label_crosses_a_wall():
     np.testing.assert_array_equal(random_walker(data, labels, mode="bf"), expected)
 
 
-def test_a_seed_behind_a_corner_is_isolated():
-    """The image of scikit-image's issue 5034."""
+@pytest.mark.parametrize(("labels", "expected"), [
+    ([[0, -1, 2], [0, 0, -1], [1, 0, 0]], [[1, -1, 2], [1, 1, -1], [1, 1, 1]]),
+    ([[0, -1, 2], [0, -1, 0], [1, 0, -1]], [[1, -1, 2], [1, -1, 2], [1, 1, -1]]),
+])  # fmt: skip
+def test_a_seed_behind_a_corner_is_isolated(labels, expected):
+    """The image of scikit-image's issue 5034, and the markers of its test."""
     data = np.array([[12823, 12787, 12710], [12883, 13425, 12067], [11934, 11929, 12309]])
-    labels = np.array([[0, -1, 2], [0, 0, -1], [1, 0, 0]])
-    found = graph_cut(data, labels, beta=10)
-    np.testing.assert_array_equal(found, [[1, -1, 2], [1, 1, -1], [1, 1, 1]])
+    np.testing.assert_array_equal(graph_cut(data, np.array(labels), beta=10), expected)
 
 
 @pytest.mark.parametrize("seed", range(60))
