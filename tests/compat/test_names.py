@@ -36,7 +36,8 @@ def test_public_names(library, path, face, page):
     absent = public(theirs) - set(dir(face)) - {"logger", "count", "combinations"}  # what fastmin imports
     assert {name for name in absent if f"{name.removesuffix('_batch')}`" not in written} == set()
     if path in ("", "version"):
-        assert [int(part) for part in face.__version__.split(".")] >= [0, 10]
+        assert [int(part) for part in face.__version__.split(".")] >= [0, 11, 1]
+        assert getattr(face, "__version_core__", None) == getattr(theirs, "__version_core__", None)
 
 
 @pytest.mark.parametrize("face", [gridcut.compat.maxflow, assign.compat.lap], ids=["maxflow", "lap"])

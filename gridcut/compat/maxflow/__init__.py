@@ -28,6 +28,6 @@ __all__ = [
     "vonNeumann_structure",
 ]
 
-__version__, __version_core__ = "1.3.2", (1, 3, 2)  # of PyMaxflow, whose names and results these are
+__version__, __version_core__ = "1.3.2", (3, 0, 4)  # of PyMaxflow, and of the C++ code in it
 version = SimpleNamespace(__version__=__version__, __version_core__=__version_core__)
 Graph = {int: GraphInt, float: GraphFloat}
