@@ -71,7 +71,7 @@ def test_json_rejects_files_of_other_kinds(photos, capsys, arguments, taken):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["track", "d.csv", "--table", "a.png"], "--table: 'a.png' must end in .csv, .json, .npz, .txt"),
+        (["track", "d.csv", "--table", "a.png"], "--table: 'a.png' must end in .csv, .json, .npz"),
         (["match", "a.png", "b.png", "--table", "a.png"], "--table: 'a.png' must end in .csv or .json"),
         (["matching", "a.mtx", "--table", "a.png"], "--table: 'a.png' must end in .csv or .npy"),
         (["track", "d.csv", "--video", "a.png"], "--video: 'a.png' must end in .mp4, .avi, .gif"),
