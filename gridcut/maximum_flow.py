@@ -14,7 +14,6 @@ from gridcut.core.problem import Problem, check_problem
 from gridcut.core.solve_exactly import Clock, solve_exactly
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
-from gridcut.device_list import check_devices, choose_devices
 from gridcut.small import solve_small_grid
 
 
@@ -123,15 +122,17 @@ def max_flow(
             return cut
     check_callback(callback)
     if devices is not None:
-        devices = check_devices(devices, device, method)
-    problem = check_problem(source, sink, edges, mask)
-    if devices is not None:
-        devices = choose_devices(devices, device, method, problem, parameters)
+        from gridcut.device_list import check_devices, choose_devices
+
+        numbers = check_devices(devices, device, method)
+        problem = check_problem(source, sink, edges, mask)
+        numbers = choose_devices(numbers, device, method, problem, parameters)
         if problem.empty:
             return empty_cut(problem, "cuda", "tiles")
         from gridcut.tiles.slabs.slab_flow import max_flow_on_devices
 
-        return max_flow_on_devices(problem, devices, parameters, callback)
+        return max_flow_on_devices(problem, numbers, parameters, callback)
+    problem = check_problem(source, sink, edges, mask)
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
 
 

@@ -1,18 +1,9 @@
 """The error for problems whose every cut is infinite, with an infinite capacity that a minimum cut contains."""
 
-import math
-from collections.abc import Callable
-
 import numpy as np
 
 from gridcut.core.problem import Problem
 from gridcut.core.terms import ends, pixel_at
-
-
-def check_finite(value: float, problem: Callable[[], Problem], labels: Callable[[], np.ndarray]) -> None:
-    """Raise ValueError if the capacity of a minimum cut is infinite; `problem` and `labels` return host data for it."""
-    if value == math.inf:
-        raise infinite_cut(problem(), labels())
 
 
 def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:

@@ -7,7 +7,6 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import Measured, cut_capacity, measure_cut
 from gridcut.core.grid import Grid
-from gridcut.core.infinite_cut import check_finite
 from gridcut.core.load import Reader
 from gridcut.core.problem import Problem
 from gridcut.core.units import MAX_LOSS
@@ -23,7 +22,10 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
         if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
             return value, None  # the loss is less than one unit per capacity, so it need not be summed
     cut = measure_cut(views, labels, unit)
-    check_finite(cut.value, lambda: problem, lambda: labels)
+    if cut.value == math.inf:
+        from gridcut.core.infinite_cut import infinite_cut
+
+        raise infinite_cut(problem, labels)
     return cut.value, cut
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.grid import Grid
-from gridcut.core.infinite_cut import check_finite
+from gridcut.core.infinite_cut import infinite_cut
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.core.solve_exactly import Clock, Solution, is_accurate, solve_exactly
@@ -89,7 +89,8 @@ def checked_value(problem: Problem, found, labels) -> tuple[int | float, Measure
     """The value of a cut, and the loss of floats; ValueError for an infinite cut.  labels: bytes on the GPU."""
     if not problem.is_float:
         return found, None
-    check_finite(found.value, problem.on_host, lambda: download(labels).view(np.bool_).reshape(problem.shape))
+    if found.value == math.inf:
+        raise infinite_cut(problem.on_host(), download(labels).view(np.bool_).reshape(problem.shape))
     return found.value, found
 
 

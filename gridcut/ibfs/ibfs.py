@@ -32,9 +32,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from gridcut.core import push_relabel_fifo
 from gridcut.core.grid import Grid, index_type
-from gridcut.core.push_relabel_highest import discharge_highest
 from gridcut.device import run_threads, thread_count
 from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
@@ -223,6 +221,9 @@ class Run:
 
     def take_turns(self, until):
         """After a search has given up: solve the whole grid by push-relabel and a search in turns, until one ends."""
+        from gridcut.core import push_relabel_fifo  # images do not need it
+        from gridcut.core.push_relabel_highest import discharge_highest
+
         self.seams.restore()
         self.gave_up, most = True, 8 * self.layout.size
         while self.gave_up:
