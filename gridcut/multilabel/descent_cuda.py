@@ -1,9 +1,8 @@
-"""Moves in cycles on a GPU, as gridcut/multilabel/descent.py on the CPU; the host only monitors them.
+"""Moves in cycles on a GPU, as gridcut/multilabel/descent.py on the CPU; the host chooses them.
 
-Cuts and the kernel between two cuts (next_move_cuda.py) are enqueued alternately, many in advance, before it is known
-which move they will belong to.  A launch that is not needed yet has no effect.  Then the host reads the records of the
-finished moves.  Moves, their order and their results are those of the CPU, because the tie rule makes minimum cuts
-unique.
+A move is a kernel that builds its cut, rounds of the default method, and a kernel that changes the labels
+(moves_cuda.py), which are enqueued together.  Then the host reads the outcome.  Moves, their order and their results
+are those of the CPU, because the tie rule makes minimum cuts unique.
 
 If memory suffices, the flow of each label is kept from one expansion to the next, which starts from it."""
 
@@ -13,23 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, return_as, upload
+from gridcut.device.arrays import allocate, clear, download, refusing, return_as, upload
 from gridcut.device.cuda import SIMULATED, multiprocessors
-from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.multilabel import next_move_cuda as next_move
+from gridcut.device.launch import launch, most_blocks
+from gridcut.multilabel import moves_cuda as kernels
 from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.label_kernels_cuda import copy_kernel
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
-from gridcut.multilabel.moves_cuda import KEEP_FLOW
 from gridcut.multilabel.problem_cuda import DeviceProblem
 from gridcut.multilabel.validation import LabelProblem
-from gridcut.tiles.tile_state import COUNTS, DONE, make_state
+from gridcut.tiles.tile_state import make_state
 from gridcut.tiles.tiles import FALLBACK_ROUND, Rounds, shape_of
 
-LAUNCHES_AHEAD = 1 if SIMULATED else 16  # launches of the kernel between cuts before the host reads the records
-ROUNDS_PER_MOVE = 2  # rounds of a cut between two launches of that kernel
-BLOCKS_PER_MULTIPROCESSOR = 4  # of that kernel
-MAX_RECORDS = 512  # moves that can be recorded until the host reads them
+ROUNDS_PER_CHECK = 2  # rounds of a cut before the host reads whether it is solved
+BLOCKS_PER_MULTIPROCESSOR = 4  # of the kernels before and after the cut
 
 
 class Step(NamedTuple):
@@ -61,20 +57,18 @@ class DeviceDescent:
             clear(array)
         _copy(start, self._label)
         problem.update_paid(self._label, self._paid)
-        self._sets, self._report = allocate(
-            (LAUNCHES_AHEAD * tiles.count * 32, np.uint32),
-            (next_move.CONTROL_SIZE + next_move.RECORD_SIZE * MAX_RECORDS, np.int64),
-        )
+        self._control, self._sets = allocate((kernels.CONTROL_SIZE, np.int64), (tiles.count * 32, np.uint32))
+        self._kernels = kernels.move_kernels(shape)
         self._flow = None
-        self._prepared = {}
-        self._seen = {}
+        self._seen = {}  # per move: number of changes when it was made last
         self._changes = 0
+        self._last_touched = np.zeros(problem.count, np.int32)  # as `touched` of moves_cuda.py
         self._on_host: LabelProblem | None = None  # the problem as fusion reads it
         self.energy = self.first_energy = problem.energy(self._label, self._paid)
         self.steps = []
         self.cycles = 0
         self.rounds = 0
-        self.kernel_seconds = np.zeros(3)
+        self.kernel_seconds = np.zeros(2)
 
     @property
     def labels(self) -> np.ndarray:
@@ -86,84 +80,74 @@ class DeviceDescent:
 
     def run(self, moves, max_cycles, callback) -> None:
         """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
-        if self.is_converged(moves):
-            return
-        control = np.zeros(self._report.size, np.int64)
-        control[[next_move.MOVES, next_move.NEXT]] = len(moves)
-        control[next_move.CYCLE] = self.cycles
-        control[next_move.CYCLE_LIMIT] = -1 if max_cycles is None else self.cycles + max_cycles
-        control[next_move.ACTIVE] = -1
-        control[next_move.CHANGES] = self._changes
-        control[next_move.RECORD_CAPACITY] = MAX_RECORDS
-        overwrite(self._report, control)
-        counts = np.zeros(COUNTS, np.int32)
-        counts[DONE] = 1
-        overwrite(self._solver.counts, counts)
-        rounds, launches, pairs, seen = self._launches(len(moves), keep_flow=moves[0][0] < 0)
-        overwrite(pairs, np.array(moves, np.int32).reshape(-1))
-        overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
-        cut = rounds.prepare_rounds(ROUNDS_PER_MOVE)
-        finished = False
-        while not finished:
-            for launch_next_move in launches:
-                launch_next_move()
-                cut()
-            report = download(self._report)
-            self._read_records(moves, report, callback)
-            finished = report[next_move.FINISHED] != 0
-            may_relabel = report[next_move.CURRENT_ROUND] < FALLBACK_ROUND
-            cut = rounds.prepare_rounds(ROUNDS_PER_MOVE, may_relabel=may_relabel)
-        self.cycles, self._changes = int(report[next_move.CYCLE]), int(report[next_move.CHANGES])
-        self.rounds += int(report[next_move.CUT_ROUNDS])
-        self.kernel_seconds += report[next_move.NANOSECONDS :][:3] / 1e9
-        self._seen.update(zip(moves, download(seen).tolist(), strict=True))
-
-    def _launches(self, count: int, keep_flow: bool):
-        """For `count` moves: rounds of a cut, launches of the kernel between cuts, its arrays `moves` and `seen`."""
-        if count in self._prepared:
-            return self._prepared[count]
-        problem, solver, tiles = self.problem, self._solver, self._layout
         if self._flow is None:
-            keep_flow = keep_flow and problem.has_memory_for_flows()
-            size = problem.count * tiles.cells * (tiles.arcs // 2) if keep_flow else 1
-            (self._flow,) = allocate((size, problem.number), zero=True)
-            view = problem.view_on_host.copy()
-            view[KEEP_FLOW] = keep_flow
-            self._view = upload(view)
-        pairs, seen = allocate((2 * count, np.int32), (count, np.int32))
-        with refusing():
-            rounds = Rounds(self._excess, self._residual, tiles, solver)
-        kernel = next_move.make_next_move_kernel(shape_of(tiles, problem.number))
-        own = (self._label, self._paid, self._flow, self._excess, self._residual, solver.bits, solver.counts)
-        control, records = self._report[: next_move.CONTROL_SIZE], self._report[next_move.CONTROL_SIZE :]
-        arguments = (problem.unary, self._view, problem.scale, problem.cost, problem.weight, *own, solver.times)
-        arguments += (pairs, seen, self._touched, control, records, self._sets)
-        tile_counts = problem.tiling[0]
-        max_blocks = most_blocks(kernel, (*arguments, np.int32(0), tile_counts), next_move.THREADS)
-        pixel_blocks = -(-tiles.count * 32 * 32 // next_move.THREADS)
-        blocks = min(max_blocks, pixel_blocks, BLOCKS_PER_MULTIPROCESSOR * multiprocessors())
-        slots = range(LAUNCHES_AHEAD)
-        launches = [prepare(kernel, blocks, next_move.THREADS, *arguments, np.int32(i), tile_counts) for i in slots]
-        self._prepared[count] = rounds, launches, pairs, seen
-        return self._prepared[count]
+            self._allocate_flows(keep=moves[0][0] < 0)
+        last = None if max_cycles is None else self.cycles + max_cycles
+        while not self.is_converged(moves) and self.cycles != last:
+            self.cycles += 1
+            for move in moves:
+                if not self._is_up_to_date(move):
+                    self._make(*move, callback)
+                self._seen[move] = self._changes
 
-    def _read_records(self, moves, report, callback) -> None:
-        """Append the records of the moves since the last call to `steps`."""
-        count = int(report[next_move.RECORDS])
-        size = next_move.RECORD_SIZE
-        records = report[next_move.CONTROL_SIZE :][: size * count].reshape(count, size).tolist()
-        kept = None
-        words = self._layout.count * 32
-        for i, cycle, gain, changed, slot in records:
-            if changed and kept is None:
-                (kept,) = allocate((self._sets.size, np.uint32))
-                _copy(self._sets, kept)
-            self.energy += gain
-            bits = kept[slot * words : (slot + 1) * words] if changed else None
-            self.steps.append(Step(*moves[i], self.energy, changed, bits))
-            if callback is not None:
-                event = {"cycle": cycle, "moves": len(self.steps), "labels": moves[i]}
-                callback({**event, "energy": self.energy * self.problem.unit})
+    def _is_up_to_date(self, move) -> bool:
+        """Whether nothing that affects a move has changed since it was made last."""
+        known = self._seen.get(move, -1)
+        if known < 0 or move[0] < 0:
+            return known == self._changes
+        return max(self._last_touched[list(move)]) <= known
+
+    def _allocate_flows(self, keep: bool) -> None:
+        """Allocate the flows of all labels, if they are kept and fit, and prepare the rounds of the cuts."""
+        problem, tiles = self.problem, self._layout
+        keep = keep and problem.has_memory_for_flows()
+        size = problem.count * tiles.cells * (tiles.arcs // 2) if keep else 1
+        (self._flow,) = allocate((size, problem.number), zero=True)
+        view = problem.view_on_host.copy()
+        view[kernels.KEEP_FLOW] = keep
+        self._view = upload(view)
+        with refusing():
+            self._cuts = Rounds(self._excess, self._residual, tiles, self._solver)
+        self._cut = self._cuts.prepare_rounds(ROUNDS_PER_CHECK)
+
+    def _make(self, first: int, second: int, callback) -> None:
+        """Make a move and record it."""
+        problem, solver = self.problem, self._solver
+        energy = (problem.unary, self._view, problem.scale, problem.cost, problem.weight)
+        arrays = (*energy, self._label, self._paid, self._flow, self._excess, self._residual, solver.bits)
+        move = np.int32(first), np.int32(second)
+        sizes = problem.tiling[0]
+        finish = (*arrays, solver.counts, solver.times, self._touched, self._control, self._sets)
+        finish += (*move, np.int32(self._changes + 1), sizes)
+        build_kernel, finish_kernel = self._kernels
+        blocks = -(-self._layout.count * 32 * 32 // kernels.THREADS)
+        blocks = min(blocks, BLOCKS_PER_MULTIPROCESSOR * multiprocessors())
+        clear(solver.tally)
+        clear(self._control)
+        launch(build_kernel, blocks, kernels.THREADS, *arrays, self._control, *move, sizes)
+        blocks = min(blocks, most_blocks(finish_kernel, finish, kernels.THREADS))
+        cut, report = self._cut, None
+        while report is None or not report[kernels.SOLVED]:
+            if report is not None and report[kernels.CUT_ROUNDS] >= FALLBACK_ROUND:
+                cut = self._cuts.prepare_rounds(ROUNDS_PER_CHECK, may_relabel=False)
+            cut()
+            launch(finish_kernel, blocks, kernels.THREADS, *finish)
+            report = download(self._control)
+        self.rounds += int(report[kernels.CUT_ROUNDS])
+        self.kernel_seconds += report[[kernels.RELABELING, kernels.DISCHARGING]] / 1e9
+        changed, words = int(report[kernels.CHANGED]), None
+        if changed:
+            self._changes += 1
+            self.energy -= int(report[kernels.UNROUTED] + report[kernels.CURRENT_COST])
+            words = self._sets
+            (self._sets,) = allocate((words.size, np.uint32))
+            if first >= 0:
+                self._last_touched = np.maximum(self._last_touched, download(self._touched))
+                self._last_touched[[first, second]] = self._changes
+        self.steps.append(Step(first, second, self.energy, changed, words))
+        if callback is not None:
+            event = {"cycle": self.cycles, "moves": len(self.steps), "labels": (first, second)}
+            callback({**event, "energy": self.energy * self.problem.unit})
 
     def restart(self, perturb, moves, max_cycles, callback) -> None:
         """Descend from perturbed labels, then fuse the result with the present labelling on the host (fusion.py).
@@ -186,7 +170,9 @@ class DeviceDescent:
 
     def _jump(self, labels: np.ndarray) -> None:
         """Continue from another labelling."""
-        self._changes += bool((labels != self.labels).any())
+        if (labels != self.labels).any():
+            self._changes += 1
+            self._last_touched[:] = self._changes
         _copy(self.problem.check_start(labels), self._label)
         self.problem.update_paid(self._label, self._paid)
         self.energy = self.problem.energy(self._label, self._paid)
@@ -201,7 +187,7 @@ class DeviceDescent:
         raster = problem.raster(self._label)
         labels = return_as(raster.reshape(problem.shape), problem.library)
         energies = [self.first_energy, *(step.energy for step in self.steps)]
-        kernel_seconds = dict(zip(("relabel", "discharge", "next_move"), self.kernel_seconds.tolist(), strict=True))
+        kernel_seconds = dict(zip(("relabel", "discharge"), self.kernel_seconds.tolist(), strict=True))
         stats = {
             "energies": [energy * problem.unit for energy in energies],
             "moves": len(self.steps),

@@ -240,9 +240,9 @@ def labels_kernel(view, tiles, tile, label, out):
 
 
 @cuda_kernel
-def copy_kernel(sets, kept):
-    """Copy `sets` to `kept`."""
+def copy_kernel(source, target):
+    """Copy an array."""
     i = np.int64(cuda.grid(1))
-    while i < kept.size:
-        kept[i] = sets[i]
+    while i < target.size:
+        target[i] = source[i]
         i += cuda.gridsize(1)

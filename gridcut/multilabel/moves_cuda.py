@@ -1,4 +1,11 @@
-"""One move at one row of 32 pixels: the capacities of its cut, the flow to store, and the labels after it.
+"""One move on a GPU: the kernel that builds its cut, and the one that changes the labels after the cut.
+
+    build_kernel     write the capacities of the cut
+    ...              rounds of gridcut/tiles
+    finish_kernel    if the energy falls, find the pixels that change, over all tiles until no tile adds any
+                     (flood_cuda.py), and assign their labels; the remaining excess shows by how much it falls
+
+The host chooses the moves (descent_cuda.py).  A launch of finish_kernel returns immediately if the cut is unsolved.
 
 The rules are those of gridcut/multilabel/move_rules.py.  The state is that of gridcut/tiles with the roles of source
 and sink exchanged: **deficits are excess**.  A pixel that gains by the new label has a deficit in
@@ -10,18 +17,42 @@ Arrays, one entry per cell of gridcut/cuda/tile_layout.py
   weight[(t * A + k) * 1024 + cell]   weight of the edge along arc k; 0 if it leaves the grid
   flow[((b * n + t) * A / 2 + j) * 1024 + cell]   flow along arc 2 j in the last expansion of label b
   cost[a * L + b]             of two labels on an edge of weight 1
+  touched[label]              the last change at or next to a pixel of the label (swaps)
+  sets[t * 32 + row]          the pixels that a move changes, one bit each
+  control                     see the names below
 
 `view`, int64: where the unary costs are stored, and whether flows are kept; see the names below."""
 
+from functools import cache
+
 import numpy as np
 
-from gridcut.cuda.pixel_kernels import units
-from gridcut.device.cuda import ballot, device_function
+from gridcut.cuda.pixel_kernels import units, warp_sum
+from gridcut.device.cuda import (
+    SIMULATED,
+    ballot,
+    cuda,
+    cuda_kernel,
+    device_function,
+    grid_sync,
+    popcount,
+    relaxed_load,
+)
 from gridcut.multilabel import move_rules as rules
+from gridcut.multilabel.flood_cuda import flood
+from gridcut.tiles.tile_search import NONE
+from gridcut.tiles.tile_shape import Shape
+from gridcut.tiles.tile_state import DISCHARGE_TOTAL, DONE, RELABEL_TOTAL, ROUNDS
 
 # Positions in `view`: unary[label, z, y, x] is data[START + label * ITEM + z * STEP_Z + y * STEP_Y + x * STEP_X].
 START, ITEM, STEP_Z, STEP_Y, STEP_X, DEPTH, HEIGHT, WIDTH, LABELS, KEEP_FLOW = range(10)
 VIEW_SIZE = 16
+# Positions in `control`, of one move: its remaining excess; in a swap, the energy of the present labels minus that of
+# `first` everywhere; number of changed pixels; of its cut whether it is solved, rounds, and nanoseconds of relabeling
+# and of discharging; three flags of the flood, used in rotation.
+UNROUTED, CURRENT_COST, CHANGED, SOLVED, CUT_ROUNDS, RELABELING, DISCHARGING, FLAGS = range(8)
+CONTROL_SIZE = 16
+THREADS = 32 if SIMULATED else 256
 
 
 def _for_kernels(rule):
@@ -66,7 +97,7 @@ def neighbour(offset, k, z, y, x, tiles, tile):
     return cell_of(z + offset[k, 0], y + offset[k, 1], x + offset[k, 2], tiles, tile)
 
 
-# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
+# args: a step of `build_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def build_row(
     t, row, lane, first, second, tiles, tile, arcs, offset,
@@ -74,8 +105,8 @@ def build_row(
 ):  # fmt: skip
     """Write a row of the cut's capacities, and their bits.
 
-    Returns whether this lane has excess, and its share of the current cost of a swap: the energy of the present labels
-    minus that of `first` everywhere, nonzero only in lanes with label `second`.
+    Returns this lane's share of the current cost of a swap: the energy of the present labels minus that of `first`
+    everywhere, nonzero only in lanes with label `second`.
     """
     z, y, x = pixel_of_row(t, row, lane, tiles, tile)
     cell = row * 32 + lane
@@ -135,10 +166,10 @@ def build_row(
     if lane == 0:
         bits[np.uint64(words + arcs * 32)] = negative
         bits[np.uint64(words + (arcs + 1) * 32)] = positive
-    return held < 0, old + held if first >= 0 and is_active and mine == second else np.int64(0)
+    return old + held if first >= 0 and is_active and mine == second else np.int64(0)
 
 
-# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
+# args: a step of `finish_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def store_flow_row(
     t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
@@ -160,7 +191,7 @@ def store_flow_row(
                 flow[edges + j * 1024] = residual[plane + 2 * j * 1024] - (both - room) * w
 
 
-# args: a step of `next_move_kernel`, split off for reading: it takes what that has in its variables
+# args: a step of `finish_kernel`, split off for reading: it takes what that has in its variables
 @device_function
 def change_row(
     t, row, lane, reached, first, second, stamp, tiles, tile, arcs, offset,
@@ -188,3 +219,105 @@ def change_row(
                     q, far_cell = neighbour(offset, k, z, y, x, tiles, tile)
                     touched[label[np.int64(q) * 1024 + far_cell]] = stamp
     return ballot(changes)
+
+
+@cache
+def move_kernels(shape: Shape):
+    """build_kernel and finish_kernel for one neighbourhood."""
+    offsets, tile, arcs = shape.offset_array, shape.tile, shape.arcs
+
+    # args: an entry call, which takes twice as long to pack with several tuples
+    @cuda_kernel
+    def build_kernel(
+        unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, control, first, second, tiles
+    ):
+        """Write the capacities of the cut of a move, and add to control[CURRENT_COST]."""
+        offset = cuda.const.array_like(offsets)
+        n = tiles[0] * tiles[1] * tiles[2]
+        thread = np.int32(cuda.grid(1))
+        lane, warp, warps = np.int32(thread & 31), np.int32(thread >> 5), np.int32(cuda.gridsize(1) >> 5)
+        current_cost = np.int64(0)
+        i = warp
+        while i < n * 32:
+            current_cost += build_row(
+                np.int32(i >> 5), np.int32(i & 31), lane, first, second, tiles, tile, arcs, offset,
+                unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits,
+            )  # fmt: skip
+            i = np.int32(i + warps)
+        current_cost = warp_sum(current_cost)
+        if lane == 0 and current_cost != 0:
+            cuda.atomic.add(control, CURRENT_COST, current_cost)
+
+    # args: an entry call, which takes twice as long to pack with several tuples
+    @cuda_kernel
+    def finish_kernel(
+        unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, counts, times,
+        touched, control, sets, first, second, stamp, tiles,
+    ):  # fmt: skip
+        """Complete a move whose cut is solved; stamp: the number of this change in `touched`."""
+        offset = cuda.const.array_like(offsets)
+        n = tiles[0] * tiles[1] * tiles[2]
+        thread = np.int32(cuda.grid(1))
+        lane, warp, warps = np.int32(thread & 31), np.int32(thread >> 5), np.int32(cuda.gridsize(1) >> 5)
+        if thread == 0:
+            control[SOLVED] = counts[DONE]
+            control[CUT_ROUNDS] = counts[ROUNDS]
+            control[RELABELING] = times[RELABEL_TOTAL]
+            control[DISCHARGING] = times[DISCHARGE_TOTAL]
+        if counts[DONE] == 0:
+            return
+        unrouted = np.int64(0)
+        i = warp
+        while i < n * 32:
+            t, row = np.int32(i >> 5), np.int32(i & 31)
+            left = bits[np.uint64((t * (arcs + 2) + arcs + 1) * 32 + row)]
+            if lane == 0:
+                sets[i] = left
+            if left != NONE:
+                unrouted += max(np.int64(excess[np.int64(i) * 32 + lane]), np.int64(0))
+            if view[KEEP_FLOW] != 0:
+                store_flow_row(
+                    t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
+                )
+            i = np.int32(i + warps)
+        unrouted = warp_sum(unrouted)
+        if lane == 0 and unrouted != 0:
+            cuda.atomic.add(control, UNROUTED, unrouted)
+        grid_sync()
+        if -relaxed_load(control, UNROUTED) >= control[CURRENT_COST]:
+            return
+        flood_round = 0
+        is_growing = True
+        while is_growing:
+            t = warp
+            while t < n:
+                if flood(t, lane, flood_round == 0, tiles, tile, arcs, offset, bits, sets, 0) and lane == 0:
+                    control[FLAGS + flood_round % 3] = 1
+                t = np.int32(t + warps)
+            if thread == 0:
+                control[FLAGS + (flood_round + 1) % 3] = 0
+            grid_sync()
+            is_growing = relaxed_load(control, FLAGS + flood_round % 3) != 0 or flood_round == 0
+            flood_round += 1
+        count = np.int64(0)
+        i = warp
+        while i < n * 32:
+            reached = sets[i]
+            if first >= 0 or reached != NONE:
+                changed = change_row(
+                    np.int32(i >> 5), np.int32(i & 31), lane, reached, first, second, stamp, tiles, tile, arcs, offset,
+                    unary, view, scale, weight, label, paid, touched,
+                )  # fmt: skip
+                if lane == 0:
+                    sets[i] = changed
+                    count += popcount(changed)
+            i = np.int32(i + warps)
+        count = warp_sum(count)
+        if lane == 0 and count > 0:
+            cuda.atomic.add(control, CHANGED, count)
+
+    return build_kernel, finish_kernel
+
+
+assert FLAGS + 3 <= CONTROL_SIZE
+assert VIEW_SIZE > KEEP_FLOW

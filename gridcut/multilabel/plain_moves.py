@@ -1,6 +1,6 @@
 """Expansions and swaps without the tricks of the CPU and the GPU, on top of `gridcut.binary_labels`.
 
-Read this first.  descent.py and, on a GPU, next_move_cuda.py take the same steps:
+Read this first.  descent.py and, on a GPU, descent_cuda.py take the same steps:
 
     choose    the next move of the cycle; it is skipped if no label has changed since it was made last
     build     the energy of the move, with a binary choice per pixel (moves.py)
@@ -13,8 +13,7 @@ restarts, which tests compare.
 
 What the fast versions add: each label keeps the flow of its last expansion, so that a move visits only what has changed
 since; the energy is followed by differences; a swap is skipped if nothing has changed at or next to pixels of its
-labels; on a GPU one kernel between two cuts changes, chooses and builds, so that moves follow one another without the
-host.
+labels.
 
 A move costs a cut of the whole grid.
 """

@@ -12,7 +12,7 @@ Arrays, t a tile of n, A arcs
                                         lists[i * n] on
 
 Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels of halo_exchange.py, H: host.
-Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same between the cuts of a descent.
+Each solve starts from zeros; gridcut/multilabel/descent_cuda.py clears them between the cuts of a descent.
   slot                   meaning                                                             written    read
   HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R
   LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3; in slabs 0 after D       R D        D

@@ -173,6 +173,13 @@ def test_swaps():
 
 
 @sim
+def test_restarts_of_swaps():
+    """After a perturbation, every swap is made again."""
+    unary, weights, cost = instance((3, 5), 3, 0, 4)
+    agree(alpha_beta_swap, unary, weights, cost**2, restarts=1, max_cycles=2)
+
+
+@sim
 def test_arrays_on_the_gpu():
     """Floats in a volume, with transposed strides; the labels stay on the GPU."""
     unary, weights, cost = instance((2, 3, 4), 3, 5, 6)

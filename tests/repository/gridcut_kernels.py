@@ -176,22 +176,18 @@ def label_kernels_cuda():
     ]
 
 
-def next_move_cuda():
-    from gridcut.multilabel.next_move_cuda import make_next_move_kernel
+def moves_cuda():
+    from gridcut.multilabel.moves_cuda import move_kernels
 
     listed = []
     for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
-        shape = _shape_for(connectivity, number == int64)
-        counts, numbers, wide = int32[::1], number[::1], int64[::1]
-        listed.append(
-            (
-                f"next_move {connectivity} {number}",
-                make_next_move_kernel(shape),
-                (unary[::1], wide, float64, numbers, numbers, counts, numbers, numbers, numbers, numbers)
-                + (uint32[::1], counts, wide, counts, counts, counts, wide, wide, uint32[::1], int32)
-                + (types.UniTuple(int32, 3),),
-            )
-        )
+        build_kernel, finish_kernel = move_kernels(_shape_for(connectivity, number == int64))
+        ids, numbers, wide, words = int32[::1], number[::1], int64[::1], uint32[::1]
+        arrays = (unary[::1], wide, float64, numbers, numbers, ids, *(numbers,) * 4, words)
+        move, tiles = (int32, int32), types.UniTuple(int32, 3)
+        listed.append((f"build {connectivity} {number}", build_kernel, (*arrays, wide, *move, tiles)))
+        finish = (*arrays, ids, wide, ids, wide, words, *move, int32, tiles)
+        listed.append((f"finish {connectivity} {number}", finish_kernel, finish))
     return listed
 
 
