@@ -215,13 +215,18 @@ class State:
             return field.listed[:0], 0
         cells = field.listed[:changed].copy()
         self._touch(cells)
+        if first >= 0:
+            self.touched[[first, second]] = self.changes  # whatever is left of them, as on a GPU
         return cells, delta
 
     def _touch(self, cells: np.ndarray) -> None:
-        """Note a change at some cells, which concerns the labels at and next to them."""
+        """Note a change at some cells, which concerns the labels at them, and those next to them along edges."""
         self.changes += 1
-        for step in (0, *self.layout.step):
-            self.touched[self.field.label[cells + step]] = self.changes
+        label, arcs = self.field.label, self.layout.arcs
+        self.touched[label[cells]] = self.changes
+        for k, step in enumerate(self.layout.step):
+            near = cells[self.field.weight[cells.astype(np.intp) * arcs + k] > 0]
+            self.touched[label[near + step]] = self.changes
 
 
 def _state(problem: LabelProblem, start: np.ndarray):
