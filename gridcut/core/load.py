@@ -176,27 +176,6 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
     return seen
 
 
-@kernel
-def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
-    """The largest capacity in use (offset 0: of a terminal), and whether one is negative or NaN."""
-    largest = zero
-    bad = False
-    for z in range(max(0, -offset[0]), min(extent[0], extent[0] - offset[0])):
-        for y in range(max(0, -offset[1]), min(extent[1], extent[1] - offset[1])):
-            c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
-            for x in range(max(0, -offset[2]), min(extent[2], extent[2] - offset[2])):
-                if mask is not None:
-                    m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
-                    if mask.data[mask.start + m] == 0 or far_mask.data[far_mask.start + m] == 0:
-                        continue
-                value = capacity.data[c + x * capacity.stride[2]]
-                if not value >= 0:
-                    bad = True
-                elif value > largest:
-                    largest = value
-    return largest, bad
-
-
 class Reader(NamedTuple):
     """The planes from which kernels read each terminal and each arc of a problem; bound: as in Problem."""
 
@@ -273,14 +252,14 @@ def load(problem: Problem) -> LoadedGrid:
     layout = make_layout(problem.shape, problem.edges)
     views = reader(problem, layout)
     if problem.is_float:
-        unit, bound = choose_unit(largest_capacities(problem, views), problem.bound)
+        unit, bound = choose_unit(largest_capacities(problem, layout), problem.bound)
         views = views._replace(bound=bound)
         return LoadedGrid(fill(views, np.int64, unit)[0], views)
     grid, seen = fill(views, np.int32, 1)
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
         return LoadedGrid(grid, views)
     # The bitwise or bounds the largest capacities from above within a factor of two, so compute them exactly.
-    if integer_type(largest_capacities(problem, views)) == np.int32:
+    if integer_type(largest_capacities(problem, layout)) == np.int32:
         return LoadedGrid(grid, views)
     del grid
     return LoadedGrid(fill(views, np.int64, 1)[0], views)
@@ -332,23 +311,23 @@ def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.nda
     return [seen_source, seen_sink, *seen]
 
 
-def largest_capacities(problem: Problem, views: Reader) -> list:
+def largest_capacities(problem: Problem, layout: Layout) -> list:
     """Largest capacity in use of source, sink and each arc; raises ValueError for a negative capacity or NaN."""
-    layout = views.layout
-    jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
-    for k, offset in enumerate(layout.offsets):
-        if offset in problem.edges:
-            jobs.append((f"edges[{offset}]", problem.edges[offset], views.arcs[k], k))
+    jobs = [("source", problem.source, None), ("sink", problem.sink, None)]
+    jobs += [(offset, problem.edges[offset], offset) for offset in layout.offsets if offset in problem.edges]
     found = {}
-    for name, array, view, k in jobs:
-        offset = (0, 0, 0) if k is None else layout.offset3(k)
-        zero = np.float64(0) if array.dtype.kind == "f" else np.int64(0)
-        largest, bad = largest_kernel(view, views.mask, views.far_mask(offset), layout.extent, offset, zero)
-        if bad:
-            used = used_pixels(problem, None if k is None else layout.offsets[k])
-            raise first_bad(name, array, problem.shape, used)
-        found[k if k is not None else name] = zero.dtype.type(largest).item()
-    arcs = [found.get(k, found.get(k ^ 1, 0)) for k in range(layout.arcs)]
+    for key, array, offset in jobs:
+        inside = ends(problem.shape, () if offset is None else (offset,))
+        values = np.broadcast_to(array, problem.shape)[inside[0]]
+        if problem.mask is not None:
+            values = values[problem.mask[inside[0]] & problem.mask[inside[-1]]]
+        elif array.ndim == 0:
+            values = values[(slice(1),) * values.ndim]
+        if not values.min(initial=0) >= 0:
+            name = key if offset is None else f"edges[{offset}]"
+            raise first_bad(name, array, problem.shape, used_pixels(problem, offset))
+        found[key] = values.max(initial=0).item()
+    arcs = [found.get(offset, found.get(layout.offsets[k ^ 1], 0)) for k, offset in enumerate(layout.offsets)]
     return [found["source"], found["sink"], *arcs]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.grid import Layout, make_layout
-from gridcut.core.load import NOTHING, integer_type, largest_capacities, reader
+from gridcut.core.load import NOTHING, integer_type, largest_capacities
 from gridcut.core.problem import Problem
 from gridcut.core.units import CAPACITY_LIMIT, choose_unit, scale_of
 from gridcut.cuda.pixel_kernels import (
@@ -361,7 +361,7 @@ def bad_capacity_of(problem: Problem) -> ValueError:
     for i in range(1 if problem.items is None else problem.items):
         item = host.item(i)
         try:
-            largest_capacities(item, reader(item, layout))
+            largest_capacities(item, layout)
         except ValueError as error:
             return error if problem.items is None else ValueError(f"item {i}: {error}")
     raise AssertionError("the GPU finds an invalid capacity, the host finds none")

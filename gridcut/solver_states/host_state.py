@@ -234,7 +234,7 @@ class HostState:
 
     def _bounds_after(self, changes: list[Change]) -> list | None:
         """The largest capacities, or more, after changes; None if the grid had to be loaded again to hold them."""
-        bounds = list(self.largest or largest_capacities(self.problem, self.views))
+        bounds = list(self.largest or largest_capacities(self.problem, self.grid.layout))
         shrinks = False
         for change in changes:
             for i in self._bounded_by(change.key):
@@ -252,7 +252,7 @@ class HostState:
                 array = array_of(trial, change.key).copy()
                 array.reshape(-1)[change.pixels] = change.values
             trial = with_array(trial, change.key, array)
-        bounds = largest_capacities(trial, reader(trial, self.grid.layout))
+        bounds = largest_capacities(trial, self.grid.layout)
         if not clamped and self._holds(sum(bounds)):
             return bounds
         # A cold start, which is rare: wider integers, or another unit for floats.

@@ -60,7 +60,7 @@ def test_loading_is_that_of_the_cpu(tiled, bound):
         grid, views = load_on_host(problem)
         capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
         bounds = capacities.bounds()
-        assert bounds == largest_capacities(problem, views)
+        assert bounds == largest_capacities(problem, views.layout)
         number_types = choose_number_types(problem, bounds, tiled)
         assert (number_types.unit, number_types.bound) == (grid.unit, views.bound)
         assert number_types.bound is not None

@@ -126,7 +126,7 @@ def test_loading_equals_the_cpu(shape, dtype, there, tiled):
             assert problem.library is not None
         capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
         bounds = capacities.bounds()
-        assert bounds == largest_capacities(problem.on_host(), views)
+        assert bounds == largest_capacities(problem.on_host(), views.layout)
         number_types = choose_number_types(problem, bounds, tiled)
         state = capacities.fill(number_types)
         assert number_types.unit == grid.unit
