@@ -208,7 +208,8 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
             v[b] = 0
             status[b] = SOLVED
             if c == 0 and limit.shape[1] > 0:
-                u[b, :r] = limit[b, :r]
+                for i in range(r):
+                    u[b, i] = limit[b, i]
             elif r > 0 and c > 0 and not _solve_one(memory, ids, cost[b], r, c, limit[b], col_of_row[b], u[b], v[b]):
                 status[b] = INFEASIBLE
 

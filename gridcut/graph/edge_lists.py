@@ -41,7 +41,8 @@ def edge_lists_kernel(nodes, tail, head, forward, back, limit):
         cursor[u] = at + 1
         origin[at] = v
         amount[at] = back[e]
-    cursor[:] = start[:-1]
+    for u in range(nodes):
+        cursor[u] = start[u]
     indices = np.empty(2 * edges, np.int32)
     capacity = np.empty(2 * edges, forward.dtype)
     for v in range(nodes):

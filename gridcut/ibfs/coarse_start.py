@@ -58,7 +58,10 @@ def sum_blocks(extent, stride, head, coarse, arc, first, last, excess, residual,
 def spread(extent, stride, head, coarse, arc, first, last, step, excess, residual, capacity, rest):
     """Push the flow of the coarse lines first..last, which is the capacity of each coarse arc minus its rest."""
     wide, apart, start = coarse
-    arcs, coarse_arcs = len(step), arc.max() + 1  # 0: one block
+    arcs, coarse_arcs = len(step), 0  # 0: one block
+    for parity in range(8):
+        for k in range(arcs):
+            coarse_arcs = max(coarse_arcs, arc[parity, k] + 1)
     left = np.zeros(coarse_arcs, np.int64)
     room = np.zeros(coarse_arcs, np.int64)
     for line in range(first, last):

@@ -127,9 +127,10 @@ def aggregate_excess(excess, residual, grid, first, last):
     """
     shape, stride, forward, line_axis = grid
     arcs = np.uint64(residual.size // excess.size)
-    count = shape.copy()
-    count[line_axis] = (last - first) // stride[line_axis]
-    at = np.zeros((3, count.max()), np.int64)  # positions along each axis
+    count = np.empty(3, np.int64)
+    for axis in range(3):
+        count[axis] = (last - first) // stride[axis] if axis == line_axis else shape[axis]
+    at = np.zeros((3, max(count[0], count[1], count[2])), np.int64)  # positions along each axis
     for axis in range(3):
         for i in range(count[axis]):
             at[axis, i] = i * stride[axis]

@@ -93,6 +93,9 @@ def run_tasks(
     """
     jump = steps_as_array(step)
     stride = grid[1][grid[3]]
+    reach = np.int64(0)  # of the arcs across a seam
+    for k in range(rises.size):
+        reach = max(reach, rises[k] * stride)
     while True:
         at = atomic_add(state, TAKEN, 1)
         if at >= stop:
@@ -116,13 +119,14 @@ def run_tasks(
                 is_cut[task[SEAM]] = 0
                 restore_seam(residual, step, rises, task[MIDDLE], stride, saved[task[SEAM]])
                 depth = max(deepest[i, 0], deepest[i, 1])
-                if reached[i].min() >= 0:
-                    budget = np.int64(share * reached[i].sum())
+                if reached[i, 0] >= 0 and reached[i, 1] >= 0:
+                    both = reached[i, 0] + reached[i, 1]
+                    budget = np.int64(share * both)
                     depth, found[i, AUGMENTATIONS], found[i, REPAIRED] = merge(
-                        task[MIDDLE], rises.max() * stride, budget, depth, excess, residual, step, forest, work
+                        task[MIDDLE], reach, budget, depth, excess, residual, step, forest, work
                     )
                     if found[i, REPAIRED] <= budget:
-                        cells = reached[i].sum()
+                        cells = both
                 if cells < 0 and (parent < 0 or task[STRIPS] >= least_strips):
                     found[i, SEARCHED] = 1
                     depth, augmentations, repaired, gave_up = search(

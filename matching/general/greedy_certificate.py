@@ -55,7 +55,7 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
 @kernel
 def total_kernel(ptr, adj, weight, partner):
     """The weight of a matching whose pairs are edges."""
-    total = 0 * weight[:1].sum()
+    total = weight.dtype.type(0)
     for v in range(np.uint64(partner.size)):
         w = partner[v]
         if w > np.int64(v):
