@@ -27,9 +27,16 @@ def geodesic_preference(
     """
     if not is_object.any() or not (is_background.any() or start is not None):
         return np.zeros(is_object.shape, np.float32)
-    preference = np.empty(is_object.shape, np.float32)
-    preference_kernel(lab, is_object, is_background, start, preference)
-    return preference
+    distance = np.full((*is_object.shape, 2), UNREACHED)
+    distance[is_object, 0] = 0.0
+    if start is not None:
+        distance[:, :, 1] = np.minimum(start, UNREACHED)
+    distance[is_background, 1] = 0.0
+    for _ in range(SWEEPS):
+        sweep_kernel(lab, 1, distance)
+        sweep_kernel(lab, -1, distance)
+    to_object, to_background = distance[:, :, 0], distance[:, :, 1]
+    return (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
 
 
 def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarray:
@@ -37,8 +44,20 @@ def geodesic_excess(lab: np.ndarray, marks: np.ndarray, count: int) -> np.ndarra
 
     `marks` int16 (H, W) is the place of a seed's label, below 0 without a seed.
     """
-    away = np.empty((count, *marks.shape), np.float32)
-    excess_kernel(lab, marks, away)
+    distance = np.full((*marks.shape, count), UNREACHED)
+    y, x = np.nonzero(marks >= 0)
+    distance[y, x, marks[y, x]] = 0.0
+    for _ in range(SWEEPS):
+        sweep_all_kernel(lab, 1, distance)
+        sweep_all_kernel(lab, -1, distance)
+    away = np.moveaxis(distance, 2, 0).copy()
+    first = second = np.full(marks.shape, np.inf, np.float32)
+    for near in away:
+        second = np.minimum(second, np.maximum(first, near))
+        first = np.minimum(first, near)
+    for near in away:
+        other = np.where(near == first, second, first)
+        near[...] = np.maximum((near - other) / np.maximum(near + other, np.float32(1e-6)), 0.0)
     return away
 
 
@@ -74,27 +93,6 @@ def ranks_inside(distance: np.ndarray, is_background: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def preference_kernel(lab, is_object, is_background, start, preference):
-    """Write the result of `geodesic_preference`; `start` (H, W) or None."""
-    H, W = preference.shape
-    distance = np.empty((H, W, 2), np.float32)
-    for y in range(H):
-        for x in range(W):
-            distance[y, x, 0] = np.float32(0.0) if is_object[y, x] else UNREACHED
-            distance[y, x, 1] = UNREACHED if start is None else min(start[y, x], UNREACHED)
-            if is_background[y, x]:
-                distance[y, x, 1] = np.float32(0.0)
-    for _ in range(SWEEPS):
-        sweep_kernel(lab, 1, distance)
-        sweep_kernel(lab, -1, distance)
-    for y in range(H):
-        for x in range(W):
-            to_object, to_background = distance[y, x, 0], distance[y, x, 1]
-            total = max(to_object + to_background, np.float32(1e-6))
-            preference[y, x] = (to_object - to_background) / total
-
-
-@kernel
 def sweep_kernel(lab, step, distance):
     """Relax `distance` over the four neighbours visited before; `step` is 1 from the top left, -1 in reverse order."""
     H, W, _ = lab.shape
@@ -118,31 +116,6 @@ def sweep_kernel(lab, step, distance):
                 nearest_background = min(nearest_background, distance[v, u, 1] + length)
             distance[y, x, 0] = nearest_object
             distance[y, x, 1] = nearest_background
-
-
-@kernel
-def excess_kernel(lab, marks, away):
-    """Write the result of `geodesic_excess`; all labels are propagated together, as lengths are the same for all."""
-    L, H, W = away.shape
-    distance = np.full((H, W, L), UNREACHED)
-    for y in range(H):
-        for x in range(W):
-            if marks[y, x] >= 0:
-                distance[y, x, marks[y, x]] = 0.0
-    for _ in range(SWEEPS):
-        sweep_all_kernel(lab, 1, distance)
-        sweep_all_kernel(lab, -1, distance)
-    for y in range(H):
-        for x in range(W):
-            near = distance[y, x]
-            first = second = np.float32(np.inf)
-            for k in range(L):
-                second = min(second, max(first, near[k]))
-                first = min(first, near[k])
-            for k in range(L):
-                other = second if near[k] == first else first
-                total = max(near[k] + other, np.float32(1e-6))
-                away[k, y, x] = max(np.float32(0.0), (near[k] - other) / total)
 
 
 @kernel

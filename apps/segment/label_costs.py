@@ -12,7 +12,6 @@ import numpy as np
 from apps.common.row_blocks import for_blocks
 from apps.segment.marks import OPEN
 from apps.segment.terms import FORBIDDEN, SOFT_STROKE, UNIT
-from gridcut.device import kernel
 
 SOFT_COST = int(SOFT_STROKE * UNIT)
 NO_LOCATION = np.zeros((0, 0), np.int16)
@@ -38,52 +37,36 @@ class LabelCosts(NamedTuple):
     soft: bool = False
     closed: np.ndarray | None = None
 
-    def at(self, where, marks: np.ndarray) -> np.ndarray:
+    def at(self, where, marks: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Costs int32 (L, ...) at an index of the grid, whose marks are given."""
-        costs = self.table[:, self.index[where]]
-        if self.location is not None:
-            costs += self.location[(slice(None), *where)]
+        index = self.index[where]
         marks = marks if self.closed is None else np.where(self.closed[where], self.values[0], marks)
         marked = marks != OPEN
-        for cost, value in zip(costs, self.values, strict=True):
+        costs = np.empty((len(self.values), *index.shape), np.int32) if out is None else out
+        for place, value in enumerate(self.values):
+            cost = np.take(self.table[place], index, out=costs[place, ...], mode="clip")
+            if self.location is not None:
+                cost += self.location[(place, *where)]
             if self.soft:
                 cost[marked & (marks != value)] += SOFT_COST
             else:
-                cost[marked] = FORBIDDEN
-                cost[marks == value] = 0
+                np.copyto(cost, FORBIDDEN, where=marked)
+                np.copyto(cost, 0, where=marks == value)
         return costs
 
     def everywhere(self, marks: np.ndarray) -> np.ndarray:
-        """Costs int32 (L, *grid) of the whole grid, whose marks are given; as `at`, in one pass on all threads."""
-        if self.closed is not None:
-            marks = np.where(self.closed, marks.dtype.type(self.values[0]), marks)
-        costs = np.empty((len(self.values), *marks.shape), np.int32)
+        """Costs int32 (L, *grid) of the whole grid, whose marks are given; as `at`, on all threads."""
         rows = (-1, marks.shape[-1])
-        index, flat, out = self.index.reshape(rows), marks.reshape(rows), costs.reshape(len(costs), *rows)
-        location = None if self.location is None else self.location.reshape(out.shape)
+        marks, costs = marks.reshape(rows), np.empty((len(self.values), *marks.shape), np.int32)
+        out = costs.reshape(len(costs), *marks.shape)
+        flat = self._replace(
+            index=self.index.reshape(rows),
+            location=None if self.location is None else self.location.reshape(out.shape),
+            closed=None if self.closed is None else self.closed.reshape(rows),
+        )
 
         def fill(first: int, last: int) -> None:
-            for place, value in enumerate(self.values):
-                near = NO_LOCATION if location is None else location[place, first:last]
-                part = index[first:last], near, flat[first:last]
-                fill_kernel(self.table[place], *part, np.int16(value), self.soft, out[place, first:last])
+            flat.at((slice(first, last),), marks[first:last], out[:, first:last])
 
-        for_blocks(fill, index.shape)
+        for_blocks(fill, marks.shape)
         return costs
-
-
-@kernel
-def fill_kernel(table, index, location, marks, value, soft, out):
-    """Write the costs of a label to rows of a grid; `location` is empty if there is none."""
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            mark = marks[y, x]
-            if mark == OPEN or soft:
-                cost = table[index[y, x]]
-                if location.size:
-                    cost += location[y, x]
-                if mark != OPEN and mark != value:
-                    cost += SOFT_COST
-                out[y, x] = cost
-            else:
-                out[y, x] = 0 if mark == value else FORBIDDEN
