@@ -21,7 +21,6 @@ from apps.common.clock import Clock
 from apps.flow.frame import Frame, for_both
 from apps.flow.refine import Level
 from apps.motion.matches import Matches
-from gridcut.device import kernel
 
 SEED_SCALE = 0.25  # size of the finest level of the seeds
 MAX_RETURN = 1.5  # pixels of that level: forward-backward error
@@ -96,17 +95,17 @@ def level_sizes(shape: tuple[int, int]) -> list[tuple[int, int]]:
 
 def linked_seeds(first: Frame, second: Frame, device, clock: Clock) -> Matches:
     """Return the seeds linked one-to-one; cost and margin in square pixels of the level of the seeds."""
-    from apps.flow.propagate import follow_both, support_kernel
+    from apps.flow.propagate import are_supported, follow_both
     from apps.motion.linking import link
 
     seeds = follow_both(first.coarse_descriptors(SEED_SCALE), second.coarse_descriptors(SEED_SCALE))
     clock.charge("propagate")
-    row, col, cost = pairs_of_seeds_kernel(seeds.x, seeds.y, seeds.motion, seeds.back_motion, np.float32(MAX_RETURN))
+    row, col, cost = pairs_of_seeds(seeds.x, seeds.y, seeds.motion, seeds.back_motion, MAX_RETURN)
     count = len(seeds.x) * len(seeds.y)
     links = link(row, col, cost, (count, count), MAX_RETURN**2, device, exact_margin=False)
     is_linked = np.zeros(seeds.motion.shape[:2], bool)
     is_linked.ravel()[row[links.pair]] = True
-    kept = support_kernel(seeds.motion, is_linked, np.float32(MAX_DEVIATION), MIN_SUPPORT)
+    kept = are_supported(seeds.motion, is_linked, MAX_DEVIATION, MIN_SUPPORT)
     pair = kept.ravel()[row[links.pair]]  # pairs are sorted by row, as `kept` is
     cost = cost[links.pair][pair].astype(np.float64)
     found = Matches(*seeds.ends(kept, first.shape), cost, links.margin[pair], 1 - cost / MAX_RETURN**2)
@@ -126,27 +125,20 @@ def _checked(level: Level, motion: np.ndarray, clock: Clock) -> tuple[np.ndarray
     return motion, valid
 
 
-@kernel
-def pairs_of_seeds_kernel(x, y, motion, back_motion, max_return):
+def pairs_of_seeds(x, y, motion: np.ndarray, back_motion: np.ndarray, max_return: float):
     """Return rows, columns and costs of the pairs of seeds whose motions cancel up to `max_return` pixels.
 
     A seed is paired with the four around the end of its motion.  Numbers count seeds row by row.
     """
     rows, columns, _ = motion.shape
     spacing = x[1] - x[0] if columns > 1 else 1
-    limit = max_return * max_return
-    row, col = np.empty(4 * rows * columns, np.int64), np.empty(4 * rows * columns, np.int64)
-    cost = np.empty(4 * rows * columns, np.float32)
-    n = 0
-    for r in range(rows):
-        for c in range(columns):
-            u, v = motion[r, c, 0], motion[r, c, 1]
-            left, top = int(np.floor((x[c] + u - x[0]) / spacing)), int(np.floor((y[r] + v - y[0]) / spacing))
-            for k in range(4):
-                nr, nc = top + k // 2, left + k % 2
-                if 0 <= nr < rows and 0 <= nc < columns:
-                    du, dv = u + back_motion[nr, nc, 0], v + back_motion[nr, nc, 1]
-                    if du * du + dv * dv < limit:
-                        row[n], col[n], cost[n] = r * columns + c, nr * columns + nc, du * du + dv * dv
-                        n += 1
-    return row[:n], col[:n], cost[:n]
+    left = np.floor((x + motion[..., 0] - x[0]) / spacing).astype(np.int64)
+    top = np.floor((y[:, None] + motion[..., 1] - y[0]) / spacing).astype(np.int64)
+    row, column = top[..., None] + np.array([0, 0, 1, 1]), left[..., None] + np.array([0, 1, 0, 1])
+    is_inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+    back = back_motion[np.clip(row, 0, rows - 1), np.clip(column, 0, columns - 1)]
+    apart = motion[:, :, None] + back
+    cost = apart[..., 0] * apart[..., 0] + apart[..., 1] * apart[..., 1]
+    is_pair = is_inside & (cost < np.float32(max_return * max_return))
+    seed = np.broadcast_to(np.arange(rows * columns).reshape(rows, columns, 1), is_pair.shape)
+    return seed[is_pair], (row * columns + column)[is_pair], cost[is_pair]

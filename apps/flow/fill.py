@@ -94,7 +94,7 @@ def step_length(lab: np.ndarray) -> np.ndarray:
 
 def _nearest_matches(step, distance, cell, count, neighbours):
     """Return indices (N, K) of the K nearest matches of each match, itself first, padded with -1; lengths (N, K)."""
-    start, target, length = adjacency_kernel(step, distance, cell, count)
+    start, target, length = adjacent_cells(step, distance, cell, count)
     index = np.full((count, neighbours), -1, np.int32)
     found = np.zeros((count, neighbours), np.float32)
     _in_parts(lambda begin, end: nearest_kernel(begin, end, start, target, length, index, found), count)
@@ -134,51 +134,30 @@ def sweep_kernel(step, direction, distance, cell):
             distance[y, x], cell[y, x] = nearest, owner
 
 
-@kernel
-def adjacency_kernel(step, distance, cell, count):
+def adjacent_cells(step: np.ndarray, distance: np.ndarray, cell: np.ndarray, count: int):
     """Return the graph of adjacent cells as CSR: start, target, and length, the shortest path between their matches.
 
-    Two cells are adjacent if they have pixels with a common side.  The first two passes list every such side.
+    Two cells are adjacent if they have pixels with a common side.  The neighbours of a cell are in the order of the
+    first such sides, by rows.
     """
     H, W = cell.shape
+    right, below = np.arange(1, W + 1), np.arange(1, H + 1)
+    right[-1], below[-1] = W - 1, H - 1  # beside the last one is itself, so there is no side
+    beside = np.stack([cell[:, right], cell[below]], axis=-1)
+    y, x, is_below = np.nonzero(beside != cell[..., None])
+    there = np.where(is_below, y + 1, y), np.where(is_below, x, x + 1)
+    path = distance[y, x] + distance[there] + np.float32(0.5) * (step[y, x] + step[there])
+    ends = np.stack([cell[y, x], cell[there]], axis=1).astype(np.int64)
+    pair = (count * ends + ends[:, ::-1]).ravel()
+    by_pair = np.argsort(pair, kind="stable")
+    pair = pair[by_pair]
+    group = np.flatnonzero(np.diff(pair, prepend=-1))
+    length = np.minimum.reduceat(path[by_pair // 2], group) if len(group) else path
+    source, target = np.divmod(pair[group], count)
+    order = np.lexsort((by_pair[group], source))
     start = np.zeros(count + 1, np.int32)
-    for y in range(H):
-        for x in range(W):
-            for k in range(2):
-                v, u = y + k, x + 1 - k
-                if v < H and u < W and cell[v, u] != cell[y, x]:
-                    start[cell[y, x]] += 1
-                    start[cell[v, u]] += 1
-    total = 0
-    for s in range(count + 1):
-        start[s], total = total, total + start[s]
-    target, length = np.empty(total, np.int32), np.empty(total, np.float32)
-    end = start.copy()
-    for y in range(H):
-        for x in range(W):
-            for k in range(2):
-                v, u = y + k, x + 1 - k
-                if v < H and u < W and cell[v, u] != cell[y, x]:
-                    a, b = cell[y, x], cell[v, u]
-                    path = distance[y, x] + distance[v, u] + np.float32(0.5) * (step[y, x] + step[v, u])
-                    target[end[a]], length[end[a]] = b, path
-                    target[end[b]], length[end[b]] = a, path
-                    end[a] += 1
-                    end[b] += 1
-    slot = np.full(count, -1, np.int32)  # of a target among those kept; only slots of the current source are valid
-    n = 0
-    for s in range(count):
-        begin, stop, first = start[s], end[s], n
-        start[s] = first
-        for e in range(begin, stop):
-            t = target[e]
-            if slot[t] >= first:
-                length[slot[t]] = min(length[slot[t]], length[e])
-            else:
-                slot[t], target[n], length[n] = n, t, length[e]
-                n += 1
-    start[count] = n
-    return start, target[:n], length[:n]
+    np.cumsum(np.bincount(source, minlength=count), out=start[1:])
+    return start, target[order].astype(np.int32), length[order]
 
 
 @kernel

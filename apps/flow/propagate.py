@@ -46,16 +46,8 @@ def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None,
 def propagate_described(first: list, second: list, shape: tuple[int, int], forward, backward):
     """Return what `propagate` returns, from the descriptors (`described`) of both frames of shape (H, W)."""
     seeds = follow_both(first, second, forward, backward)
-    good = mutual_kernel(
-        seeds.x,
-        seeds.y,
-        seeds.motion,
-        seeds.back_motion,
-        np.float32(RETURN_TOLERANCE),
-        np.float32(MAX_DEVIATION),
-        MIN_SUPPORT,
-    )
-    return seeds.ends(good, shape)
+    mutual = are_mutual(seeds.x, seeds.y, seeds.motion, seeds.back_motion, RETURN_TOLERANCE)
+    return seeds.ends(are_supported(seeds.motion, mutual, MAX_DEVIATION, MIN_SUPPORT), shape)
 
 
 class Seeds(NamedTuple):
@@ -278,38 +270,31 @@ def subpixel_kernel(one, two, at_x, at_y, motion, exact):
                     exact[r, c, axis] += np.float32(0.5) * np.float32(before - after) / np.float32(slope)
 
 
-@kernel
-def mutual_kernel(x, y, motion, back_motion, tolerance, max_deviation, min_support):
-    """Mark seeds whose forward and backward motions cancel and that have enough such neighbours of similar motion."""
+def are_mutual(x, y, motion: np.ndarray, back_motion: np.ndarray, tolerance: float) -> np.ndarray:
+    """Mark seeds whose motion is cancelled, up to `tolerance` pixels, by that of the seed nearest to its end."""
     rows, columns, _ = motion.shape
-    mutual = np.zeros((rows, columns), np.bool_)
     spacing = x[1] - x[0] if columns > 1 else 1
-    for r in range(rows):
-        for c in range(columns):
-            u, v = motion[r, c, 0], motion[r, c, 1]
-            # The seed nearest to the target
-            nc = int(np.rint((x[c] + u - x[0]) / spacing))
-            nr = int(np.rint((y[r] + v - y[0]) / spacing))
-            if 0 <= nr < rows and 0 <= nc < columns:
-                du, dv = u + back_motion[nr, nc, 0], v + back_motion[nr, nc, 1]
-                mutual[r, c] = du * du + dv * dv <= tolerance * tolerance
-    return support_kernel(motion, mutual, max_deviation, min_support)
+    column = np.rint((x + motion[..., 0] - x[0]) / spacing).astype(np.int64)
+    row = np.rint((y[:, None] + motion[..., 1] - y[0]) / spacing).astype(np.int64)
+    is_inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+    back = back_motion[np.clip(row, 0, rows - 1), np.clip(column, 0, columns - 1)]
+    return is_inside & (_squares(motion + back) <= np.float32(tolerance * tolerance))
 
 
-@kernel
-def support_kernel(motion, mutual, max_deviation, min_support):
+def are_supported(motion: np.ndarray, mutual: np.ndarray, max_deviation: float, min_support: int) -> np.ndarray:
     """Mark the seeds of `mutual` that have enough neighbours in it whose motion is similar."""
-    rows, columns, _ = motion.shape
-    good = np.zeros((rows, columns), np.bool_)
-    for r in range(rows):
-        for c in range(columns):
-            if not mutual[r, c]:
-                continue
-            count = 0
-            for nr in range(max(0, r - 1), min(rows, r + 2)):
-                for nc in range(max(0, c - 1), min(columns, c + 2)):
-                    if mutual[nr, nc] and (nr != r or nc != c):
-                        du, dv = motion[nr, nc, 0] - motion[r, c, 0], motion[nr, nc, 1] - motion[r, c, 1]
-                        count += du * du + dv * dv <= max_deviation * max_deviation
-            good[r, c] = count >= min_support
-    return good
+    rows, columns = mutual.shape
+    support = np.zeros(mutual.shape, np.int64)
+    for down, right in ((0, 1), (1, -1), (1, 0), (1, 1)):
+        near = np.s_[: rows - down, max(0, -right) : columns - max(0, right)]
+        far = np.s_[down:, max(0, right) : columns - max(0, -right)]
+        is_similar = _squares(motion[far] - motion[near]) <= np.float32(max_deviation * max_deviation)
+        is_similar &= mutual[far] & mutual[near]
+        support[near] += is_similar
+        support[far] += is_similar
+    return mutual & (support >= min_support)
+
+
+def _squares(vector):
+    """Squared lengths of vectors (..., 2)."""
+    return vector[..., 0] * vector[..., 0] + vector[..., 1] * vector[..., 1]

@@ -27,36 +27,18 @@ MIN_STRIP_ROWS = 32
 STRIP_LEVELS = 6
 
 
-@kernel
-def grid_kernel(height, width, ptr, adj):
-    """Write the 4-neighbour graph of the pixels to `ptr` and `adj`, with sorted rows."""
-    k = 0
-    for y in range(height):
-        for x in range(width):
-            v = y * width + x
-            ptr[v] = k
-            if y > 0:
-                adj[k] = v - width
-                k += 1
-            if x > 0:
-                adj[k] = v - 1
-                k += 1
-            if x < width - 1:
-                adj[k] = v + 1
-                k += 1
-            if y < height - 1:
-                adj[k] = v + width
-                k += 1
-    ptr[height * width] = k
-
-
-@kernel
-def sum_kernel(label, fine, coarse):
-    """Write the colour sums of merged regions to `coarse`."""
-    coarse[:] = 0
-    for v in range(label.size):
-        for i in range(3):
-            coarse[label[v], i] += fine[v, i]
+def grid_graph(height: int, width: int) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
+    """The 4-neighbour graph of the pixels, (indptr, indices, shape), with sorted rows."""
+    pixel = np.arange(height * width, dtype=np.int32).reshape(height, width, 1)
+    neighbours = pixel + np.array([-width, -1, 1, width], np.int32)
+    is_inside = np.ones(neighbours.shape, bool)
+    is_inside[0, :, 0] = is_inside[:, 0, 1] = is_inside[:, -1, 2] = is_inside[-1, :, 3] = False
+    degree = np.full((height, width), 4)
+    for side in (degree[0], degree[-1], degree[:, 0], degree[:, -1]):
+        side -= 1
+    ptr = np.zeros(pixel.size + 1, np.int64)
+    np.cumsum(degree, out=ptr[1:])
+    return ptr, neighbours[is_inside], (pixel.size, pixel.size)
 
 
 @kernel
@@ -95,8 +77,7 @@ class Rating:
     def advance(self, labels: np.ndarray, count: int) -> None:
         """Add up the sums of the regions of the next level, unless `count` shows that these are its sums."""
         if count < len(self.sums):
-            fine, self.sums = self.sums, np.empty((count, 3))
-            sum_kernel(labels, fine, self.sums)
+            self.sums = np.stack([np.bincount(labels, colour, count) for colour in self.sums.T], axis=1)
 
 
 def strips_of(height: int, width: int) -> list[tuple[int, int]]:
@@ -133,13 +114,10 @@ def image_hierarchy(rgb: np.ndarray, regularity: float, threads: int | None, dev
 def _strip_hierarchy(rgb, floor, levels, threads, device):
     """The first levels of the hierarchy of some rows, or all if None, and the last rating."""
     height, width = rgb.shape[:2]
-    n = height * width
     lab = cv2.cvtColor(as_floats(rgb), cv2.COLOR_RGB2LAB)
     rating = Rating(lab.reshape(-1, 3).astype(np.float64), floor)
-    ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
-    grid_kernel(height, width, ptr, adj)
     found = matching.hierarchy(
-        (ptr, adj, (n, n)),
+        grid_graph(height, width),
         levels=levels,
         rating=rating,
         dominance=DOMINANCE,

@@ -29,6 +29,8 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
     Candidates are in CSR form: those of row r are col[indptr[r]:indptr[r + 1]].  Staying unmatched costs 0, so optimal
     dual prices are at most 0, and 0 for unmatched rows and columns.
     """
+    from scipy.sparse import csr_array
+
     n, m = len(row_price), len(col_price)
     indptr, col = np.asarray(indptr, np.int64), np.asarray(col, np.int64)
     row = np.repeat(np.arange(n), np.diff(indptr))
@@ -40,7 +42,9 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
     row_of_col[cols] = rows
     col_of_row = np.full(n, -1, np.int64)
     col_of_row[rows] = cols
-    to_outside = _outside(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
+    columns = csr_array((slack, col, indptr), shape=(n, m)).tocsc()
+    by_column = columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data
+    to_outside = _outside(*by_column, row_exit, row_of_col, col_of_row)
     from_outside = _outside(indptr, col, slack, col_exit, col_of_row, row_of_col)
     margin = to_outside[rows] + from_outside[cols]
     threads = min(thread_count(), 1 + len(rows) // MIN_PAIRS_PER_THREAD)
@@ -52,24 +56,6 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
 
     run_threads(lower, threads)
     return margin
-
-
-@kernel
-def by_column_kernel(indptr, col, slack, columns):
-    """Transpose the candidates to CSC form; return column starts, rows and slacks."""
-    start = np.zeros(columns + 1, np.int64)
-    for k in col:
-        start[k + 1] += 1
-    for k in range(columns):
-        start[k + 1] += start[k]
-    next_slot = start[:-1].copy()
-    row, other = np.empty(len(col), np.int64), np.empty(len(col))
-    for r in range(len(indptr) - 1):
-        for a in range(indptr[r], indptr[r + 1]):
-            slot = next_slot[col[a]]
-            row[slot], other[slot] = r, slack[a]
-            next_slot[col[a]] += 1
-    return start, row, other
 
 
 def _outside(ptr, end, slack, exit_cost, partner, partner_of_end) -> np.ndarray:

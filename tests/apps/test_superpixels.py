@@ -85,19 +85,12 @@ def thin_strips(monkeypatch):
     monkeypatch.setattr(merging, "MIN_STRIP_ROWS", 8)
 
 
-def grid_graph(height, width):
-    n = height * width
-    ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
-    merging.grid_kernel(height, width, ptr, adj)
-    return ptr, adj, (n, n)
-
-
 @pytest.mark.parametrize("name", images())
 def test_strips_give_any_number_of_connected_nested_regions(name, thin_strips):
     image = images()[name]
     shape, pixels = image.shape[:2], image.shape[0] * image.shape[1]
     found = superpixels(image, 1)
-    found._hierarchy.check(grid_graph(*shape))
+    found._hierarchy.check(merging.grid_graph(*shape))
     finer = np.arange(pixels)
     for count in sorted({1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}, reverse=True):
         labels = found.labels_at(count)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.flow.fill import INFINITY, _nearest_matches, adjacency_kernel, fill_flow, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, _nearest_matches, adjacent_cells, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 
@@ -129,7 +129,7 @@ def test_nearest_matches_are_those_of_dijkstra(count, neighbours):
             if a != b:
                 for edge in ((a, b), (b, a)):
                     shortest[edge] = min(path, shortest.get(edge, np.inf))
-    start, target, length = adjacency_kernel(step, distance, cell, count)
+    start, target, length = adjacent_cells(step, distance, cell, count)
     source = np.repeat(np.arange(count), np.diff(start))
     assert dict(zip(zip(source, target, strict=True), length, strict=True)) == shortest
 
