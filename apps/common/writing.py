@@ -48,7 +48,7 @@ def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **optio
 
 
 def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
-    """Content of a PNG file by OpenCV, which is three times as fast as Pillow and stores colours of 16 bits."""
+    """Content of a PNG file by OpenCV, which is faster than Pillow and stores colours of 16 bits."""
     import cv2
 
     order = {3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}
