@@ -198,7 +198,7 @@ def test_notebooks_show_a_table(name):
 def test_tables_escape_what_they_show():
     from apps.motion.linking import Links
 
-    assert "<script>" not in Links(np.zeros(1), np.zeros(1), "<script>")._repr_html_()
+    assert "<script>" not in Links(np.zeros(1), np.zeros(1), "<script>", None)._repr_html_()
 
 
 @pytest.mark.parametrize("name", NAMES)
