@@ -245,6 +245,17 @@ def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, tools, monkeypa
 
 
 @pytest.mark.parametrize("where", WHERE)
+def test_the_cpu_solves_batches_of_large_problems_by_default(where, monkeypatch):
+    monkeypatch.setattr("assign.batch.batch_shape_cuda.MAX_COLUMNS", 5)
+    monkeypatch.setattr("assign.batch_solving.GPU_MIN_COSTS", 1)
+    costs = np.random.default_rng(9).integers(0, 50, (2, 4, 6))
+    for given, device in ((costs, "cpu"), (costs[:, :, :5], "cuda")):
+        found = assign.solve_batch(given)
+        found.check()
+        assert found.device == device
+
+
+@pytest.mark.parametrize("where", WHERE)
 def test_limits_of_batches_on_the_gpu_are_checked(where):
     costs = on_gpu(np.array([[[5, 3], [2, 7]]], np.int32))
     with pytest.raises(ValueError, match="max_cost must be at most 461168601842738790"):
