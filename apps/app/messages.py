@@ -42,7 +42,7 @@ ACTIONS: dict[str, dict[str, type]] = {
     "redo": {},
     "clear": {},
     "cancel": {"number": int},
-    "box": {"box": list},
+    "box": {"box": list, "label": int},
     "describe": {"label": int, "name": str, "colour": list},
     "lock": {"label": int},
     "clean_up": {"label": int},

@@ -29,7 +29,7 @@ from apps.segment.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.object_records import Delete
-from apps.session.stroke_records import Record, Stroke, box_of, common_length, has_pixels
+from apps.session.stroke_records import Record, Stroke, boxes_of, common_length, has_pixels
 
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
@@ -345,12 +345,11 @@ class OpenImage(Uncopied):
             key = next(self._keys)
             self._encoded.append((key, self._message_of(record, key)))
         self._encoded_records = records
-        box = box_of(records)
         strokes = {key: message for key, message in self._encoded if message}
         state = self.session.state | {
             "order": self._order(records),
             "objects": [{"label": label} | about for label, about in self.session.objects.items()],
-            "box": None if box is None else list(box.box),
+            "boxes": {label: list(one.box) for label, one in boxes_of(records).items()},
             "masks": any(map(has_pixels, records)),
         }
         # A change between these two calls is announced by the callback.

@@ -5,7 +5,7 @@ A request contains the marks as JSON, and the image itself if it is none of the 
     {"image": FILE,
      "marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
                {"paint": FILE, "label": 1},                           the bright pixels of an image
-               {"box": [x0, y0, x1, y1]},                             half open
+               {"box": [x0, y0, x1, y1], "label": 1},                 half open, around this object
                {"start": FILE}]}                                      a mask to refine
 
 where FILE is the content of an image file in base64.  Pixel (i, j) covers [i, i + 1) x [j, j + 1).
@@ -32,7 +32,7 @@ from apps.session.session_export import KINDS, encoded_result
 RADIUS = 5.0  # pixels, of a click
 MAX_MARKS = 1000  # of a request
 # Kinds of marks, and what they may state besides.
-KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": set(), "start": set()}
+KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": {"label"}, "start": set()}
 
 
 class Mark(NamedTuple):
@@ -104,7 +104,7 @@ def _add(session: Session, marks: Sequence[Mark]) -> None:
         session.set_marks(painted)
     for mark in marks:
         if mark.kind == "box":
-            session.box(mark.value)
+            session.box(mark.value, mark.label)
         elif mark.kind == "stroke":
             session.stroke(mark.value, mark.radius, mark.label)
         elif mark.kind == "start":
@@ -151,7 +151,7 @@ def _parse_mark(mark) -> Mark:
     if kind == "stroke":
         return Mark(kind, points_of(mark[kind], kind), label, float(radius))
     if kind == "box":
-        return Mark(kind, box_of(mark[kind]))
+        return Mark(kind, box_of(mark[kind]), label)
     return Mark(kind, decode_file(mark[kind], kind), label)
 
 

@@ -27,7 +27,7 @@ from apps.common.clock import Clock
 from apps.segment.colour_separation import colour_cost
 from apps.segment.connected_parts import keep_parts
 from apps.segment.grid_cut import GridCut, labels_of, minimum, outline_cost
-from apps.segment.marks import BACKGROUND, OBJECT
+from apps.segment.marks import BACKGROUND
 from apps.segment.model import ImageView, Models, Prior, Request, prior_of
 from apps.segment.plausible_objects import is_plausible
 from apps.segment.terms import FORBIDDEN
@@ -106,9 +106,8 @@ def _plausible(view, request, prior, found, found_from) -> list[Found]:
     if plausible:
         return plausible
     if request.is_box and view.lab[~is_background].std(axis=0).any():
-        return found_from(
-            prior, np.where(prior.depth > 1 - SEED_SHARE, request.marks.dtype.type(OBJECT), request.marks)
-        )
+        seed = request.marks.dtype.type(request.values[-1])
+        return found_from(prior, np.where(prior.depth > 1 - SEED_SHARE, seed, request.marks))
     if request.mask is not None and not any(one.mask.any() for one in found):
         return found_from(prior._replace(location=np.int16(FIRM) * prior.location), request.marks)
     return found

@@ -200,6 +200,7 @@ class Request:
     rounds      of fits and cuts, at most
     min_area    pixels of the parts to keep, as in apps.segment.full_size; 0: SPECK of the image
     mask        a mask that can be overridden, also one of several objects, or None
+    box_label   label of the object that nothing but a box locates
     """
 
     marks: np.ndarray
@@ -210,6 +211,7 @@ class Request:
     rounds: int = ROUNDS
     mask: Mask | None = None
     min_area: int = 0
+    box_label: int = OBJECT
 
     @property
     def anchors(self) -> np.ndarray:
@@ -237,7 +239,7 @@ class Request:
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The labels to find, ascending."""
-        return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, OBJECT)
+        return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, self.box_label)
 
     @property
     def is_single(self) -> bool:

@@ -2,7 +2,7 @@
 
     layer    label of the last stroke over each pixel, int16; OPEN without one
     marks    the layer, and BACKGROUND wherever it is open outside the box; OPEN in locked objects, and for their labels
-    locked   labels of locked objects, int16, 0 elsewhere; None without one
+    locked   labels of locked and held objects, int16, 0 elsewhere; None without one
     closed   their pixels, bool; None without one
 
 A pixel belongs to a stroke if its centre is within the radius of the polyline, or if it contains a corner of the
@@ -20,7 +20,7 @@ import numpy as np
 from apps.segment.image_sizes import at_centres, reduced_marks
 from apps.segment.marks import BACKGROUND, OPEN
 from apps.session.object_records import Clear, Delete, Describe, Lock, objects_of, paste
-from apps.session.stroke_records import Box, Marks, Record, Stroke, after_clear, common_length, removes_box
+from apps.session.stroke_records import Marks, Record, Stroke, after_clear, box_of, common_length
 from gridcut.device import inlined_kernel, kernel
 
 MIN_RADIUS = 0.5  # pixels of the grid; thinner strokes would have gaps
@@ -63,11 +63,10 @@ class Change:
 
 
 class Kept(NamedTuple):
-    """The layer after a number of records, compressed, and the box."""
+    """The layer after a number of records, compressed."""
 
     count: int  # type: ignore[assignment]  # hides tuple.count
     layer: bytes
-    box: Region | None
 
 
 class Canvas:
@@ -121,7 +120,9 @@ class Canvas:
             self._take_back(records[:kept], _hull(removed, self.shape))
         for record, part in added:
             self._add(record, part)
-        locks = objects_of(records).locked
+        box = box_of(records)
+        self._box = None if box is None else self.region_of_box(box.box)
+        locks = objects_of(records).closed
         if locks != self._locks:
             self._set_locks(locks)
         self.records = records
@@ -138,11 +139,10 @@ class Canvas:
         """Apply a record."""
         if isinstance(record, Clear):
             self._layer[:] = OPEN
-        self._set_box(record)
         self._apply(record, region)
         self._regions.append(region)
         if len(self._regions) % KEPT_EVERY == 0 and self._layer.size <= MAX_KEPT_PIXELS:
-            self._kept.append(Kept(len(self._regions), zlib.compress(self._layer, 1), self._box))
+            self._kept.append(Kept(len(self._regions), zlib.compress(self._layer, 1)))
 
     def _marks(self, region: Region) -> np.ndarray:
         marks = self._layer[region].copy()
@@ -166,20 +166,12 @@ class Canvas:
             self._kept.pop()
         first = len(records) - len(after_clear(records))
         if self._kept and self._kept[-1].count >= first:
-            first, layer, self._box = self._kept[-1]
+            first, layer = self._kept[-1]
             self._layer[region] = np.frombuffer(zlib.decompress(layer), np.int16).reshape(self.shape)[region]
         else:
             self._layer[region] = OPEN
-            self._box = None
         for record, part in zip(records[first:], self._regions[first:], strict=True):
-            self._set_box(record)
             self._apply(record, _both(region, part))
-
-    def _set_box(self, record: Record) -> None:
-        if isinstance(record, Box):
-            self._box = self.region_of_box(record.box)
-        elif removes_box(record):
-            self._box = None
 
     def _region_of(self, record: Record) -> Region:
         """The region that a record may change."""

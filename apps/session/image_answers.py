@@ -1,7 +1,7 @@
 """Answers of a session with an image: at once by a warm cut, and in the background by apps.segment.full_size.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
-    closed         pixels of locked objects; they take no part in cuts, and `labels` adds them
+    closed         pixels of locked and held objects; they take no part in cuts, and `labels` adds them
     standby        a second solver of the answer grid, which the worker loads with new models; then the two change roles
 
 The labels that the worker finds are those of `segment` and `segment_labels` for the same marks.  They are shown, except
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 class Start(NamedTuple):
     """What says where objects are, apart from marks.
 
-    locator   the record of a box or a mask of the first object, or None
+    locator   the record of an object's box or mask, or None
     opened    objects that were unlocked, and start from their pixels
     full      shape of the image
     """
@@ -54,7 +54,7 @@ class Start(NamedTuple):
     @property
     def labels(self) -> tuple[int, ...]:
         """The objects found from it, ascending."""
-        first = () if self.locator is None else (OBJECT,)
+        first = () if self.locator is None else (self.locator.label,)
         return tuple(sorted({*first, *(lock.label for lock in self.opened)}))
 
     def mask(self, shape: tuple[int, ...]) -> Mask | None:
@@ -124,8 +124,8 @@ class ImageAnswers:
         return self._labels if locked is None else np.where(locked > 0, locked, self._labels)
 
     def labels(self) -> np.ndarray:
-        """Labels of the image: those of the cuts, and locked objects."""
-        locks = self._objects.locked.values()
+        """Labels of the image: those of the cuts, and locked and held objects."""
+        locks = self._objects.closed.values()
         return paste(self._labels_of_cuts().copy(), locks) if locks else self._labels_of_cuts()
 
     def _labels_of_cuts(self) -> np.ndarray:
@@ -143,9 +143,14 @@ class ImageAnswers:
         np.copyto(labels[part], self._labels[:, columns][rows], where=changed[:, columns][rows])
         return labels
 
+    @property
+    def started(self) -> tuple[int, ...]:
+        """The objects that are found from a box, a mask or their pixels."""
+        return self._start.labels
+
     def present(self) -> tuple[int, ...]:
-        """The labels that marks, a box or a start mask define, and those of locked objects."""
-        start = {0, *self._start.labels} if self._start.labels else set()
+        """The labels that marks, a box or a start mask define, and those of locked and held objects."""
+        start = {0, *self._start.labels, *self._objects.held} if self._start.labels or self._objects.held else set()
         return tuple(sorted({*np.flatnonzero(self._counts).tolist(), *start, *self._objects.locked}))
 
     def change_to(self, records: Sequence[Record]) -> None:
@@ -161,7 +166,10 @@ class ImageAnswers:
         for marks, step in ((change.before, -1), (change.after, 1)):
             self._counts += step * np.bincount(marks.ravel() + 1, minlength=256)[1:]
         self._objects, models = objects_of(records), self._models
-        start = Start(locator_of(records), tuple(self._objects.opened.values()), self.shape)
+        locator = locator_of(records)
+        found_again = None if locator is None else locator.label  # a later box or mask replaces the pixels
+        opened = tuple(lock for label, lock in self._objects.opened.items() if label != found_again)
+        start = Start(locator, opened, self.shape)
         if start != self._start or self._canvas.closed is not self._view.closed:
             self._start, self._shown, models = start, None, None
             if self._canvas.closed is not self._view.closed:
@@ -249,7 +257,10 @@ def request_of(marks: np.ndarray, start: Start, keep: str) -> Request:
     """What the engine is asked: marks, and the box or mask, on any grid; `keep` applies to marks alone."""
     parts = keep if start.locator is None else "all"
     is_boxed = isinstance(start.locator, Box)
-    return Request(marks, is_boxed, keep=parts, mask=start.mask(marks.shape), min_area=int(keep == "all"))
+    label = OBJECT if start.locator is None else start.locator.label
+    return Request(
+        marks, is_boxed, keep=parts, mask=start.mask(marks.shape), min_area=int(keep == "all"), box_label=label
+    )
 
 
 def _models_of(found: Found) -> Models:

@@ -141,7 +141,7 @@ class Session(ObjectEdits):
         """
         stroke = make_stroke(points, radius, label, self._answers.shape, axis, slice, not final, filled)
         self._check_open(label)
-        self._add(stroke, final=final)
+        self._draw(stroke, final=final)
 
     def erase(
         self,
@@ -154,16 +154,23 @@ class Session(ObjectEdits):
         filled: bool = False,
     ) -> None:
         """Remove the marks of strokes below a stroke; parameters as in `stroke`."""
-        self._add(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final, filled), final=final)
+        self._draw(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final, filled), final=final)
 
-    def box(self, box: Sequence[int]) -> None:
-        """Find one object in a box in pixels, half open; all outside is background.
+    def box(self, box: Sequence[int], label: int = 1) -> None:
+        """Find an object in a box in pixels, half open; all outside is background.
 
-        (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.  The object is found in the background, and
-        later strokes correct it.  A box replaces an earlier one, and an earlier start mask.  Raises InputError for
-        anything else, and for a box without pixels or with all.
+        (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume, there of object 1.  The object is found in
+        the background, and later strokes correct it.  A box replaces an earlier one of the object, and its start mask.
+
+        In an image, other objects keep the pixels found before, and the object keeps those found in the box when
+        another one is drawn, until its label is drawn again, or a stroke over its pixels: it is then found from its
+        pixels and strokes.  For this, a stroke of another object waits until the object in the box is found.
+
+        Raises InputError for anything else, for a box without pixels or with all, and for a locked object.
         """
-        self._add(make_box(box, self._answers.shape))
+        one = make_box(box, self._answers.shape, label)
+        self._check_open(one.label)
+        self._draw(one)
 
     def start_from(self, mask: ArrayLike) -> None:
         """Start from a rough or soft mask of an image, or a rough one of the volume's shape.
@@ -180,7 +187,9 @@ class Session(ObjectEdits):
             check_same_size(labels, self.shape, "mask")
             self._lock_all(labels)
             return
-        self._add(make_mask_hint(mask, self._answers.shape))
+        hint = make_mask_hint(mask, self._answers.shape)
+        self._check_open(hint.label)
+        self._draw(hint)
 
     def set_marks(self, marks: ArrayLike) -> None:
         """Replace all marks, also boxes and start masks, by those of an array, and answer.

@@ -4,6 +4,7 @@ The records are those of apps.session.object_records.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,17 +12,20 @@ from apps.common.images import InputError
 from apps.segment.connected_parts import tidied
 from apps.segment.marks import BACKGROUND
 from apps.session.answered_records import AnsweredRecords
-from apps.session.canvas import Canvas
+from apps.session.canvas import Canvas, Change
 from apps.session.object_records import (
     Delete,
     Describe,
+    Lock,
     Unlock,
     check_label,
+    hold_of,
     locks_of,
     make_description,
     objects_of,
     paste,
 )
+from apps.session.stroke_records import Record, Stroke, box_of
 
 SMALL = 0.01  # share of an object's pixels: smaller parts of it, and holes in it, are cleaned up
 
@@ -38,7 +42,7 @@ class ObjectEdits(AnsweredRecords):
         locked   whether it is
         """
         with self._lock:
-            described, locked, _ = objects_of(self._history.records)
+            described, locked, *_ = objects_of(self._history.records)
             labels = sorted({*self._answers.present(), *described} - {0})
         plain = Describe(0, "", None)
         shown = ((label, described.get(label, plain)) for label in labels)
@@ -81,18 +85,66 @@ class ObjectEdits(AnsweredRecords):
                 canvas.change_to(self._history.records)
                 marks = np.where((found == label) | (found == BACKGROUND), canvas.all_marks(), BACKGROUND)
                 labels = tidied(labels, marks, int(SMALL * np.count_nonzero(labels)), keep_one=True)
-            self._add(*locks_of(labels, label in objects_of(self._history.records).opened))
+            objects = objects_of(self._history.records)
+            is_start = label in objects.opened or (label in objects.held and objects.held[label].is_start)
+            self._add(*locks_of(labels, is_start))
 
     def unlock(self, label: int) -> None:
-        """Let a locked object take part again, with its marks; one of a label map starts from its pixels."""
+        """Let a locked object take part again, with its marks or box; one of a label map starts from its pixels."""
         if check_label(label) not in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is not locked")
-        self._add(Unlock(label))
+        self._draw(Unlock(label))
 
     def delete(self, label: int) -> None:
-        """Remove the marks and the name of an object; for the first one, also the box and the start mask."""
+        """Remove the marks, the box and the name of an object; for the first one, also the start mask."""
         self._check_open(check_label(label))
         self._add(Delete(label))
+
+    def _draw(self, record: Record, *, final: bool = True) -> None:
+        """Add a record that draws on objects; what was found of the others stays.
+
+        An object in a box is found alone.  So it is held when another one is drawn, and its box holds all others that
+        were drawn before.  A held object takes part again, from its pixels or marks, when it is drawn, or a stroke
+        covers some of its pixels.
+        """
+        pixels = self._pixels_under(record)
+        if self._left_by(record, pixels):
+            self.wait()  # the final answer is held
+        with self._lock:
+            left, held = self._left_by(record, pixels), objects_of(self._history.records).held
+            holds = [hold_of(self.labels, label, label in self._answers.started) for label in sorted(left)]
+            closed = held | {lock.label: lock for lock in holds}
+            again = sorted(self._drawn_by(record, pixels, closed) & {*closed})
+            self._add(*holds, *(Unlock(label, is_part=True) for label in again), record, final=final)
+
+    def _left_by(self, record: Record, pixels: Change | None) -> set[int]:
+        """The objects that a record leaves, to be held."""
+        with self._lock:
+            self._settle()
+            records = self._history.records
+            objects, box = objects_of(records), box_of((*records, record))
+            if box is None or len(self.shape) == 3:
+                return set()
+            drawn = self._drawn_by(record, pixels, objects.held)
+            live = {*self._answers.present()} - {BACKGROUND, *objects.closed}
+            return live - drawn if drawn == {box.label} else live & {box.label} if drawn else set()
+
+    def _pixels_under(self, record: Record) -> Change | None:
+        """The pixels of a stroke, marked in a region of the image, if one may be of an object found in a box."""
+        records = self._history.records
+        is_first = box_of(records) is None and not objects_of(records).held
+        if not isinstance(record, Stroke) or is_first or len(self.shape) == 3:
+            return None
+        return Canvas(self.shape, self.shape).change_to((replace(record, label=BACKGROUND),))
+
+    def _drawn_by(self, record: Record, pixels: Change | None, held: dict[int, Lock]) -> set[int]:
+        """The objects that a record draws: that of its label, and held ones of which a stroke covers pixels."""
+        label = getattr(record, "label", None)
+        drawn = {label} if label else set()
+        if pixels is not None and held:
+            labels = paste(np.zeros(self.shape, np.uint8), held.values())[pixels.region]
+            drawn |= {*np.unique(labels[pixels.after == BACKGROUND]).tolist()} - {0}
+        return drawn
 
     def _check_open(self, label: int) -> None:
         """Raise InputError for a locked object."""

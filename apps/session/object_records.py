@@ -1,11 +1,11 @@
 """Records of a session about whole objects: names, locks and removal; and what they say together.
 
 A locked object keeps the pixels of the record, whatever is marked later.  It takes no part in cuts: its pixels are not
-in them, and nothing else gets its label.
+in them, and nothing else gets its label.  A held object does so, too, until its label or its pixels are drawn again.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from apps.session.packed_mask import PackedMask
 
 MAX_LABEL = 254  # so that marks are stored with 8 bits
 MAX_NAME = 100  # characters
+LOCK_FLAGS = ("is_start", "is_part", "is_held")
 
 Colour = tuple[int, int, int]
 
@@ -42,9 +43,12 @@ class Lock:
     pixels : PackedMask
         Whether a pixel of this part belongs to the object.
     is_start : bool
-        Whether they are those of a mask and not of marks, so that an unlocked object starts from them.
+        Whether they are those of a mask and not of marks, so that an unlocked object starts from them.  They replace
+        its earlier box and mask.
     is_part : bool
         Whether the next record is undone together with this one.
+    is_held : bool
+        Whether the object is not locked, but held while others are drawn.
     """
 
     label: int
@@ -52,13 +56,15 @@ class Lock:
     pixels: PackedMask
     is_start: bool = False
     is_part: bool = False
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """A locked object takes part in cuts again."""
+    """A locked or held object takes part in cuts again; `is_part` as in `Lock`."""
 
     label: int
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,19 @@ class Objects(NamedTuple):
 
     described   name and colour, by label
     locked      the locked objects, by label
+    held        those that are held
     opened      those that were unlocked and start from their pixels
     """
 
     described: dict[int, Describe]
     locked: dict[int, Lock]
+    held: dict[int, Lock]
     opened: dict[int, Lock]
+
+    @property
+    def closed(self) -> dict[int, Lock]:
+        """The objects that take no part in cuts; locked ones are last, as their pixels hide those of others."""
+        return self.held | self.locked
 
     @property
     def lasting(self) -> tuple[ObjectRecord, ...]:
@@ -98,22 +111,24 @@ class Objects(NamedTuple):
 
 def objects_of(records: Sequence) -> Objects:
     """What records say about objects."""
-    objects = Objects({}, {}, {})
-    described, locked, opened = objects
+    objects = Objects({}, {}, {}, {})
+    described, locked, held, opened = objects
     for record in records:
         if isinstance(record, Describe):
             described[record.label] = record
         elif isinstance(record, Lock):
-            locked[record.label] = record
-            opened.pop(record.label, None)
+            for others in (locked, held, opened):
+                others.pop(record.label, None)
+            (held if record.is_held else locked)[record.label] = record
         elif isinstance(record, Unlock):
-            lock = locked.pop(record.label, None)
+            lock = locked.pop(record.label, None) or held.pop(record.label, None)
             if lock is not None and lock.is_start:
                 opened[record.label] = lock
         elif isinstance(record, Delete):
             for found in objects:
                 found.pop(record.label, None)
         elif isinstance(record, Clear):
+            held.clear()
             opened.clear()
     return objects
 
@@ -129,6 +144,14 @@ def locks_of(labels: np.ndarray, is_start: bool) -> list[Lock]:
         pixels = PackedMask.of(labels[rows, columns] == label)
         locks.append(Lock(label, box, pixels, is_start, label != found[-1][0]))
     return locks
+
+
+def hold_of(labels: np.ndarray, label: int, is_start: bool) -> Lock:
+    """The record that holds an object with its pixels in labels (H, W), perhaps none, undone with the next record."""
+    lock = next(iter(locks_of(np.where(labels == label, labels, np.int16(0)), is_start)), None)
+    if lock is None:
+        lock = Lock(label, (0, 0, 1, 1), PackedMask.of(np.zeros((1, 1), bool)), is_start)
+    return replace(lock, is_part=True, is_held=True)
 
 
 def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
@@ -148,7 +171,7 @@ def read_lock(content: dict, shape: tuple[int, ...]) -> Lock:
     if not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
         raise ValueError("box")
     pixels = PackedMask.of_text(content.get("pixels", ""), (y1 - y0, x1 - x0))
-    flags = content.get("is_start") is True, content.get("is_part") is True
+    flags = (content.get(name) is True for name in LOCK_FLAGS)
     return Lock(check_label(content.get("label")), (x0, y0, x1, y1), pixels, *flags)
 
 

@@ -5,13 +5,13 @@ To the keys of that format a session adds `records`, the list of what the user d
     {"kind": "stroke", "points": [[x, y], ...], "radius": r, "label": l}   also "is_part", "is_filled"
                                               and in volumes "axis", "slice"
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
-    {"kind": "box", "box": [x0, y0, x1, y1]}
+    {"kind": "box", "box": [x0, y0, x1, y1], "label": l}                   1 if it is missing
     {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft
     {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
     {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
     {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
-                                              also "is_start", "is_part"
-    {"kind": "unlock", "label": l}
+                                              also "is_start", "is_part", "is_held"
+    {"kind": "unlock", "label": l}            also "is_part"
     {"kind": "delete", "label": l}            the marks of this object so far have no effect
 
 The other keys describe the same session to `cutmatch segment`, with all objects as one.  A volume has no other keys
@@ -42,6 +42,7 @@ from apps.segment.session_files import (
     write_content,
 )
 from apps.session.canvas import Canvas
+from apps.session.object_records import objects_of
 from apps.session.packed_mask import PackedMask
 from apps.session.stroke_records import (
     Box,
@@ -71,6 +72,8 @@ def save(
     box = box_of(records)
     locator = locator_of(records)
     mask = Mask(locator.pixels.values()) if isinstance(locator, MaskHint) else None
+    if objects_of(records).closed and has_both(labels > 0):  # a box would exclude these objects
+        box, mask = None, Mask(labels > 0)
     given = Instructions(Hints(marks, None if box is None else box.box, mask), options)
     save_session(path, pixels, name, given, labels > 0, "path", records=stored)
 

@@ -4,9 +4,9 @@ A session is the list of its records.  Everything else, marks, models and labels
 removes a record, and a stored session is the list.  Masks inside records are compressed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from apps.segment.marks import OBJECT
 from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
 from apps.segment.strokes import check_box, whole_numbers
 from apps.session.object_records import (
+    LOCK_FLAGS,
     MAX_LABEL,
     Clear,
     Delete,
@@ -66,19 +67,21 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box, half open, around all objects; all outside is background.
+    """A box, half open, around an object, which is found alone; all outside is background.
 
     (x0, y0, x1, y1) in an image, (x0, y0, z0, x1, y1, z1) in a volume.
     """
 
     box: tuple[int, ...]
+    label: int = OBJECT
 
 
 @dataclass(frozen=True, slots=True)
 class MaskHint:
-    """A start mask of the image or volume, which colours override."""
+    """A start mask of the first object of an image or volume, which colours override."""
 
     pixels: PackedMask
+    label: ClassVar[int] = OBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +117,37 @@ def effective(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def locator_of(records: Sequence[Record]) -> Locator | None:
-    """The last box or mask; a box replaces masks, but remains background outside if one follows."""
-    for record in reversed(records):
-        if isinstance(record, Locator):
-            return record
-        if removes_box(record):
-            return None
-    return None
+    """The last box or mask of an object that takes part in cuts.
+
+    A box replaces masks, but remains background outside if one follows.
+    """
+    return next(_locators(records), None)
 
 
 def box_of(records: Sequence[Record]) -> Box | None:
-    """The last box, outside of which all is background."""
-    for record in reversed(records):
+    """The last box of an object that takes part in cuts, outside of which all is background."""
+    return next((one for one in _locators(records) if isinstance(one, Box)), None)
+
+
+def _locators(records: Sequence[Record]) -> Iterator[Locator]:
+    """The boxes and masks in effect, the last one first."""
+    replaced = {*objects_of(records).closed}
+    for record in reversed(after_clear(records)):
+        if isinstance(record, Locator) and record.label not in replaced:
+            yield record
+        elif isinstance(record, Delete) or (isinstance(record, Lock) and record.is_start):
+            replaced.add(record.label)
+
+
+def boxes_of(records: Sequence[Record]) -> dict[int, Box]:
+    """The last box of each object, also of those that are locked or held."""
+    boxes: dict[int, Box] = {}
+    for record in after_clear(records):
         if isinstance(record, Box):
-            return record
-        if removes_box(record):
-            return None
-    return None
-
-
-def removes_box(record: Record) -> bool:
-    """Whether earlier boxes and masks, which are of the first object, have no effect."""
-    return isinstance(record, Clear) or (isinstance(record, Delete) and record.label == OBJECT)
+            boxes[record.label] = record
+        elif isinstance(record, Delete):
+            boxes.pop(record.label, None)
+    return boxes
 
 
 def common_length(some: Sequence, others: Sequence) -> int:
@@ -180,8 +192,11 @@ def make_stroke(
     return Stroke(tuple(map(tuple, xy.tolist())), float(radius), label, axis, slice, bool(is_part), bool(is_filled))
 
 
-def make_box(box, shape) -> Box:
+def make_box(box, shape, label: int = OBJECT) -> Box:
     """A checked box, clipped to the image or volume; InputError for an empty box, one outside, or one of all."""
+    label = check_label(label)
+    if len(shape) == 3 and label != OBJECT:
+        raise InputError(f"a box in a volume finds object {OBJECT}; draw strokes for object {label}")
     if len(shape) == 2:
         values: tuple[int, ...] = check_box(box)
         what, size = "image", f"{shape[1]} wide and {shape[0]} high"
@@ -199,7 +214,7 @@ def make_box(box, shape) -> Box:
         raise InputError(f"box {','.join(map(str, values))} contains no {unit} of the {what}, which is {size}")
     if not any(low) and tuple(high) == tuple(sizes):
         raise InputError(f"box covers the whole {what}, so no background is left to learn from; draw it tighter")
-    return Box((*low, *high))
+    return Box((*low, *high), label)
 
 
 def make_mask_hint(values: ArrayLike, shape) -> Box | MaskHint:
@@ -239,14 +254,14 @@ def as_json(record: Record) -> dict:
         content |= {name: True for name in ("is_part", "is_filled") if getattr(record, name)}
         return content | ({} if record.axis is None else {"axis": record.axis, "slice": record.slice})
     if isinstance(record, Box):
-        return {"kind": "box", "box": list(record.box)}
+        return {"kind": "box", "box": list(record.box), "label": record.label}
     if isinstance(record, Clear):
         return {"kind": "clear"}
     if isinstance(record, Lock):
         content = {"kind": "lock", "label": record.label, "box": list(record.box), "pixels": record.pixels.text()}
-        return content | {name: True for name in ("is_start", "is_part") if getattr(record, name)}
+        return content | {name: True for name in LOCK_FLAGS if getattr(record, name)}
     if isinstance(record, Unlock):
-        return {"kind": "unlock", "label": record.label}
+        return {"kind": "unlock", "label": record.label} | ({"is_part": True} if record.is_part else {})
     if isinstance(record, Describe):
         return {"kind": "describe", "label": record.label, "name": record.name, "colour": record.colour}
     if isinstance(record, Delete):
@@ -268,15 +283,17 @@ def from_json(content: dict, shape, pixels) -> Record:
         flags = content.get("is_part") is True, content.get("is_filled") is True
         return make_stroke(content.get("points"), content.get("radius"), label, shape, *place, *flags)
     if kind == "box":
-        return make_box(content.get("box"), shape)
+        return make_box(content.get("box"), shape, content.get("label", OBJECT))
     if kind == "clear":
         return Clear()
     if kind == "describe":
         return make_description(content.get("label"), content.get("name"), content.get("colour"))
     if kind == "lock":
         return read_lock(content, shape)
-    if kind in ("unlock", "delete"):
-        return (Unlock if kind == "unlock" else Delete)(check_label(content.get("label")))
+    if kind == "unlock":
+        return Unlock(check_label(content.get("label")), content.get("is_part") is True)
+    if kind == "delete":
+        return Delete(check_label(content.get("label")))
     if kind not in ("marks", "start"):
         raise ValueError("kind")
     if pixels is None:
@@ -293,7 +310,7 @@ def has_pixels(record: Record) -> bool:
 
 def is_part(record: Record) -> bool:
     """Whether the next record is undone together with this one."""
-    return isinstance(record, Stroke | Clear | Lock) and record.is_part
+    return isinstance(record, Stroke | Clear | Lock | Unlock) and record.is_part
 
 
 class RecordHistory(NamedTuple):

@@ -96,10 +96,15 @@ class VolumeAnswers:
         """Labels of the volume, with the last slice answered."""
         return self._labels
 
+    @property
+    def started(self) -> tuple[int, ...]:
+        """The objects that are found from a box or a mask."""
+        return () if self._locator is None else (self._locator.label,)
+
     def present(self) -> tuple[int, ...]:
         """The labels that marks, a box or a start mask define."""
         marked = np.flatnonzero(self._histograms[:-1].any(axis=1)).tolist()
-        return tuple(sorted({*marked, *((0, 1) if self._locator is not None else ())}))
+        return tuple(sorted({*marked, *((0, *self.started) if self.started else ())}))
 
     def change_to(self, records: Sequence[Record]) -> None:
         """Answer a change of the records: one cut of the slice, if they differ in one slice.

@@ -1,7 +1,7 @@
 // The page: one image with its strokes and its cut, and the controls around it.
 
 import { $, canvasOf, inputOf } from "./elements.js";
-import { boxOf, shownBox } from "./boxes.js";
+import { boxOf, hasBoxes, shownBox } from "./boxes.js";
 import { bindControls, DISPLAYS, enable, RADII, TOOLS } from "./controls.js";
 import { bindDrawers, closeDrawer } from "./drawers.js";
 import { Connection } from "./socket.js";
@@ -28,7 +28,7 @@ const reasonOf = (error) => (error instanceof Error ? error.message : String(err
 
 /** @type {State} */
 const NO_STATE = {
-  item: -1, order: [], objects: [], undo: false, redo: false, box: null, masks: false, labels: [], energy: null, seconds: 0,
+  item: -1, order: [], objects: [], undo: false, redo: false, boxes: {}, masks: false, labels: [], energy: null, seconds: 0,
   pending: false, certified: false, exact: false, message: "",
 };
 
@@ -160,7 +160,7 @@ export class App {
   /** @param {State} state */
   #state(state) {
     if (state.item !== this.item) return;
-    const isNewBox = state.box && String(state.box) !== String(this.state.box);
+    const box = state.boxes[this.label], isNewBox = box && String(box) !== String(this.box);
     this.state = state;
     if (isNewBox && this.tool === "box") this.setTool("object");   // a box that is refused is drawn again
     this.strokes.order = state.order;
@@ -244,7 +244,7 @@ export class App {
     // A new image starts with the first object, or with a box where the one before it did.
     if (item !== this.item) {
       this.label = 1;
-      this.setTool(state === "new" && (this.state.box || this.tool === "box") ? "box" : "object");
+      this.setTool(state === "new" && (hasBoxes(this.state) || this.tool === "box") ? "box" : "object");
     }
     if (item !== this.item || !this.ready) {
       this.ready = false;
@@ -282,6 +282,9 @@ export class App {
     return x >= 0 && y >= 0 && x < view.width && y < view.height ? [x, y] : null;
   }
 
+  /** The box of the chosen object. @returns {number[] | null} */
+  get box() { return this.state.boxes[this.label] ?? null; }
+
   get shownBox() { return shownBox(this); }
 
   // ---- what the user draws
@@ -293,7 +296,7 @@ export class App {
   boxDone(drawn) {
     const box = boxOf(this, drawn);
     if (!box) return;
-    if (this.connection.send({ do: "box", item: this.item, box })) this.setPending(true);
+    if (this.connection.send({ do: "box", item: this.item, box, label: this.label })) this.setPending(true);
   }
 
   /**
@@ -358,6 +361,7 @@ export class App {
     this.label = label;
     this.objects.draw();
     if (!["area", "box"].includes(this.tool)) this.setTool("object");
+    this.drawTop();
   }
 
   /** @param {string} display */

@@ -1,5 +1,6 @@
 // What the page says: list of images, kinds of files, the facts of the cut, hints, and the card of an image that is not shown.
 
+import { hasBoxes } from "./boxes.js";
 import { $, buttonOf, inputOf } from "./elements.js";
 
 /** @import { Item, State } from "./socket.js" */
@@ -80,7 +81,7 @@ export function showKinds(kinds, chosen) {
 export function showState(state) {
   buttonOf("undo").disabled = !state.undo;
   buttonOf("redo").disabled = !state.redo;
-  buttonOf("clear").disabled = !state.order.length && !state.box && !state.masks;
+  buttonOf("clear").disabled = !state.order.length && !hasBoxes(state) && !state.masks;
   const { energy, pending } = state, isSolved = energy !== null, isExact = state.certified || state.exact;
   const certificate = $("certificate");
   certificate.textContent = pending ? "solving…" : !isSolved ? "" : isExact ? "minimum energy ✓" : "preview";

@@ -24,7 +24,7 @@
  * @property {KnownObject[]} objects      by label, ascending
  * @property {boolean} undo
  * @property {boolean} redo
- * @property {number[] | null} box
+ * @property {Record<string, number[]>} boxes   by label
  * @property {boolean} masks    whether there are some, or marks of a file
  * @property {number[]} labels
  * @property {number | null} energy

@@ -58,7 +58,7 @@ def test_an_object_is_cut_and_saved(photographs, browse):
     page.ready(1)
     page.keys("r")
     page.drag([(60, 10), (440, 290)])
-    page.until("app.state.box !== null")
+    page.until("app.box !== null")
     page.settled()
     assert (page.labels() > 0).mean() > 0.05
     page.screenshot("box")
@@ -203,7 +203,7 @@ def test_a_box_in_slices_of_a_volume(inside, browse):
     page = browse("scan.npy", "--out", "out")
     page.keys("r")
     page.drag([(12, 8), (58, 53)])
-    page.until("app.state.box && app.state.box.join() === '12,8,0,58,53,30'")
+    page.until("app.box && app.box.join() === '12,8,0,58,53,30'")
     page.settled()
     assert page.js("app.shownBox") == [12, 8, 58, 53]
     assert iou(page.labels() > 0, inside[15]) > 0.95
@@ -212,7 +212,7 @@ def test_a_box_in_slices_of_a_volume(inside, browse):
     page.keys("a", "r")
     page.until("app.axis === 1 && app.mask.height === 30")
     page.drag([(12, 4), (58, 26)])
-    page.until("app.state.box && app.state.box.join() === '12,8,4,58,53,26'")
+    page.until("app.box && app.box.join() === '12,8,4,58,53,26'")
     page.settled()
     assert page.js("app.shownBox") == [12, 4, 58, 26]
     assert iou(page.labels() > 0, inside[:, 30]) > 0.95

@@ -101,7 +101,8 @@ def test_broken_strokes_are_rejected(data):
         '{"do": "undo", "item": -2}',
         '{"do": "undo", "item": 1e400}',
         '{"do": "undo", "item": 0, "more": 1}',
-        '{"do": "box", "item": 0, "box": {}}',
+        '{"do": "box", "item": 0, "box": [1, 2, 3, 4]}',
+        '{"do": "box", "item": 0, "box": {}, "label": 1}',
         '{"do": "save", "item": 0, "kinds": "mask"}',
         '{"do": "slice", "item": 0, "axis": 0.5, "index": 0}',
         "[" * 100_000,
@@ -181,7 +182,7 @@ def test_every_field_with_every_type_is_an_action_or_one_line(name):
 
 @pytest.mark.parametrize("depth", [10, 500, 900, 950, 990, 1000, 5000, 100_000])
 @pytest.mark.parametrize(
-    "form", ["{}", '{{"do":{},"item":0}}', '{{"do":"box","item":0,"box":{}}}', '{{"do":"undo","item":{}}}']
+    "form", ["{}", '{{"do":{},"item":0}}', '{{"do":"box","item":0,"label":1,"box":{}}}', '{{"do":"undo","item":{}}}']
 )
 @pytest.mark.parametrize("brackets", ["[]", ('{"a":', "}")])
 def test_deep_nesting_is_rejected(depth, form, brackets):

@@ -125,7 +125,7 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     assert labels.geometry.spacing == (2.0, 1.0, 1.0)
     assert labels.geometry.origin == pytest.approx((3.0, -4.0, 5.0))
     assert ((labels.values > 0) == inside).mean() > 0.97
-    page.say("box", item=0, box=[1, 1, 5, 5])
+    page.say("box", item=0, box=[1, 1, 5, 5], label=1)
     assert "box" in page.until(lambda m: m["type"] == "error")["text"]
 
 

@@ -134,12 +134,12 @@ def test_a_box_and_a_start_mask(served, connect, scene, files):
     client = served()
     page = connect(client)
     page.open()
-    page.say("box", item=0, box=list(scene.box))
-    page.until(lambda m: m["type"] == "state" and m["box"] == list(scene.box))
+    page.say("box", item=0, box=list(scene.box), label=1)
+    page.until(lambda m: m["type"] == "state" and m["boxes"] == {"1": list(scene.box)})
     page.settled()
     assert (page.labels > 0).sum() > 100
     page.say("undo", item=0)
-    page.until(lambda m: m["type"] == "state" and m["box"] is None)
+    page.until(lambda m: m["type"] == "state" and not m["boxes"])
     rough = np.roll(scene.truth, 2, axis=0)
     Image.fromarray(np.uint8(255) * rough).save(files / "rough.png")
     headers = {"origin": f"http://127.0.0.1:{PORT}"}
@@ -221,7 +221,9 @@ def random_message(rng):
     if kind == 5:
         return json.dumps({"do": str(rng.choice(["undo", "box", "slice", "?"])), "item": int(rng.integers(-5, 0))})
     if kind == 6:
-        return json.dumps({"do": "box", "item": 0, "box": [*map(float, rng.normal(size=rng.integers(0, 6)))]})
+        return json.dumps(
+            {"do": "box", "item": 0, "label": 1, "box": [*map(float, rng.normal(size=rng.integers(0, 6)))]}
+        )
     return json.dumps({"do": "save", "item": 0, "kinds": [rng.bytes(5).hex()]})
 
 
@@ -352,11 +354,12 @@ def test_the_page_says_why_a_message_is_refused(served, connect):
     page = connect(served())
     page.open()
     page.draw()
-    for action in ({"do": "save", "kinds": [[]]}, {"do": "save", "kinds": [{}]}, {"do": "box", "box": ["a", None]}):
+    bad_box = {"do": "box", "label": 1, "box": ["a", None]}
+    for action in ({"do": "save", "kinds": [[]]}, {"do": "save", "kinds": [{}]}, bad_box):
         page.say(**action, item=0)
         assert "must hold" in page.until(lambda m: m["type"] == "error")["text"]
     for box in ([10**30] * 4, [1e308] * 4, [], [1.5] * 4, [0] * 10_000):
-        page.say("box", item=0, box=box)
+        page.say("box", item=0, box=box, label=1)
         text = page.until(lambda m: m["type"] == "error")["text"]
         assert "box" in text
         assert "\n" not in text

@@ -158,7 +158,7 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     assert page.js("app.state.undo") is False
     page.keys("r")
     page.drag([(60, 10), (440, 290)])
-    page.until("app.state.box !== null")
+    page.until("app.box !== null")
     page.keys("n")
     page.ready(1)
     assert page.js("app.tool") == "box"
@@ -241,7 +241,7 @@ def test_marks_by_the_keyboard_alone(cells, browse):
     assert page.labels()[y, x] == 1
     assert page.labels()[end[1], end[0]] == 0
     page.keys("r", space, *[up] * 20, *[left] * 30, space)
-    page.until("app.state.box && app.state.box[2] === arguments[0] + 1", end[0])
+    page.until("app.box && app.box[2] === arguments[0] + 1", end[0])
     assert no_errors(page)
 
 

@@ -131,3 +131,49 @@ def test_locked_objects(cells, browse):
     page.keys("3", "l")
     page.until("!app.objects.of(3)?.locked")
     assert no_errors(page)
+
+
+def test_a_box_for_each_object(cells, browse):
+    """`R` and a box find the chosen object; boxes and strokes of others, and a lock, leave it as it is."""
+    page = browse("cells.png", "--out", "out")
+    found = np.zeros_like(page.labels())
+    for label, (x, y) in enumerate(PLACES[:3], 1):
+        if label > 1:
+            page.keys("o")
+        page.keys("r")
+        page.drag([(x - 42, y - 42), (x + 42, y + 42)])
+        page.until("app.box !== null && app.label === arguments[0] && app.tool === 'object'", label)
+        page.settled()
+        labels = page.labels()
+        assert labels[y, x] == label
+        np.testing.assert_array_equal(labels[found > 0], found[found > 0])
+        assert set(np.unique(labels)) == set(range(label + 1))
+        found = labels
+    page.screenshot("boxes")
+
+    # The box of the chosen object is shown.
+    page.keys("1")
+    assert page.js("app.box")[0] == PLACES[0][0] - 42
+    page.keys("l")
+    page.until("app.objects.of(1).locked")
+    page.keys("o")
+    page.stroke([(PLACES[3][0] - 8, PLACES[3][1]), (PLACES[3][0] + 8, PLACES[3][1])])
+    page.settled()
+    labels = page.labels()
+    np.testing.assert_array_equal(labels[found > 0], found[found > 0])
+    assert labels[PLACES[3][::-1]] == 4
+
+    # A box for the locked object is refused.
+    page.keys("1", "r")
+    page.drag([(200, 200), (300, 300)])
+    page.until("document.body.textContent.includes('Object 1 is locked')")
+    np.testing.assert_array_equal(page.labels(), labels)
+    assert page.js("Object.keys(app.state.boxes)") == ["1", "2", "3"]
+    for _ in range(3):  # the stroke, the lock, and the box of object 3
+        page.keys("z", control=True)
+        page.settled()
+    page.until("Object.keys(app.state.boxes).length === 2")
+    page.settled()
+    np.testing.assert_array_equal(page.labels(), np.where(found == 3, 0, found))
+    page.screenshot("boxes-undone")
+    no_errors(page)

@@ -7,6 +7,7 @@ from scipy import ndimage
 
 import gridcut
 from apps.segment.terms import FORBIDDEN
+from apps.session.object_records import Lock, Unlock
 from apps.session.stroke_records import Box, Marks, Stroke, effective
 
 
@@ -20,17 +21,21 @@ def disc_scene(height=40, width=56, seed=0, noise=18):
 
 
 def painted(records, shape, full):
-    """Marks of records on a grid, from the distance of every pixel to every segment."""
+    """Marks of records on a grid, from the distance of every pixel to every segment; none in held objects."""
     down, across = shape[0] / full[0], shape[1] / full[1]
     y, x = (axis + 0.5 for axis in np.mgrid[: shape[0], : shape[1]])
     layer = np.full(shape, -1, np.int16)
-    outside = np.zeros(shape, bool)
+    boxes, closed = {}, {}
     for record in effective(records):
         if isinstance(record, Box):
-            x0, y0, x1, y1 = record.box
-            outside = (
-                (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
-            )
+            boxes.pop(record.label, None)
+            boxes[record.label] = record.box
+        elif isinstance(record, Lock):
+            closed[record.label] = record
+            if record.is_start:
+                boxes.pop(record.label, None)
+        elif isinstance(record, Unlock):
+            del closed[record.label]
         elif isinstance(record, Marks):
             marks = marks_on(record.marks, shape)
             layer = np.where(marks == -1, layer, marks)
@@ -38,7 +43,21 @@ def painted(records, shape, full):
             points = np.array(record.points) * (across, down)
             covered = near_polyline(x, y, points, max(0.5, record.radius * across))
             layer[covered] = -1 if record.label is None else record.label
-    return np.where((layer == -1) & outside, np.int16(0), layer)
+    for x0, y0, x1, y1 in [box for label, box in boxes.items() if label not in closed][-1:]:
+        outside = (y < int(y0 * down)) | (y > np.ceil(y1 * down)) | (x < int(x0 * across)) | (x > np.ceil(x1 * across))
+        layer[(layer == -1) & outside] = 0
+    layer[np.isin(layer, [*closed])] = -1
+    for lock in closed.values():
+        layer[pixels_of(lock, full)[np.ix_((y[:, 0] / down).astype(int), (x[0] / across).astype(int))]] = -1
+    return layer
+
+
+def pixels_of(lock, shape):
+    """The pixels of a locked or held object, bool."""
+    x0, y0, x1, y1 = lock.box
+    pixels = np.zeros(shape, bool)
+    pixels[y0:y1, x0:x1] = lock.pixels.values()
+    return pixels
 
 
 def marks_on(marks, shape):
@@ -70,7 +89,9 @@ def near_polyline(x, y, points, radius):
 
 
 def costs_with(costs, marks):
-    """Costs (L, H, W) of all pixels, from the tables and the marks."""
+    """Costs (L, H, W) of all pixels, from the tables and the marks; closed pixels have the first label."""
+    if costs.closed is not None:
+        marks = np.where(costs.closed, costs.values[0], marks)
     unary = costs.table[:, costs.index].astype(np.int64)
     if costs.location is not None:
         unary += costs.location

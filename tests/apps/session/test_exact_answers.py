@@ -11,9 +11,10 @@ import pytest
 
 from apps.segment.full_size import find_labels
 from apps.segment.hints import Mask
-from apps.segment.marks import labels_in
+from apps.segment.marks import is_inside, labels_in
 from apps.segment.model import ImageView, Request, values_of
 from apps.session import Session
+from apps.session.object_records import objects_of, paste
 from apps.session.stroke_records import Box, MaskHint, locator_of
 from tests.apps.session.scenes import cold_labels, costs_with, disc_scene, painted
 from tests.tiers import in_quick_tier
@@ -65,13 +66,13 @@ def check_answer(session, image):
         if models is None:
             given = np.unique(marks[marks >= 0])
             assert len(given) < 2
-            assert (answers.preview == (given[0] if given.size else 0)).all()
+            assert (answers._labels == (given[0] if given.size else 0)).all()
             return
         view = answers._view
         keep = "touching" if answers._start.locator is None else "all"
         answers._cut.solved.check()
         if len(models.values) == 2:
-            np.testing.assert_array_equal(answers.preview, cold_labels(view, models, marks, keep))
+            np.testing.assert_array_equal(answers._labels, cold_labels(view, models, marks, keep))
             assert answers._cut.energy == pytest.approx(energy_of(view, models, marks, answers._cut), rel=1e-12)
 
 
@@ -120,13 +121,23 @@ def check_settled(session, image):
     assert session.state["exact"]
     marks = painted(records, session.shape, session.shape)
     source = locator_of(records)
-    mask = Mask(source.pixels.values()) if isinstance(source, MaskHint) else None
-    if not values_of(labels_in(marks), () if source is None else (1,)):
-        return
-    keep = "touching" if source is None else "all"
-    request = Request(marks, isinstance(source, Box), keep=keep, mask=mask)
-    found = find_labels(ImageView(lambda: np.float32(image) / np.float32(255), session.shape), request, "cpu")
-    np.testing.assert_array_equal(session.labels, found.labels)
+    label = 0 if source is None else source.label
+    mask = source.pixels.values() if isinstance(source, MaskHint) else None
+    objects = objects_of(records)
+    opened = [lock for lock in objects.opened.values() if lock.label != label]
+    if opened:
+        mask = paste(np.zeros(session.shape, np.int16) if mask is None else is_inside(mask).astype(np.int16), opened)
+    expected = np.zeros(session.shape, np.int16)
+    closed = paste(expected.copy(), objects.closed.values()) > 0
+    if values_of(labels_in(marks), {label, *(lock.label for lock in opened)} - {0}):
+        keep = "touching" if source is None else "all"
+        mask = None if mask is None else Mask(mask)
+        request = Request(marks, isinstance(source, Box), keep=keep, mask=mask, box_label=label or 1)
+        view = ImageView(lambda: np.float32(image) / np.float32(255), session.shape)
+        expected = find_labels(view.without(closed if closed.any() else None), request, "cpu").labels
+    elif 0 < len(labels_in(marks)):
+        expected[:] = labels_in(marks)[0]
+    np.testing.assert_array_equal(session.labels, paste(expected.copy(), objects.closed.values()))
 
 
 def fresh_labels(session, image, **options):

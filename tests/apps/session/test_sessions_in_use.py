@@ -130,7 +130,7 @@ def test_a_box_is_clipped(disc):
     image, _ = disc
     with Session(image, device="cpu") as session:
         session.box((-5, 2, 46, 99))
-        assert session.strokes == [{"kind": "box", "box": [0, 2, 46, 40]}]
+        assert session.strokes == [{"kind": "box", "box": [0, 2, 46, 40], "label": 1}]
 
 
 def test_a_start_mask_is_a_hint(disc):
@@ -149,7 +149,7 @@ def test_a_rectangle_as_start_mask_is_a_box(disc):
     mask[2:38, 10:46] = True
     with Session(image, device="cpu") as session:
         session.start_from(mask)
-        assert session.strokes == [{"kind": "box", "box": [10, 2, 46, 38]}]
+        assert session.strokes == [{"kind": "box", "box": [10, 2, 46, 38], "label": 1}]
 
 
 def test_several_objects():

@@ -355,7 +355,7 @@ def test_boxes_and_start_masks_are_stored(tmp_path):
         with Session.load(tmp_path / "a.json", volume, device="cpu") as loaded:
             loaded.wait()
             np.testing.assert_array_equal(loaded.labels, session.labels)
-            assert loaded.strokes[0] == {"kind": "box", "box": [3, 1, 1, 21, 19, 13]}
+            assert loaded.strokes[0] == {"kind": "box", "box": [3, 1, 1, 21, 19, 13], "label": 1}
 
 
 @pytest.mark.parametrize(
