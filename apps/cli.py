@@ -59,10 +59,11 @@ def _run(argv) -> int:
         print_lines(f"cutmatch {version('cutmatch')}")
         return 0
     if argv[0] not in COMMANDS:
-        from difflib import get_close_matches
+        from apps.common.suggestions import meant
 
-        meant = "".join(f" did you mean {name}?" for name in get_close_matches(argv[0], COMMANDS, 1))
-        print_error(f"cutmatch: no command {argv[0]!r};{meant} the commands are {', '.join(COMMANDS)}")
+        print_error(
+            f"cutmatch: no command {argv[0]!r};{meant(argv[0], COMMANDS)} the commands are {', '.join(COMMANDS)}"
+        )
         return BAD_INPUT
     # Imported on demand, so that a command does not wait for the imports of another.
     return import_module(COMMANDS[argv[0]]).run(argv[1:])

@@ -30,6 +30,7 @@ from importlib.util import find_spec
 from apps.app import HOST
 from apps.common.command import check_device, parsed, parser
 from apps.common.errors import SOME_FAILED, InputError, print_lines
+from apps.common.suggestions import install
 from apps.segment.location import OPTIONS, check_files
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
@@ -63,7 +64,7 @@ def run(argv) -> int:
     if not 0 <= chosen.port <= 65535:
         raise InputError(f"--port must be 0 to 65535, got {chosen.port}")
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
-        raise InputError(f"cutmatch app requires {', '.join(missing)}; install them with: pip install 'cutmatch[app]'")
+        raise InputError(f"cutmatch app requires {', '.join(missing)}; {install('app', *PACKAGES)}")
     check_device(chosen.device)
     token = os.environ.get("CUTMATCH_APP_TOKEN") if chosen.api else None
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", token):

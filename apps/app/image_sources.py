@@ -9,7 +9,7 @@ import numpy as np
 
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.image_metadata import NO_METADATA, Metadata
-from apps.common.images import FORMATS, InputError, read_bytes, to_bytes, to_rgb
+from apps.common.images import FORMATS, InputError, read_bytes, stored_rgb, to_bytes, to_rgb
 from apps.volumes.volume_files import is_volume, read_volume
 from apps.volumes.voxel_geometry import Volume
 
@@ -63,7 +63,7 @@ def decoded_image(data: bytes, shown: str) -> "Image":
         raise InputError(f"{shown} {error}") from None
     except Unreadable as error:
         raise InputError(f"cannot read {shown} ({error}); open a complete {FORMATS} file") from None
-    rgb = to_rgb(pixels, shown)
+    rgb = stored_rgb(pixels, shown)
     return Image(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
 
 

@@ -17,6 +17,7 @@ from apps.app.open_image import OpenImage
 from apps.app.open_images import OpenImages
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, reason_of
+from apps.common.suggestions import install
 from apps.session import Session
 from apps.session.session_export import AXES, ORIGIN, UNIT
 from apps.volumes.voxel_geometry import Geometry, Volume
@@ -25,7 +26,7 @@ try:
     import anywidget
     import traitlets
 except ImportError:
-    raise ImportError("the widget needs anywidget; run  pip install 'cutmatch[notebook]'") from None
+    raise ImportError(f"the widget needs anywidget; {install('notebook', 'anywidget', 'traitlets')}") from None
 
 PAGE = {path.name: path.read_text("utf-8") for path in (files("apps.app") / "static").iterdir()}
 

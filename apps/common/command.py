@@ -31,6 +31,11 @@ class _Parser(argparse.ArgumentParser):
         if message.startswith("argument --") and message.endswith("expected one argument"):
             option = message.split()[1].rstrip(":")
             message += f" (a value that starts with - is written {option}=-...)"
+        if message.startswith("unrecognized arguments: -"):
+            from apps.common.suggestions import meant
+
+            wrong = message.split()[2].partition("=")[0]
+            message += f";{hint}" if (hint := meant(wrong, self._option_string_actions)) else ""
         super().error(message)
 
     def _print_message(self, message, file=None):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.arguments import array_of
+from apps.common.arguments import pixels_of
 from apps.common.clock import timed
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
@@ -73,7 +73,7 @@ def read_image(path, name: str = "image") -> np.ndarray:
 
     Raises InputError if the file is missing, unreadable, truncated, or contains more than one grey, RGB or RGBA frame.
     """
-    return to_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
+    return stored_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
 
 
 @timed("read")
@@ -87,7 +87,7 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
     if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
         if pixels.shape[2] >= 3:
             return np.ascontiguousarray(pixels[..., :3]), metadata_of(data)
-    return to_rgb(pixels, f"image: {str(path)!r}"), metadata_of(data)
+    return stored_rgb(pixels, f"image: {str(path)!r}"), metadata_of(data)
 
 
 @timed("read")
@@ -152,15 +152,16 @@ def as_integers(values: np.ndarray, name: str) -> np.ndarray:
 def to_rgb(pixels, name: str = "image") -> np.ndarray:
     """Convert a grey, RGB or RGBA array to float32 RGB in [0, 1], shape (H, W, 3).
 
-    Unsigned integers of 8 or 16 bits are divided by the maximum of their dtype; floats must be in [0, 1].  Raises
-    InputError for another shape or dtype, for NaN, infinity, or floats outside [0, 1].
+    uint16 is divided by 65535, and other integers, which must be in [0, 255], by 255; floats must be in [0, 1].  Raises
+    InputError for another shape or dtype, for NaN, infinity, or values out of range.
     """
-    pixels = array_of(pixels, name)
+    pixels = pixels_of(pixels, name)
     if pixels.ndim == 2:
         pixels = pixels[..., None]
-    if pixels.ndim != 3 or pixels.shape[2] not in (1, 2, 3, 4) or 0 in pixels.shape:
-        raise InputError(f"{name} must be one grey, RGB or RGBA image, got shape {pixels.shape}")
-    pixels = pixels[..., :1] if pixels.shape[2] <= 2 else pixels[..., :3]
+    if pixels.ndim != 3 or pixels.shape[2] not in (1, 3, 4) or 0 in pixels.shape:
+        shape = "(H, W), (H, W, 3) or (H, W, 4)"
+        raise InputError(f"{name} must be one grey, RGB or RGBA image of shape {shape}, got shape {pixels.shape}")
+    pixels = pixels[..., :3]
     if pixels.dtype in (np.uint8, np.uint16):
         values = pixels.astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
     elif pixels.dtype.kind == "b":
@@ -174,9 +175,14 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
         values = pixels.astype(np.float32)
     else:
         raise InputError(
-            f"{name} must hold unsigned integers of 8 or 16 bits, or floats in [0, 1], got {pixels.dtype}; convert it"
+            f"{name} must hold integers in [0, 255], uint16, or floats in [0, 1], got {_held(pixels)}; convert it"
         )
     return np.ascontiguousarray(np.broadcast_to(values, (*values.shape[:2], 3)))
+
+
+def stored_rgb(pixels: np.ndarray, name: str) -> np.ndarray:
+    """As `to_rgb`, of pixels from a file, where two channels are grey and alpha."""
+    return to_rgb(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 2 else pixels, name)
 
 
 def check_same_size(array: np.ndarray, shape, name: str, others: str = "the image is") -> None:
@@ -196,6 +202,12 @@ def as_floats(rgb: np.ndarray) -> np.ndarray:
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
     """Convert floats in [0, 1] to uint8, rounded to the nearest; uint8 is returned unchanged."""
     return rgb if rgb.dtype == np.uint8 else (np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
+
+
+def _held(pixels: np.ndarray) -> str:
+    if pixels.dtype.kind in "iu":
+        return f"{pixels.dtype} from {pixels.min()} to {pixels.max()}"
+    return str(pixels.dtype)
 
 
 def _not_readable(path, name: str, error: Exception) -> InputError:

@@ -26,9 +26,9 @@ def label_distances(labels: int, term: str, truncate: int) -> np.ndarray:
     Raises InputError for another term, or `truncate` below 1.
     """
     if term not in SMOOTHNESS_TERMS:
-        raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {term!r}")
+        raise InputError(f"smoothness_term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {term!r}")
     if truncate < 1:
-        raise InputError(f"--truncate must be 1 or more, got {truncate}")
+        raise InputError(f"truncate must be 1 or more, got {truncate}")
     truncate = min(truncate, labels**2)  # no two labels differ by more, and larger values may overflow int64
     apart = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels)))
     if term == "potts":

@@ -28,10 +28,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.arguments import check_number
+from apps.common.arguments import array_of, check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, check_same_size, to_bytes, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
+from apps.common.suggestions import suggests
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
 from apps.denoise.pages import preference
 from gridcut.device import DeviceName
@@ -57,7 +58,8 @@ class Restoration(GridResult):
     Attributes
     ----------
     image : ndarray of float32, (H, W) or (H, W, 3)
-        In [0, 1]; (H, W) if the image is grey.
+        float32 in [0, 1], whatever the dtype of the image was, so that no gradation is lost; (H, W) if the image is
+        grey.  ``np.rint(255 * result.image).astype(np.uint8)`` has 8 bits.
     kind : {"binary", "convex", "truncated"}
         Kind of energy; the first two are minimised exactly.
     smoothness : float
@@ -85,6 +87,7 @@ class Restoration(GridResult):
         return shown if shown.ndim == 3 else np.repeat(shown[..., None], 3, axis=2)
 
 
+@suggests
 def denoise(
     image: ArrayLike,
     *,
@@ -131,7 +134,7 @@ def denoise(
     Returns
     -------
     Restoration
-        The restored image, the kind of energy, the smoothness and noise used, and seconds by stage.
+        The restored image (float32 in [0, 1]), the kind of energy, the smoothness and noise used, and seconds by stage.
 
     Raises
     ------
@@ -266,7 +269,7 @@ def _vanished(preferred, is_white):
         if left.mean() < MAX_VANISHED and wished.mean() > MIN_WISHED:
             return (
                 f"{100 * wished.mean():.1f} % of the pixels were nearer to {name}, but {100 * left.mean():.2g} % are "
-                f"{name} in the result; use a smaller --smoothness to keep details"
+                f"{name} in the result; use a smaller smoothness to keep details"
             )
     return None
 
@@ -341,7 +344,7 @@ def _nearest_places(missing):
 def _missing(mask, shape):
     if mask is None:
         return np.zeros(shape, bool)
-    mask = np.asarray(mask)
+    mask = array_of(mask, "mask")
     if mask.ndim not in (2, 3) or mask.dtype.kind not in "buif":
         raise InputError(f"mask must be an array of numbers of shape (H, W), got {mask.dtype} {mask.shape}")
     if mask.dtype.kind == "f" and not np.isfinite(mask).all():
@@ -349,9 +352,9 @@ def _missing(mask, shape):
             "mask has NaN or infinity; use 0 where the image is kept, and any other finite number elsewhere"
         )
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
-    check_same_size(mask, shape, "--mask")
+    check_same_size(mask, shape, "mask")
     if mask.all():
-        raise InputError("--mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
+        raise InputError("mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
     return mask
 
 
@@ -363,14 +366,14 @@ def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
         if value is not None:
             check_number(value, name, integer=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
-        raise InputError(f"--smoothness must be from 0 to 10000, got {smoothness}")
+        raise InputError(f"smoothness must be from 0 to 10000, got {smoothness}")
     if data not in DATA:
-        raise InputError(f"--data must be one of {', '.join(DATA)}, got {data!r}")
+        raise InputError(f"data must be one of {', '.join(DATA)}, got {data!r}")
     if smoothness_term not in SMOOTHNESS_TERMS:
-        raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {smoothness_term!r}")
+        raise InputError(f"smoothness_term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {smoothness_term!r}")
     if truncate_data is not None and not truncate_data > 0:
-        raise InputError(f"--truncate-data must be above 0, got {truncate_data}")
+        raise InputError(f"truncate_data must be above 0, got {truncate_data}")
     if truncate is not None and truncate < 1:
-        raise InputError(f"--truncate must be 1 or more, got {truncate}")
+        raise InputError(f"truncate must be 1 or more, got {truncate}")
     if not 2 <= levels <= 256:
-        raise InputError(f"--levels must be from 2 to 256, got {levels}")
+        raise InputError(f"levels must be from 2 to 256, got {levels}")

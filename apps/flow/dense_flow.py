@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.reused_memory import keep_freed_memory
+from apps.common.suggestions import suggests
 from apps.flow import LINKERS
 from apps.flow.frame import Frame, for_both, while_preparing
 from apps.motion.matches import Matches, check_matches
@@ -61,6 +62,7 @@ class Flow(GridResult):
         return flow_figure(self.flow, self.valid)
 
 
+@suggests
 def flow(
     first: ArrayLike,
     second: ArrayLike,

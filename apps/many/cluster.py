@@ -12,6 +12,7 @@ from pathlib import Path
 
 from apps.common.command import limited_threads
 from apps.common.errors import InputError, is_defect, reason_of
+from apps.common.suggestions import install
 from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
 
 MAX_PENDING_TASKS = 4  # tasks submitted per thread of the cluster before the first result is awaited
@@ -31,7 +32,8 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise InputError("--scheduler requires dask.distributed; pip install 'cutmatch[dask]'") from None
+        hint = install("dask", "'dask[distributed]'")
+        raise InputError(f"--scheduler requires dask.distributed; {hint}") from None
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as reason:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError
+from apps.common.suggestions import suggests
 from apps.match import INLIER_THRESHOLD, MODELS
 from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
@@ -71,6 +72,7 @@ class WideMatches(Result):
         return self.matches.plot(ax)
 
 
+@suggests
 def match_wide(
     first: ArrayLike,
     second: ArrayLike,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from apps.common.arguments import array_of
+from apps.common.arguments import pixels_of
 from apps.common.images import InputError
 from gridcut.device.result import Result
 
@@ -53,7 +53,7 @@ class Points(Result):
 
 def grey_frame(frame, name: str = "frame") -> np.ndarray:
     """Convert a uint8 frame, grey (H, W) or RGB (H, W, 3), to uint8 grey; raise InputError for anything else."""
-    frame = array_of(frame, name)
+    frame = pixels_of(frame, name)
     if frame.ndim not in (2, 3) or (frame.ndim == 3 and frame.shape[2] != 3):
         raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
     if frame.dtype != np.uint8:

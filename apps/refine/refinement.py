@@ -17,6 +17,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.row_blocks import in_parallel
+from apps.common.suggestions import suggests
 from apps.refine import KINDS
 from apps.segment.fine_outline import placed_outline
 from apps.segment.image_sizes import at_centres
@@ -71,6 +72,7 @@ class Refinement(GridResult):
             cut.check()
 
 
+@suggests
 def refine(
     image: ArrayLike, masks: ArrayLike, *, kind: str = "auto", grain: float | None = None, device: DeviceName = "auto"
 ) -> Refinement:

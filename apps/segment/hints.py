@@ -130,7 +130,7 @@ def combine(
     if strokes is not None:
         check_same_size(strokes, shape, name)
     if mask is not None:
-        mask = Mask(fitted(mask.values, shape, "--start"))
+        mask = Mask(fitted(mask.values, shape, "start"))
     labelling = None
     if earlier is not None:
         name = "--resume-session" if strokes is None else name
@@ -176,7 +176,7 @@ def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
     """
     x0, y0, x1, y1 = check_box(box)
     height, width = shape
-    text = f"--box {x0},{y0},{x1},{y1}"
+    text = f"box {x0},{y0},{x1},{y1}"
     if x0 >= x1 or y0 >= y1 or (x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height):
         return x0, y0, x1, y1  # an empty box is rejected by `marks_of_box`
     inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)

@@ -28,6 +28,7 @@ from apps.common.clock import Clock
 from apps.common.images import to_rgb
 from apps.common.rectangles import Rectangle, relative, widened
 from apps.common.row_blocks import in_parallel
+from apps.common.suggestions import suggests
 from apps.segment.fit import Found
 from apps.segment.full_size import find_labels
 from apps.segment.grid_cut import minimum
@@ -83,6 +84,7 @@ class _Part:
     found: Found
 
 
+@suggests
 def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "auto") -> Instances:
     """Cut the object of every box out of an image.
 
@@ -127,7 +129,7 @@ def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "a
     """
     result = label_boxes(to_rgb(image), list(boxes), device)  # type: ignore[arg-type]
     for note in result.notes:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     return result
 
 

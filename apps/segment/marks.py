@@ -32,17 +32,17 @@ def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarra
     if seeds.dtype.kind not in "iu":
         raise InputError(f"seeds must be integers, got {seeds.dtype}; round them")
     if seeds.shape != tuple(shape):
-        raise InputError(f"--labels is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
+        raise InputError(f"seeds is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
     values = tuple(int(value) for value in np.unique(seeds) if value)
     if len(values) < 2:
         held = f"only {values[0]}" if values else "no seed"
-        raise InputError(f"--labels holds {held}; mark at least two objects; the background counts as one")
+        raise InputError(f"seeds holds {held}; mark at least two objects; the background counts as one")
     if len(values) > MAX_SEED_VALUES:
         raise InputError(
-            f"--labels holds {len(values)} different values, one label each; at most {MAX_SEED_VALUES} are possible"
+            f"seeds holds {len(values)} different values, one label each; at most {MAX_SEED_VALUES} are possible"
         )
     if seeds.all():
-        raise InputError("--labels marks every pixel, so there is nothing to segment; mark fewer pixels")
+        raise InputError("seeds marks every pixel, so there is nothing to segment; mark fewer pixels")
     marks = np.full(seeds.shape, OPEN, np.int16)
     for label, value in enumerate(values, 1):
         marks[seeds == value] = label

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
+from apps.common.suggestions import suggests
 from apps.segment import CONNECTIVITIES, SPACING
 from apps.segment.fit import certifiable, reassigned
 from apps.segment.full_size import find_labels
@@ -63,6 +65,7 @@ class Objects(Certified, GridResult):
     solved: Any
 
 
+@suggests
 def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto") -> Objects:
     """Segment several objects in an image.
 
@@ -89,7 +92,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
         The seeds have another size, fewer than two values, or cover every pixel.
     """
     clock = Clock()
-    rgb, seeds = to_rgb(rgb, "rgb"), np.asarray(seeds)
+    rgb, seeds = to_rgb(rgb, "rgb"), array_of(seeds, "seeds")
     check_keep(keep)
     values, marks = marks_of_seeds(seeds, rgb.shape[:2])
     view = ImageView(lambda: rgb, rgb.shape[:2])
@@ -100,6 +103,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     return Objects(labels, values, found.energies, clock.total(), solved)
 
 
+@suggests
 def segment_volume(
     volume: ArrayLike,
     seeds: ArrayLike,
@@ -139,7 +143,7 @@ def segment_volume(
     About 127 bytes per voxel for two labels and 6 neighbours.
     """
     clock = Clock()
-    seeds = np.asarray(seeds)
+    seeds = array_of(seeds, "seeds")
     check_keep(keep)
     view = VolumeView(volume, spacing, connectivity)
     values, marks = marks_of_seeds(seeds, view.shape)
@@ -161,4 +165,4 @@ def segment_volume(
 def check_keep(keep: str) -> None:
     """Raise InputError unless the parts to keep are a choice for several labels."""
     if keep not in ("touching", "all"):
-        raise InputError(f"--keep must be touching or all with --labels, got {keep!r}")
+        raise InputError(f"keep must be touching or all for several objects, got {keep!r}")

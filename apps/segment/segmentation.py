@@ -54,6 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.suggestions import suggests
 from apps.segment import KEEP, connected_parts
 from apps.segment.full_size import find_labels
 from apps.segment.hints import DEFAULTS, Hints, Mask, ObjectOptions, combine, remarks_on
@@ -98,6 +99,7 @@ class Segmentation(GridResult):
         return f"object {self.mask.mean():.1%}, {rounds} round{'s' * (rounds > 1)}, {self.seconds['total']:.2f} s"
 
 
+@suggests
 def segment(
     image: ArrayLike,
     *,
@@ -186,7 +188,7 @@ def segment(
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
     result = segment_marked(rgb, hints, options, rounds=rounds, device=device)
     for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     return result
 
 
@@ -211,9 +213,9 @@ def segment_marked(
     min_area = 1 if options.keep == "all" and not options.min_area else options.min_area
     keep = hints.default_keep if options.keep is None else options.keep
     if keep not in KEEP:
-        raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
+        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not hints.has_object:
-        raise InputError("--keep touching needs object strokes, but there are none; use all or largest")
+        raise InputError("keep touching needs object strokes, but there are none; use all or largest")
     marks, is_boxed = hints.marks, hints.box is not None
     request = Request(
         marks.astype(np.int16), is_boxed, hints.labelling, keep, options.soft_strokes, rounds, hints.mask, min_area
@@ -231,4 +233,4 @@ def _strokes(rgb, scribbles, trimap):
     if scribbles is None and trimap is None:
         return None, "scribbles"
     name, codes, encoding = ("scribbles", scribbles, "auto") if trimap is None else ("trimap", trimap, "grey")
-    return marks_of(np.asarray(codes), encoding, name, to_bytes(rgb)), name
+    return marks_of(codes, encoding, name, to_bytes(rgb)), name

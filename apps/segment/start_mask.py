@@ -215,7 +215,7 @@ def _from_integers(values: np.ndarray, name: str) -> np.ndarray:
     if levels.max() < 128:
         raise InputError(
             f"{name} holds {len(found)} values up to {int(found[-1])}; a mask has 0 and one other value, or grey "
-            "levels of 0 to 255; save one object's mask, or pass several objects with --labels"
+            "levels of 0 to 255; save one object's mask"
         )
     if ((levels >= 32) & (levels < 224)).mean() > MAX_GREY_SHARE:
         raise InputError(f"{name} is not a mask: many of its pixels are grey; the object must be white, the rest black")

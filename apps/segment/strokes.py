@@ -18,7 +18,9 @@ the values of COLOURS.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from apps.common.arguments import array_of
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -30,6 +32,7 @@ CODES = {
     "grey": {0: BACKGROUND, 128: OPEN, 255: OBJECT},  # also trimaps
 }
 ENCODINGS = ("auto", "colour", *CODES)
+USE = {"grey": "0 background, 128 unknown, 255 object, in grey"}  # in messages
 GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
 PALETTES = (  # the first colours of palettes whose indices are values, whatever the colours are
     ((0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)),  # PASCAL VOC, DAVIS, labelme
@@ -80,17 +83,13 @@ def read_trimap(path) -> np.ndarray:
     name = f"--trimap: {str(path)!r}"
     if codes.ndim == 3:
         if not is_grey(codes):
-            raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
+            raise InputError(f"{name} is coloured; use {USE['grey']}")
         codes = codes[..., 0]
     codes = grey_levels(codes, name)
-    if codes.max() <= 3:
-        raise InputError(f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object")
-    return _decoded(codes, "grey")
+    return _decoded(codes, "grey") if codes.max() > 3 else _from_codes(codes, "grey", name)
 
 
-def marks_of(
-    codes: np.ndarray, encoding: str = "auto", name: str = "scribbles", image=None, colours=None
-) -> np.ndarray:
+def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "scribbles", image=None, colours=None) -> np.ndarray:
     """Marks of an array of codes, (H, W) integers or (H, W, 3 or 4) uint8; see the table above for the encodings.
 
     image     uint8 RGB (H, W, 3) of the photograph, or None
@@ -98,7 +97,7 @@ def marks_of(
 
     Raises InputError for values outside the encodings, colours other than red and blue, and if there is no stroke.
     """
-    codes = np.asarray(codes)
+    codes = array_of(codes, name)
     if encoding not in ENCODINGS:
         raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
     if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
@@ -249,7 +248,7 @@ def marks_of_box(box, shape) -> np.ndarray:
     """
     height, width = shape
     x0, y0, x1, y1 = check_box(box)
-    text = f"--box {x0},{y0},{x1},{y1}"
+    text = f"box {x0},{y0},{x1},{y1}"
     if x1 <= x0 or y1 <= y0:
         raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
@@ -272,10 +271,10 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     kinds = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
     for (mark, what, how), (other, found, _) in (kinds, kinds[::-1]):
         if not counts[mark]:
-            seen = f"only {found} marks were found, {counts[other]} pixels" if counts[other] else "no mark was found"
+            share = f"{100 * counts[other] / marks.size:.2g} % of the image"
+            seen = f"only {found} marks were found, on {share}" if counts[other] else "no mark was found"
             hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
-            dithered = ", most of the image, as dithering leaves it" if counts[other] > marks.size / 2 else ""
-            raise InputError(f"{name} marks no {what}: {seen}{dithered}; {hint}")
+            raise InputError(f"{name} marks no {what}: {seen}; {hint}")
     if not counts[OPEN]:
         raise InputError(
             f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "
@@ -291,14 +290,14 @@ def parse_box(text: str) -> tuple[int, int, int, int]:
     try:
         return check_box([int(part) for part in parts])
     except ValueError:  # includes InputError
-        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {text!r}") from None
+        raise InputError(f"box needs four integers x0,y0,x1,y1, got {text!r}") from None
 
 
 def check_box(box) -> tuple[int, int, int, int]:
     """Return four integers; InputError for anything else, including strings."""
     whole = whole_numbers(box, 4)
     if whole is None:
-        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
+        raise InputError(f"box needs four integers x0,y0,x1,y1, got {box!r}")
     x0, y0, x1, y1 = whole
     return x0, y0, x1, y1
 
@@ -324,6 +323,7 @@ def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _from_codes(codes, encoding, name):
+    use = USE.get(encoding, "0 none 1 object 2 background, grabCut's 0-3, 0/128/255, or red and blue strokes")
     if encoding in ("auto", "colour", "grey") and codes.max() > 255:
         # 16-bit grey values, unless all are 8-bit codes that a program has multiplied by 257.
         encoding = encoding if (codes % 257 == 0).all() else "grey"
@@ -332,12 +332,11 @@ def _from_codes(codes, encoding, name):
     if encoding in ("auto", "colour"):
         encoding = next((known for known, mark_of in CODES.items() if set(values) <= set(mark_of)), "grey")
     unknown = [int(v) for v in values if min(abs(int(v) - code) for code in CODES[encoding]) > _slack(encoding)]
+    if encoding == "grey" and values[-1] <= 3:  # labels, not grey levels
+        unknown = values.astype(int).tolist()
     if unknown:
         some = ", ".join(map(str, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
-        raise InputError(
-            f"{name} holds unknown values {some}; use 0 none 1 object 2 background, "
-            "grabCut's 0-3, 0/128/255, or red and blue strokes"
-        )
+        raise InputError(f"{name} holds unknown values {some}; use {use}")
     return _decoded(codes, encoding)
 
 

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError, as_floats, check_same_size, to_bytes, to_rgb
+from apps.common.suggestions import suggests
 from apps.segment.hints import Hints, Mask, combine
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN, part_with
 from apps.segment.segmentation import segment_marked
@@ -80,6 +81,7 @@ class VideoFrame:
     seconds: float
 
 
+@suggests
 def segment_video(
     frames: Iterable[ArrayLike],
     strokes: Mapping[int, ArrayLike] | None = None,
@@ -141,7 +143,7 @@ def segment_video(
         raise TypeError(f"strokes must be a mapping from the number of a frame to its strokes, got {type(strokes)}")
     for number in strokes:
         check_number(number, "strokes: the number of a frame", integer=True)
-    marks = {int(number): marks_of(np.asarray(codes), name=f"strokes[{number}]") for number, codes in strokes.items()}
+    marks = {int(number): marks_of(codes, name=f"strokes[{number}]") for number, codes in strokes.items()}
     hints = {number: Hints(one) for number, one in marks.items()}
     read: Iterator[np.ndarray] = (to_rgb(frame, "frames") for frame in frames)
     if box is not None or start is not None:
@@ -149,7 +151,7 @@ def segment_video(
         for first in itertools.islice(read, 1):
             hints[0] = combine(first.shape[:2], marks.get(0), box, "strokes[0]", mask=mask)
             for note in hints[0].notes:
-                warnings.warn(note, stacklevel=2)
+                warnings.warn(note, stacklevel=3)
             read = itertools.chain([first], read)
     return segment_marked_video(read, hints, uses_flow, device)
 

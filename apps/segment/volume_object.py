@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
+from apps.common.suggestions import suggests
 from apps.segment import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
 from apps.segment.part_cut import PartCut
@@ -53,6 +54,7 @@ class VolumeObject(Certified, GridResult):
         return plane(self.mask)
 
 
+@suggests
 def segment_object(
     volume: ArrayLike,
     marks: ArrayLike,
@@ -95,11 +97,11 @@ def segment_object(
     """
     clock = Clock()
     if keep not in KEEP:
-        raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
+        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
     view, marks = VolumeView(volume, spacing, connectivity), np.asarray(marks)
     if view.shape != marks.shape:
         raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
-    marks = check_marks(marks, marks.shape, "--scribbles").astype(np.int16)
+    marks = check_marks(marks, marks.shape, "scribbles").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Histograms(values, view.stroke_counts(marks, values))
     clock.charge("models")
@@ -114,6 +116,7 @@ def segment_object(
     return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
 
 
+@suggests
 def refine_mask(
     volume: ArrayLike,
     start: ArrayLike,
@@ -155,7 +158,7 @@ def refine_mask(
 
     volume, start = np.asarray(volume), np.asarray(start, bool)
     if not (np.isfinite(band) and band > 0):
-        raise InputError(f"--band must be above 0 voxels, got {band:g}")
+        raise InputError(f"band must be above 0 voxels, got {band:g}")
     if volume.shape != start.shape:
         raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
     sampling = relative_spacing(spacing)

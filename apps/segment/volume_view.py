@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import gridcut
+from apps.common.arguments import array_of
 from apps.common.errors import InputError
 from apps.segment import CONNECTIVITIES
 from apps.segment.colour_models import OUTLIERS, TINY
@@ -48,13 +49,13 @@ class VolumeView:
     """
 
     def __init__(self, volume: ArrayLike, spacing: Sequence[float], connectivity: int = CONNECTIVITIES[0]):
-        volume = np.asarray(volume)
+        volume = array_of(volume, "volume")
         if volume.ndim != 3 or 0 in volume.shape or volume.dtype.kind not in "buif":
             raise InputError(f"volume must hold numbers of shape (D, H, W), got {volume.dtype} {volume.shape}")
         if volume.dtype.kind == "f" and not np.isfinite(volume).all():
             raise InputError("volume holds NaN or infinity; every voxel must be finite")
         if connectivity not in CONNECTIVITIES:
-            raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
+            raise InputError(f"connectivity must be 6 or 26, got {connectivity}")
         self.spacing, self.connectivity, self.shape = relative_spacing(spacing), connectivity, volume.shape
         self.grey = levels_of(volume)
         self.levels = np.zeros(BINS, np.int64)
@@ -198,11 +199,11 @@ def relative_spacing(spacing: Sequence[float]) -> np.ndarray:
     try:
         size = np.asarray(spacing, float)
     except (TypeError, ValueError):
-        raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
+        raise InputError(f"spacing needs three sizes above 0, got {spacing!r}") from None
     if size.shape != (3,) or not (np.isfinite(size).all() and (size > 0).all()):
-        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
+        raise InputError(f"spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
     if size.max() / MAX_ANISOTROPY > size.min():
         raise InputError(
-            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
+            f"spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
         )
     return size / size.min()

@@ -32,6 +32,7 @@ from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
+from apps.common.suggestions import suggests
 from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
 from apps.stereo.coarse_to_fine import contrast_weights, enlarged, halved, refine
 from apps.stereo.costs import disparity_costs, mirrored_costs, region_costs
@@ -83,6 +84,7 @@ class Disparity(Certified, GridResult):
         return coloured(self.disparity, *ends_of(self.disparity), COLOURS)
 
 
+@suggests
 def stereo(
     left: ArrayLike,
     right: ArrayLike,
@@ -145,18 +147,18 @@ def stereo(
     clock = Clock()
     rgb, right_rgb = _pair(left, right)
     if cost not in COSTS:
-        raise InputError(f"--cost must be one of {', '.join(COSTS)}, got {cost!r}")
+        raise InputError(f"cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
     check_number(truncate, "truncate", integer=True)
     if max_disparity is not None:
         check_number(max_disparity, "max_disparity", integer=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
-        raise InputError(f"--smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
+        raise InputError(f"smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
     width = rgb.shape[1]
     if max_disparity is None:
         max_disparity = guess_max_disparity(rgb, right_rgb)
     elif not 1 <= max_disparity < width:
-        raise InputError(f"--max-disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
+        raise InputError(f"max_disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
     clock.charge("range")
     # A GPU expands every label everywhere.
     in_tiles = resolve(device) == "cpu"

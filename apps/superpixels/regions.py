@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 import matching
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
+from apps.common.suggestions import suggests
 from apps.superpixels import REGIONS, REGULARITY
 from gridcut.device import DeviceName
 from gridcut.device.result import GridResult
@@ -77,6 +78,7 @@ class Superpixels(GridResult):
         return self._hierarchy.labels_at(regions).reshape(self.labels.shape)
 
 
+@suggests
 def superpixels(
     image: ArrayLike,
     regions: int = REGIONS,

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError
+from apps.common.suggestions import suggests
 from apps.motion.linking import link
 from apps.motion.plots import plot_lines
 from apps.track import LINKERS
@@ -122,6 +123,7 @@ class Tracks(Result):
         return plot_lines(ax, position[start, :2], position[end, :2], self.track[start])
 
 
+@suggests
 def track(
     detections: Detections | DataFrame | Iterable[ArrayLike],
     *,
@@ -341,7 +343,7 @@ def default_search_range(detections: Detections) -> float:
         spacing.append(cKDTree(points).query(points, 2)[0][:, 1])
     if not spacing or not np.median(np.concatenate(spacing)):
         raise InputError(
-            "the search range cannot be estimated from frames of one point each; pass --search-range PIXELS"
+            "the search range cannot be estimated from frames of one point each; pass search_range, in pixels"
         )
     return float(np.median(np.concatenate(spacing)) / 2)
 

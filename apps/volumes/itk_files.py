@@ -13,6 +13,7 @@ import numpy as np
 
 from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
 from apps.common.errors import InputError
+from apps.common.suggestions import install
 from apps.common.writing import check_space, written_by_name
 from apps.volumes.data_files import check_data_files
 from apps.volumes.itk_headers import check_metaimage, check_nifti, check_nrrd, labels_below_header, nrrd_unit
@@ -27,9 +28,8 @@ def simple_itk(name: str, path: Path, kind: str):
     try:
         import SimpleITK
     except ImportError:
-        raise InputError(
-            f"{name}: {str(path)!r} is a {kind} volume, which requires SimpleITK; pip install 'cutmatch[volumes]'"
-        ) from None
+        hint = install("volumes", "SimpleITK")
+        raise InputError(f"{name}: {str(path)!r} is a {kind} volume, which requires SimpleITK; {hint}") from None
     SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)
     return SimpleITK
 

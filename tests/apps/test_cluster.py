@@ -102,7 +102,7 @@ def test_without_dask(photos, monkeypatch, capsys):
     monkeypatch.chdir(photos)
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert denoise.main(["photos", "--scheduler", "tcp://there:8786", "--out", "out"]) == 2
-    assert "--scheduler requires dask.distributed; pip install 'cutmatch[dask]'" in capsys.readouterr().err
+    assert "--scheduler requires dask.distributed; pip install 'dask[distributed]', or" in capsys.readouterr().err
 
 
 def test_examples_of_the_guide(tmp_path, monkeypatch):

@@ -227,7 +227,7 @@ def test_erased_letters_are_reported():
     seen, _ = page()
     result = denoise(seen, binary=True, smoothness=5)
     assert (result.image == 0).mean() < 0.001
-    assert re.search(r"\d+\.\d % of the pixels were nearer to black, but .* --smoothness", result.warning)
+    assert re.search(r"\d+\.\d % of the pixels were nearer to black, but .* smaller smoothness", result.warning)
 
 
 def test_binary_against_every_labelling():
@@ -270,16 +270,16 @@ def test_truncated_terms_keep_contrast(clean):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"smoothness": -1}, "--smoothness must be from 0 to 10000, got -1"),
-        ({"smoothness": np.nan}, "--smoothness must be from"),
-        ({"data": "cubic"}, "--data must be one of quadratic, linear"),
-        ({"smoothness_term": "cubic"}, "--smoothness-term must be one of potts, linear, quadratic"),
-        ({"truncate_data": 0}, "--truncate-data must be above 0"),
-        ({"truncate": 0}, "--truncate must be 1 or more"),
+        ({"smoothness": -1}, "smoothness must be from 0 to 10000, got -1"),
+        ({"smoothness": np.nan}, "smoothness must be from"),
+        ({"data": "cubic"}, "data must be one of quadratic, linear"),
+        ({"smoothness_term": "cubic"}, "smoothness_term must be one of potts, linear, quadratic"),
+        ({"truncate_data": 0}, "truncate_data must be above 0"),
+        ({"truncate": 0}, "truncate must be 1 or more"),
         ({"callback": 3}, "callback must be a function of one dict, got int"),
-        ({"levels": 1}, "--levels must be from 2 to 256"),
-        ({"mask": np.ones((2, 2))}, "--mask is 2x2 pixels, but the image is 64x48"),
-        ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),
+        ({"levels": 1}, "levels must be from 2 to 256"),
+        ({"mask": np.ones((2, 2))}, "mask is 2x2 pixels, but the image is 64x48"),
+        ({"mask": np.ones((48, 64))}, "mask covers the whole image"),
     ],
 )
 def test_invalid_arguments_are_rejected(clean, settings, message):
@@ -381,11 +381,11 @@ BAD = [
     (["half.png"], r"image: cannot read .*pass a complete PNG"),
     (["nothing"], r"image: folder .* holds no image"),
     (["noisy.png", "--mask", "gone.png"], r"--mask: no file"),
-    (["noisy.png", "--mask", "small.png"], r"--mask is 3x2 pixels, but the image is 64x48"),
-    (["noisy.png", "--mask", "full.png"], r"--mask covers the whole image"),
+    (["noisy.png", "--mask", "small.png"], r"mask is 3x2 pixels, but the image is 64x48"),
+    (["noisy.png", "--mask", "full.png"], r"mask covers the whole image"),
     (["noisy.png", "--truth", "small.png"], r"--truth is 3x2 pixels, but the image is 64x48"),
-    (["noisy.png", "--smoothness", "-1"], r"--smoothness must be from 0 to 10000, got -1"),
-    (["noisy.png", "--levels", "1"], r"--levels must be from 2 to 256, got 1"),
+    (["noisy.png", "--smoothness", "-1"], r"smoothness must be from 0 to 10000, got -1"),
+    (["noisy.png", "--levels", "1"], r"levels must be from 2 to 256, got 1"),
     (["noisy.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 

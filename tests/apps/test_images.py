@@ -140,9 +140,9 @@ def test_files_that_are_not_images(tmp_path):
         (np.zeros((0, 2, 3)), "one grey, RGB or RGBA image"),
         (np.full((2, 2), np.nan), "NaN or infinity"),
         (np.full((2, 2), 2.0), r"floats in \[2, 2\]"),
-        (np.zeros((2, 2), np.int16), "unsigned integers of 8 or 16 bits"),
-        (np.full((2, 2), 200, np.uint32), "unsigned integers of 8 or 16 bits"),
-        (np.full((2, 2), "a"), "unsigned integers of 8 or 16 bits"),
+        (np.full((2, 2), -1, np.int16), r"integers in \[0, 255\], uint16, .* got int16 from -1 to -1"),
+        (np.full((2, 2), 256, np.uint32), r"integers in \[0, 255\], uint16, .* got uint32 from 256 to 256"),
+        (np.full((2, 2), "a"), r"integers in \[0, 255\], uint16, or floats"),
         ([[1.0], [0.5, 0.5]], "must be an array, got list"),
     ],
 )

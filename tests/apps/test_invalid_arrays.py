@@ -4,15 +4,17 @@ Every message names what is wrong; none comes from inside NumPy, OpenCV or a ker
 """
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from apps.common.images import InputError
+from apps.common.images import InputError, to_rgb
 from apps.denoise import denoise
 from apps.flow import flow
 from apps.match import match_wide
 from apps.motion.matches import Matches
+from apps.motion.points import grey_frame
 from apps.refine import refine
 from apps.segment import segment
 from apps.segment.multilabel import segment_labels, segment_volume
@@ -46,9 +48,10 @@ IMAGES = {
     "NaN": HOLED,
     "infinity": np.where(np.isnan(HOLED), np.inf, HOLED),
     "above 1": 255 * FLOATS,
-    "int32": GOOD.astype(np.int32),
-    "uint32": GOOD.astype(np.uint32),
-    "int64": GOOD.astype(np.int64),
+    "int32": GOOD.astype(np.int32) - 1,
+    "uint32": GOOD.astype(np.uint32) + 1,
+    "int64": GOOD.astype(np.int64) * 257,
+    "grey and alpha": GOOD[..., :2],
     "complex": FLOATS.astype(complex),
     "objects": GOOD.astype(object),
     "text": GOOD.astype(str),
@@ -70,6 +73,44 @@ def test_invalid_images_are_rejected(call, kind):
     with pytest.raises(InputError, match="must hold|must be|holds (NaN|floats)|need|ragged") as caught:
         CALLS[call](IMAGES[kind])
     assert "\n" not in str(caught.value)
+    assert "--" not in str(caught.value)  # options are the command's
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ("photo.png", r"got a str: read the file first, e.g. imageio.v3.imread\(path\)"),
+        (Path("photo.png"), "Path: read the file first"),
+        (None, "got None, which cv2.imread returns for a file that it cannot read"),
+        (GOOD[..., :2], r"of shape \(H, W\), \(H, W, 3\) or \(H, W, 4\), got shape \(48, 64, 2\)"),
+        (GOOD.astype(int) - 300, r"integers in \[0, 255\], uint16, or floats in \[0, 1\], got int64 from -300 to -"),
+    ],
+)
+@pytest.mark.parametrize("call", [to_rgb, CALLS["segment"]])
+def test_what_is_no_image_says_what_to_pass(call, image, message):
+    with pytest.raises(InputError, match=message):
+        call(image)
+
+
+@pytest.mark.parametrize("image", [GOOD.astype(np.int64), GOOD.tolist(), GOOD.astype(np.uint32)], ids=type)
+def test_integers_that_fit_in_8_bits_are_accepted(image):
+    np.testing.assert_array_equal(to_rgb(image), to_rgb(GOOD))
+    np.testing.assert_array_equal(grey_frame(image), grey_frame(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: segment(GOOD, scribles=SEEDS), r"segment\(\) got .* 'scribles'; did you mean scribbles\?"),
+        (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, scribbles=, trimap=, box="),
+        (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, scribbles="),
+        (lambda: stereo(GOOD, GOOD, disparities=3), r"did you mean max_disparity\?"),
+        (lambda: segment_labels(GOOD), r"missing a required argument: 'seeds'; it takes rgb, seeds, keep="),
+    ],
+)
+def test_wrong_arguments_suggest_the_right_ones(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
 
 
 def change(array, at, value, dtype=None):
@@ -88,13 +129,19 @@ OTHERS = {
     "scribbles, one axis": (lambda: segment(GOOD, scribbles=SEEDS[0]), "scribbles must hold integer codes"),
     "scribbles of another size": (lambda: segment(GOOD, scribbles=SEEDS[:-1]), "make them the same size"),
     "trimap of text": (lambda: segment(GOOD, trimap=SEEDS.astype(str)), "trimap must hold integer codes"),
-    "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "--box needs four integers"),
-    "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "--box needs four integers"),
-    "box of text": (lambda: segment(GOOD, box="1259"), "--box needs four integers"),
-    "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "--box needs four integers"),
+    "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "box needs four integers"),
+    "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "box needs four integers"),
+    "box of text": (lambda: segment(GOOD, box="1259"), "box needs four integers"),
+    "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "box needs four integers"),
+    "trimap of labels": (lambda: segment(GOOD, trimap=SEEDS), "unknown values 0, 1, 2; use 0 background, 128 unknown"),
+    "trimap of booleans": (lambda: segment(GOOD, trimap=SEEDS == 1), "unknown values 0, 1; use 0 background"),
+    "path of scribbles": (
+        lambda: segment(GOOD, scribbles="strokes.png"),
+        "scribbles must be an array, got a str: read",
+    ),
     "rounds, none": (lambda: segment(GOOD, scribbles=SEEDS, rounds=0), "rounds must be 1 or more"),
     "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be an integer"),
-    "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "--keep must be one of"),
+    "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "keep must be one of"),
     "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must be integers, got float64"),
     "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
     "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),
@@ -105,7 +152,7 @@ OTHERS = {
         lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing=(1e-300, 1, 1)),
         "within a factor of 1000",
     ),
-    "spacing of text": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing="abc"), "--spacing needs three sizes"),
+    "spacing of text": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing="abc"), "spacing needs three sizes"),
     "mask of text": (lambda: denoise(GOOD, mask=SEEDS.astype(str)), "mask must be an array of numbers"),
     "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask has NaN or infinity"),
     "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must be an array of numbers"),

@@ -69,7 +69,7 @@ def test_a_box_with_blanks_is_a_box_with_commas(files, capfd):
 def test_a_box_partly_outside_is_clipped_with_a_note(files, scene, capfd):
     assert run(files, files / "photo.png", "--box", "-5", "3", "40", "30") == 0
     captured = capfd.readouterr()
-    note = "--box -5,3,40,30 exceeds the image, which is 32 wide and 32 high; it was clipped"
+    note = "box -5,3,40,30 exceeds the image, which is 32 wide and 32 high; it was clipped"
     assert captured.err == f"cutmatch segment: {files / 'photo.png'}: {note}\n"
     assert json.loads(captured.out)["warnings"] == [note]
     with pytest.warns(UserWarning, match="it was clipped"):
@@ -80,7 +80,7 @@ def test_a_box_partly_outside_is_clipped_with_a_note(files, scene, capfd):
 @pytest.mark.parametrize("box", ["-9,3,0,9", "32,0,40,9", "3,-9,9,-1", "3,32,9,50"])
 def test_a_box_completely_outside_is_rejected(files, box, rejects):
     line = ["segment", files / "photo.png", "--box", box, "--out", files / "out"]
-    rejects(line, f"--box {box} is outside the image, which is 32 wide and 32 high", files)
+    rejects(line, f"box {box} is outside the image, which is 32 wide and 32 high", files)
 
 
 def test_an_empty_object_is_not_silent(files, capfd):

@@ -170,6 +170,15 @@ def test_a_value_that_looks_like_an_option(photos, capsys):
     assert "--trimap: no file '-x.png'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"), [("--mask m.png", "--start"), ("-o out", "--out"), ("--scribles=s.png", "--scribbles")]
+)
+def test_an_unknown_option_suggests_the_one_that_was_meant(capsys, line, meant):
+    with pytest.raises(SystemExit):
+        cli.main(["segment", "a.png", *line.split()])
+    assert f"unrecognized arguments: {line}; did you mean {meant}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("value", in_quick_tier(["0", "-3", "many", ""], "many".__eq__))
 def test_invalid_numba_num_threads_is_rejected(photos, value):
     done = subprocess.run(

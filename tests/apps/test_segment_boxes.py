@@ -123,7 +123,7 @@ def test_a_box_that_exceeds_the_image_is_clipped(boxed):
 
 @pytest.mark.parametrize("box", [(1, 2, 3), (1, 2, 3.5, 4), "1234"])
 def test_a_box_of_the_library_is_four_integers(boxed, box):
-    with pytest.raises(InputError, match="--box needs four integers"):
+    with pytest.raises(InputError, match="box needs four integers"):
         segment_boxes(boxed.image, [box])
 
 

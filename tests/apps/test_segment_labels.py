@@ -253,19 +253,19 @@ def test_sections_show_every_label():
 BAD = [
     (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
     (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
-    (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
-    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),
-    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark at least two objects"),
-    (["photo.png", "--labels", "truth.png"], r"--labels marks every pixel"),
+    (["photo.png", "--labels", "small.png"], r"seeds is 3x2 pixels, but the image is 48x40 pixels"),
+    (["photo.png", "--labels", "empty.png"], r"seeds holds no seed; mark at least two objects"),
+    (["photo.png", "--labels", "one.png"], r"seeds holds only 4; mark at least two objects"),
+    (["photo.png", "--labels", "truth.png"], r"seeds marks every pixel"),
     (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes applies to a single object; omit it"),
-    (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"--keep must be touching or all with --labels"),
+    (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"keep must be touching or all for several objects"),
     (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
     (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
     (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
     (["photo.png", "--box", "1,1,5,5", "--volume"], r"image: .*photo\.png' is not a volume"),
     (["volume.npy", "--labels", "seeds.png"], r"--labels: .*seeds\.png' is not a volume; pass NIfTI"),
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
-    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x5 voxels, but the image is 12x24x26 voxels"),
+    (["volume.npy", "--labels", "short.tif"], r"seeds is 2x3x5 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
     (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
@@ -277,7 +277,7 @@ BAD = [
     ),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
-    (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
+    (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"spacing needs three sizes above 0"),
     (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
     (["mixed", "--labels", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
 ]
@@ -309,7 +309,7 @@ def test_negative_seeds_are_rejected(ball):
 
 
 def test_library_rejects_invalid_seeds(several):
-    with pytest.raises(InputError, match="--connectivity must be 6 or 26, got 18"):
+    with pytest.raises(InputError, match="connectivity must be 6 or 26, got 18"):
         segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
-    with pytest.raises(InputError, match="--labels is 48x40 pixels, but the image is 9x9"):
+    with pytest.raises(InputError, match="seeds is 48x40 pixels, but the image is 9x9"):
         segment_labels(np.zeros((9, 9, 3), np.float32), several.seeds)

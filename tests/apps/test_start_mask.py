@@ -372,7 +372,7 @@ def test_a_folder_of_masks(folder, photo):
     ("make", "message"),
     [
         (lambda photo: Image.fromarray(np.full((5, 6), 255, np.uint8)), "covers the whole image"),
-        (lambda photo: Image.fromarray(np.eye(6, 5, dtype=np.uint8)), "--start is 5x6 pixels, but the image is 120x96"),
+        (lambda photo: Image.fromarray(np.eye(6, 5, dtype=np.uint8)), "start is 5x6 pixels, but the image is 120x96"),
         (lambda photo: Image.fromarray(photo[0]), "--start: .*start.png' (has several colours|is not a mask)"),
     ],
 )

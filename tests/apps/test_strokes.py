@@ -78,7 +78,7 @@ def test_trimap(tmp_path):
     Image.fromarray(np.array([[0, 3, 128, 250, 255]], np.uint8)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]])
     Image.fromarray(INDICES).save(tmp_path / "b.png")
-    with pytest.raises(InputError, match="no value above 3"):
+    with pytest.raises(InputError, match="unknown values 0, 1, 2; use 0 background, 128 unknown, 255 object"):
         read_trimap(tmp_path / "b.png")
     Image.fromarray(painted(255)).save(tmp_path / "c.png")
     with pytest.raises(InputError, match="is coloured"):

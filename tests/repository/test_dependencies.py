@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from apps.app.app_command import PACKAGES as APP_PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("gridcut", "assign", "matching", "apps", "cutmatch")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -92,6 +94,20 @@ def test_a_module_that_is_imported_everywhere_is_not_optional():
                         if outside and top != "cuda" and not owners(top) & required:
                             wrong.append((str(path.relative_to(ROOT)), top))
     assert wrong == []
+
+
+def test_messages_name_the_packages_of_an_extra():
+    """They are on an index, which this distribution is not."""
+    named = {}
+    for path, tree in parsed("apps").items():
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if getattr(call.func, "id", "") == "install" and not isinstance(call.args[-1], ast.Starred):
+                extra, *packages = (one.value for one in call.args)
+                named[extra] = [package.strip("'") for package in packages]
+        assert "pip install 'cutmatch" not in path.read_text("utf-8")
+    named["app"] = APP_PACKAGES
+    extras = {extra: names(PROJECT["optional-dependencies"][extra]) for extra in ("app", "notebook", "volumes", "dask")}
+    assert {extra: names(packages) for extra, packages in named.items()} == extras
 
 
 def test_the_oldest_versions_that_are_tested_are_the_declared_ones():

@@ -185,7 +185,7 @@ def test_a_port_that_is_taken(files, run, capsys):
 def test_without_the_packages(files, monkeypatch, capsys):
     monkeypatch.setattr("apps.app.app_command.find_spec", lambda name: None)
     assert cli.main(["app", str(files / "photo.png"), "--no-browser"]) == 2
-    assert "pip install 'cutmatch[app]'" in capsys.readouterr().err
+    assert "pip install starlette uvicorn websockets, or" in capsys.readouterr().err
 
 
 BROWSER = """

@@ -318,7 +318,7 @@ def test_keep_long():
 def test_default_search_range():
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 12
     assert default_search_range(from_frames([grid, grid])) == 6
-    with pytest.raises(InputError, match="--search-range"):
+    with pytest.raises(InputError, match="search_range"):
         default_search_range(from_frames([[[0, 0]], [[1, 1]]]))
 
 

@@ -117,5 +117,5 @@ def test_a_widget_without_its_extra_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     monkeypatch.delitem(sys.modules, "apps.app.notebook", raising=False)
     with Session(np.zeros((20, 30)), device="cpu") as session:
-        with pytest.raises(ImportError, match=r"anywidget; run  pip install 'cutmatch\[notebook\]'"):
+        with pytest.raises(ImportError, match=r"anywidget; pip install anywidget traitlets, or"):
             session.widget()

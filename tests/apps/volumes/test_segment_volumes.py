@@ -308,7 +308,7 @@ BAD = [
     (["a.nii.gz", "--scribbles", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
     (["a.nii.gz", "--scribbles", "named"], r"first\.png' belongs to no slice; end its name in the number of"),
     (["series", "--scribbles", "seeds.nii.gz", "--out", "series"], r"--out: .* is the folder of image"),
-    (["a.nii.gz", "--start", "seeds.nii.gz", "--band", "0"], r"--band must be above 0 voxels, got 0"),
+    (["a.nii.gz", "--start", "seeds.nii.gz", "--band", "0"], r"band must be above 0 voxels, got 0"),
     (["a.nii.gz", "--start", "seeds.nii.gz", "--fill-holes"], r"--fill-holes and --min-area apply to strokes alone"),
     (["a.nii.gz", "--start", "moved.nii.gz"], r"--start: .*moved\.nii\.gz' has spacing"),
     (["two.tif", "--scribbles", "photo.png"], r"two\.tif' has several channels"),
@@ -363,11 +363,11 @@ def test_refining_a_rough_mask(ball):
 
 
 def test_library_rejects_bad_arguments(ball):
-    with pytest.raises(InputError, match="--keep must be one of touching, all, largest, got 'some'"):
+    with pytest.raises(InputError, match="keep must be one of touching, all, largest, got 'some'"):
         segment_object(ball.values, MARKS_OF[ball.seeds], keep="some")
     with pytest.raises(InputError, match=r"marks have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
         segment_object(ball.values, ball.seeds[:5])
-    with pytest.raises(InputError, match="--band must be above 0 voxels, got 0"):
+    with pytest.raises(InputError, match="band must be above 0 voxels, got 0"):
         refine_mask(ball.values, ball.truth == 1, band=0)
     with pytest.raises(InputError, match=r"start has shape"):
         refine_mask(ball.values, ball.truth[:2] == 1)

@@ -1,0 +1,59 @@
+"""What a message suggests: the name that was probably meant, and how to install what is missing."""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+# Names of other libraries and programs, and of other functions here, with those that mean the same.
+FOREIGN = {
+    "mask": "start",
+    "init": "start",
+    "seeds": "scribbles",
+    "marks": "scribbles",
+    "hints": "scribbles",
+    "bbox": "box",
+    "rect": "box",
+    "o": "out",
+    "output": "out",
+    "f": "overwrite",
+    "force": "overwrite",
+    "n_jobs": "workers",
+    "jobs": "workers",
+    "j": "workers",
+    "gpu": "device",
+}
+
+
+def meant(wrong: str, known: Iterable[str]) -> str:
+    """ " did you mean NAME?" for the known name, or option, that is nearest to a wrong one; else nothing."""
+    options = {name.lstrip("-").replace("-", "_"): name for name in known}
+    word = wrong.lstrip("-").replace("-", "_")
+    near = [FOREIGN[word]] if FOREIGN.get(word) in options else get_close_matches(word, options, 1)
+    return "".join(f" did you mean {options[name]}?" for name in near)
+
+
+def suggests(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: the TypeError for wrong arguments says which name was meant, and lists them all."""
+    accepted = signature(function)
+
+    @wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            accepted.bind(*args, **kwargs)
+        except TypeError as error:
+            wrong = [name for name in kwargs if name not in accepted.parameters]
+            hint = meant(wrong[0], accepted.parameters) if wrong else ""
+            known = (f"{name}=" if one.kind is one.KEYWORD_ONLY else name for name, one in accepted.parameters.items())
+            raise TypeError(f"{function.__name__}() {error};{hint} it takes {', '.join(known)}") from None
+        return function(*args, **kwargs)
+
+    return call
+
+
+def install(extra: str, *packages: str) -> str:
+    """How to install packages of an extra of this distribution, which is on no index."""
+    return f"pip install {' '.join(packages)}, or pip install '.[{extra}]' in a clone of cutmatch"
