@@ -87,9 +87,10 @@ def warnings() -> list[str]:
     owners = sorted(set(packages_distributions().get("cv2", ())))
     if len(owners) < 2:
         return []
+    wanted = next((owner for owner in owners if "headless" not in owner), owners[0])
     return [
-        f"{' and '.join(owners)} both install cv2, and the later overwrites the other's files; keep one: "
-        f"pip uninstall -y {' '.join(owners)} && pip install {owners[-1]}"
+        f"{' and '.join(owners)} both install cv2, and the later overwrites the other's files, so that cv2.imshow may "
+        f"fail; to have its windows back: pip install --force-reinstall --no-deps {wanted}"
     ]
 
 

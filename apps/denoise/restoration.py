@@ -107,7 +107,7 @@ def denoise(
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     mask : array_like, shape (H, W), optional
         Nonzero where a pixel is missing and is to be filled.
     binary : bool, optional

@@ -81,7 +81,7 @@ def refine(
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     masks : array_like
         Probabilities, logits (floats below 0 or above 1), booleans, 0 and another value, grey levels of 8 or 16 bits,
         or a label map, 0 for the background.  Any resolution, of shape (h, w), with axes of length 1, (2, h, w) with

@@ -91,7 +91,7 @@ def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "a
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     boxes : array_like of int, shape (n, 4)
         Boxes x0, y0, x1, y1 around objects in pixels, half open; they may overlap.
     device : {"auto", "cpu", "cuda"}, default "auto"

@@ -72,7 +72,7 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     Parameters
     ----------
     rgb : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     seeds : array_like of int, shape (H, W)
         0 without a seed; each other value marks an object.  At least two values.
     keep : {"touching", "all"}, default "touching"

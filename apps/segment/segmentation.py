@@ -119,9 +119,10 @@ def segment(
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].  Not BGR: of what `cv2.imread`
+        returns, pass ``image[..., ::-1]``.
     scribbles : array_like, shape (H, W) or (H, W, 3), optional
-        Strokes in any of the encodings of `apps.segment.strokes`.
+        Strokes in any of the encodings of `apps.segment.strokes`; colours are RGB, red on the object.
     trimap : array_like, shape (H, W), optional
         0 background, 255 object, 128 unknown.
     box : tuple of int (x0, y0, x1, y1), optional

@@ -20,7 +20,7 @@ the values of COLOURS.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.common.arguments import array_of
+from apps.common.arguments import array_of, pixels_of
 from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
 from apps.common.row_blocks import blocks_of
 from apps.segment.marks import BACKGROUND, OBJECT, OPEN
@@ -98,6 +98,7 @@ def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "scribbles", 
     Raises InputError for values outside the encodings, colours other than red and blue, and if there is no stroke.
     """
     codes = array_of(codes, name)
+    codes = pixels_of(codes, name) if codes.ndim == 3 else codes
     if encoding not in ENCODINGS:
         raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
     if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":

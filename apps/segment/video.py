@@ -96,7 +96,7 @@ def segment_video(
     Parameters
     ----------
     frames : iterable of array_like, each (H, W), (H, W, 3) or (H, W, 4)
-        The frames in order, iterated once: uint8, uint16, or floats in [0, 1]; all of the same size.
+        The frames in order, iterated once: integers in [0, 255], uint16, or floats in [0, 1]; all of the same size.
     strokes : mapping from int to array_like, each (H, W) or (H, W, 3), optional
         Strokes by the number of their frame, in any of the encodings of `apps.segment.strokes`.  The first key frame
         needs strokes on the object and on the background; on later ones, strokes of one kind correct the carried mask.

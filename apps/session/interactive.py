@@ -46,8 +46,9 @@ class Session(ObjectEdits):
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3), (H, W, 4) or (D, H, W), or apps.volumes Volume
-        Image: uint8, uint16, or floats in [0, 1].  An array of three axes is a volume if `spacing` is given or its
-        last axis is longer than 4; a volume holds finite numbers of any scale.  The array must not change later.
+        Image: integers in [0, 255], uint16, or floats in [0, 1].  An array of three axes is a volume if `spacing` is
+        given or its last axis is longer than 4; a volume holds finite numbers of any scale.  The array must not change
+        later.
     spacing : sequence of three float, optional
         Size of a voxel along z, y and x, in any unit.  Default: that of the `Volume`, or 1, 1, 1.
     keep : {"touching", "all"}, default "touching"

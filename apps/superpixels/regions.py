@@ -92,7 +92,7 @@ def superpixels(
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
     regions : int, default 500
         Exact number of regions, 1 to H * W.
     regularity : float, default 4.5

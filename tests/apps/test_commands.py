@@ -317,6 +317,13 @@ def test_info(capsys):
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
 
 
+def test_info_says_how_to_have_the_windows_of_opencv_back(monkeypatch, capsys):
+    both = {"cv2": ["opencv-python-headless", "opencv-python"]}
+    monkeypatch.setattr("apps.info.packages_distributions", lambda: both)
+    assert cli.main(["info"]) == 0
+    assert "pip install --force-reinstall --no-deps opencv-python\n" in capsys.readouterr().out
+
+
 def test_command_line(capsys):
     assert cli.main(["--help"]) == 0
     assert "cutmatch segment" in capsys.readouterr().out
