@@ -58,6 +58,10 @@ def test_marks_are_those_of_a_session(ask, scene):
 
 def test_a_box_a_start_and_paint(ask, scene):
     assert np.array_equal(mask_in(ask({"marks": [{"box": list(scene.box)}]})), scene.truth)
+    boxes = [{"box": list(scene.box), "label": 2}, {"box": [1, 1, 8, 8], "label": 3}]
+    labels = np.array(Image.open(io.BytesIO(ask({"marks": boxes}, "labels").content)).convert("P"))
+    assert np.array_equal(labels == 2, scene.truth)
+    assert set(np.unique(labels)) <= {0, 2, 3}
     rough = np.uint8(255) * np.roll(scene.truth, 2, axis=0)
     with Session(scene.image, device="cpu") as session:
         session.start_from(rough)
@@ -88,6 +92,9 @@ def test_an_answer_depends_on_its_request_only(scene):
         [Mark("box", (4, 5, 27, 28)), Mark("stroke", ((16.5, 16.5),))],
         [Mark("box", (4, 5, 27, 28))],
         [Mark("stroke", ((16.5, 16.5),)), Mark("box", (4, 5, 27, 28))],
+        [Mark("box", (4, 5, 27, 28), 2)],
+        [Mark("box", (4, 5, 27, 28), 2), Mark("stroke", ((2.5, 2.5),))],
+        [Mark("box", (4, 5, 27, 28), 2), Mark("box", (1, 1, 8, 8))],
     ]
 
     def find(sessions, marks):
@@ -144,6 +151,7 @@ def test_an_upload_is_answered_without_a_page(ask, files):
         ({"marks": [{"stroke": []}]}, "points"),
         ({"marks": [{"stroke": [[1, 1]] * 20_001}]}, "more than 20000 points"),
         ({"marks": [{"box": [1, 1, 9]}]}, "box"),
+        ({"marks": [{"box": [1, 1, 9, 9], "label": 0}]}, "label must be 1 to 254"),
         ({"marks": [{"box": [40, 40, 50, 50]}]}, "contains no pixel"),
         ({"marks": [{"box": [0, 0, 32, 32]}]}, "covers the whole image"),
         ({"marks": [{"start": 1}]}, "base64"),
