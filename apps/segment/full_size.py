@@ -26,6 +26,8 @@ LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced siz
 REDUCED_PIXELS = 250_000  # pixels of the reduced image
 WORKING_PIXELS = 4_000_000  # images with more pixels are segmented at this size; only the outline is cut at full size
 SPECK = 1e-5  # share of the image; smaller parts without a mark, and such holes, are removed
+PIN_HOLE = 10  # pixels; smaller ones are removed too, in small images those of less than PIN_SHARE of the image
+PIN_SHARE = 1e-4
 ISLAND = 0.01  # share of the largest part; smaller ones of an object in a box are removed
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 
@@ -55,7 +57,8 @@ def find_labels(
         labels = tidied(found.labels, request.anchors, request.min_area)
     else:
         share = ISLAND if request.in_box else 0.0
-        labels = tidied(found.labels, request.anchors, math.ceil(SPECK * view.size), share, keep_one=True)
+        size = max(math.ceil(SPECK * view.size), min(PIN_HOLE, math.ceil(PIN_SHARE * view.size)))
+        labels = tidied(found.labels, request.anchors, size, share, keep_one=True)
     clock.charge("parts")
     return found._replace(labels=labels)
 

@@ -198,7 +198,7 @@ class Request:
     keep        parts of objects to keep, as in apps.segment.connected_parts
     soft        whether marks are strong hints and not constraints
     rounds      of fits and cuts, at most
-    min_area    pixels of the parts to keep, as in apps.segment.full_size; 0: SPECK of the image
+    min_area    pixels of the parts to keep, as in apps.segment.full_size; 0: its default
     mask        a mask that can be overridden, also one of several objects, or None
     box_label   label of the object that nothing but a box locates
     """

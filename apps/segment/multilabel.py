@@ -76,8 +76,8 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     seeds : array_like of int, shape (H, W)
         0 without a seed; each other value marks an object.  At least two values.
     keep : {"touching", "all"}, default "touching"
-        With "touching", parts that touch no seed of their label are assigned to other labels, and parts of less than a
-        hundred-thousandth of the image without a seed to those beside them.
+        With "touching", parts that touch no seed of their label are assigned to other labels, and small parts
+        without a seed to those beside them, of less than the default `min_area` of `segment`.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
 

@@ -94,7 +94,7 @@ def _add_options(options) -> None:
         type=int,
         default=0,
         metavar="PIXELS",
-        help="drop parts with fewer pixels, and fill such holes (default: 1e-5 of the image; 1: keep all)",
+        help="drop parts with fewer pixels, and fill such holes (default: 10, or 1e-5 of a large image; 1: keep all)",
     )
     how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
     how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")

@@ -139,8 +139,9 @@ def segment(
     fill_holes : bool, default False
         Assign holes without a background stroke to the object.
     min_area : int, default 0
-        Drop parts, and fill holes, of fewer pixels, unless they have a mark.  0: of less than a hundred-thousandth of
-        the image, but none if `keep` is "all"; 1: none.  The energies are those of the cuts before this.
+        Drop parts, and fill holes, of fewer pixels, unless they have a mark.  0: of less than 10 pixels, or
+        a hundred-thousandth of an image above a megapixel, or a ten-thousandth of one below 0.1 megapixels, but none
+        if `keep` is "all"; 1: none.  The energies are those of the cuts before this.
     soft_strokes : bool, default False
         Treat strokes as strong hints rather than constraints, for strokes that overshoot the object.
     rounds : int, default 10

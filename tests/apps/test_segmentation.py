@@ -6,6 +6,7 @@ import pytest
 from apps.common.images import InputError
 from apps.segment import segment
 from apps.segment.mask_scores import score
+from apps.session import Session
 
 
 @pytest.mark.parametrize("given", ["scribbles", "trimap", "box"])
@@ -133,3 +134,31 @@ def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
     result = segment(image, **{given: where})
     assert score(result.mask, truth, result.marks).iou >= 95
     assert len(result.energies) == 1
+
+
+@pytest.mark.parametrize("hint", ["strokes", "box"])
+def test_pin_holes_are_filled_by_default(hint):
+    """Those of less than 10 pixels without a mark, here and in a session; min_area=1 fills none."""
+    image = np.full((320, 330), 40, np.uint8)
+    image[60:260, 70:270] = 210
+    holes = {(100, 100): (3, 3), (100, 200): (2, 4), (200, 100): (3, 4), (200, 200): (3, 3)}  # the last one is marked
+    for (y, x), (height, width) in holes.items():
+        image[y : y + height, x : x + width] = 40
+    codes = np.zeros(image.shape, np.uint8)
+    codes[200, 200] = 2
+    if hint == "strokes":
+        codes[150, 80:260], codes[5, 5:325] = 1, 2
+    box = None if hint == "strokes" else (50, 40, 290, 280)
+    found = segment(image, scribbles=codes, box=box, device="cpu").mask
+    assert [bool(found[place]) for place in holes] == [True, True, False, False]
+    kept = segment(image, scribbles=codes, box=box, min_area=1, device="cpu").mask
+    assert not any(kept[place] for place in holes)
+    with Session(image, device="cpu") as session:
+        if box is not None:
+            session.box(box)
+        session.stroke([(200.5, 200.5)], 0.5, 0)
+        if box is None:
+            session.stroke([(80.5, 150.5), (259.5, 150.5)], 0.5)
+            session.stroke([(5.5, 5.5), (324.5, 5.5)], 0.5, 0)
+        session.wait()
+        np.testing.assert_array_equal(session.mask, found)
