@@ -11,11 +11,12 @@ results.  The first run compiles the kernels, which later runs load from disk.
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from apps import demo_jobs
-from apps.common.clock import elapsed_display, explain_compiling
+from apps.common.clock import command_age, elapsed_display, explain_compiling, whole_clock
 from apps.common.command import (
     add_shared_options,
     check_device,
@@ -30,6 +31,8 @@ from apps.common.errors import InputError, print_lines
 from apps.common.outputs import Outputs
 from apps.common.writing import write_bytes
 from apps.many.inputs import Item
+from apps.many.result_record import add_files, complete, own_files, with_record
+from apps.many.task import Task
 
 FILES = (  # all files that the jobs write
     *(f"{name}-{kind}.png" for name in demo_jobs.EXAMPLES for kind in ("segment", "cutout")),
@@ -101,21 +104,40 @@ def _second_rows(index: int, folder: Path, device: str, threads: int) -> list[di
 def run(argv) -> int:
     """Run the command and return its exit status; raises an error that ends the run."""
     options = parser("demo", __doc__)
-    add_shared_options(options, "out")
+    add_shared_options(options, "out/demo")
     options.add_argument("--samples", metavar="FOLDER", help="only write sample files to a new folder: inputs to try")
     chosen = parsed(options, argv)
+    chosen.record = True
     check_threads(chosen.threads)
     check_device(chosen.device)
     if chosen.samples is not None:
         return _write_samples(chosen)
     folder = Path(chosen.out)
-    files = [folder / name for name in FILES]
-    Outputs("demo", chosen, ()).check([Item("demo", "the demo", lambda: None, tuple(files))])
+    files = {name: folder / name for name in FILES}
+    item = with_record(Item("cutmatch", "the demo", lambda: None, tuple(files.values())), "demo", chosen)
+    outputs = Outputs("demo", chosen, (), partial(own_files, "demo", chosen))
+    outputs.check([item])
+    task = Task(0, item.name, item.shown, "demo", run, None, chosen, ())
+    rows: list[dict] = []
+    with whole_clock(command_age(argv)) as clock:
+        try:
+            _show_rows(folder, chosen, rows)
+        finally:  # also of an interrupted run, so that another one may replace them
+            report = {"files": {name: str(path) for name, path in files.items() if path.is_file()}}
+            complete(task, report, {}, clock)
+    if chosen.json:
+        write_json(chosen.json, rows)
+    add_files([report], outputs.named.values())
+    return 0
+
+
+def _show_rows(folder: Path, chosen, rows: list[dict]) -> None:
+    """Compute the rows of all jobs and print them."""
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:
         print_lines(layout.format("job", "image", "size", "given", "found", "seconds", "by", "figure"))
-    rows, compiled = [], 0
+    compiled = 0
     for row in _rows(folder, chosen):
         compiled += row.pop("compiled")
         rows.append(row)
@@ -123,10 +145,7 @@ def run(argv) -> int:
             size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
             cells = row["job"], row["image"], size, row["given"], row["found"], seconds, row["method"]
             print_lines(layout.format(*cells, row["files"][0]))
-    if chosen.json:
-        write_json(chosen.json, rows)
     if show:
         print_lines("The first row of each job includes compiling or loading its kernels.")
         if compiled:
             explain_compiling(compiled)
-    return 0

@@ -5,8 +5,9 @@ The names of all results are checked before the work starts; those of a stream, 
 - An input of the run is never overwritten.  Files are compared by `os.path.samefile`'s rule, so that links and other
   spellings of a path count.
 - Two results of a run have different names.
-- A result is a new file, unless `--overwrite` is given.  With `--resume`, the run continues an earlier one and may
-  replace its results, if --out contains records of this command.  `--save-session` may name the session that
+- A result is a new file, or one that an earlier run of the same command on the same input wrote and nobody has changed
+  since, as the record beside it says; `--overwrite` permits others.  With `--resume`, the run continues an earlier one
+  and may replace its results, if --out contains records of this command.  `--save-session` may name the session that
   `--resume-session` continues.
 - A link, a device or a pipe is never replaced.
 
@@ -18,9 +19,10 @@ import os
 import re
 import stat
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from apps.common.errors import InputError, OutputError
 from apps.common.writing import is_special, reported
@@ -37,15 +39,24 @@ class Outputs:
     command   name of the program
     chosen    its options
     inputs    names of the options that name inputs: files, folders or lists of them
+    own_files  (item, its job or None) -> real paths of files that earlier runs on this item wrote, and may be replaced
     """
 
-    def __init__(self, command: str, chosen: Namespace, inputs: tuple[str, ...]):
+    def __init__(
+        self,
+        command: str,
+        chosen: Namespace,
+        inputs: tuple[str, ...],
+        own_files: Callable[[Any, Any], set[str]] = lambda item, job: set(),
+    ):
         options = vars(chosen)
         self.out = Path(options.get("out", "."))
         self.named: dict[str, Path] = {}  # option: path
         self.unwritable: dict[str, Exception] = {}  # name of an item: error
         is_continued = options.get("resume", False) and (self.out / FOLDER / command).is_dir()
         self._may_replace = chosen.overwrite or is_continued
+        self._own_files = own_files
+        self._own: dict[str, set[str]] = {}  # by name of an item
         self._given = [path for name in inputs for path in _paths(options.get(name))]
         self._continued = {option: options.get(name) for option, name in CONTINUED.items()}
         self._identities: set | None = None  # of the inputs
@@ -56,14 +67,14 @@ class Outputs:
             if (value := options.get(option)) and value != "-":
                 self.named[f"--{option.replace('_', '-')}"] = Path(value)
 
-    def check(self, items: Iterable) -> None:
+    def check(self, items: Sequence) -> None:
         """Raise InputError unless this run may write the files named by its options and the results of the items.
 
         If only some items have names that cannot be written, their errors are stored in `unwritable`.
         """
         for option, path in self.named.items():
             self._reserve(path, option, option)
-            self._check_target(path, option)
+            self._check_target(path, option, items)
         writable = 0
         for item in items:
             try:
@@ -74,12 +85,15 @@ class Outputs:
         if self.unwritable and not writable:
             raise next(iter(self.unwritable.values()))
 
-    def check_item(self, item) -> None:
-        """Raise InputError unless this run may write the results of an item: its `files` and its `families`."""
+    def check_item(self, item, job=None) -> None:
+        """Raise InputError unless this run may write the results of an item: its `files` and its `families`.
+
+        `job` is that of the item, if it may be made only once.
+        """
         for path in item.files:
             self._reserve(path, "--out", item.shown)
         for path in (*item.files, *(path for family in item.families for path in self._numbers_of(family))):
-            self._check_target(path, "--out")
+            self._check_target(path, "--out", [item], job)
 
     def check_job(self, item, job) -> None:
         """Raise InputError if a result of an item would overwrite a file that its job reads."""
@@ -88,7 +102,7 @@ class Outputs:
             if (identity := identity_of(path)) is not None and identity in read:
                 raise _overwrites_input(path, "--out")
 
-    def _check_target(self, path: Path, option: str) -> None:
+    def _check_target(self, path: Path, option: str, items: Sequence, job=None) -> None:
         info = stat_of(path, option)
         if info is None:
             self._check_folder(path.parent, option)
@@ -100,11 +114,16 @@ class Outputs:
             raise _overwrites_input(path, option)
         if not stat.S_ISREG(info.st_mode):
             raise InputError(f"{option}: {str(path)!r} is a link, a device or a pipe; choose another {_place(option)}")
-        if not self._may_replace:
+        if not self._may_replace and not any(os.path.realpath(path) in self._own_of(item, job) for item in items):
             raise InputError(
                 f"{option}: {str(path)!r} already exists; choose another {_place(option)}, or pass --overwrite to "
                 "replace it"
             )
+
+    def _own_of(self, item, job) -> set[str]:
+        if item.name not in self._own:
+            self._own[item.name] = self._own_files(item, job)
+        return self._own[item.name]
 
     def _reserve(self, path: Path, option: str, shown: str) -> None:
         folder = self._real(path.parent)

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from apps.common.clock import START, TOTAL
 from apps.common.versions import library_versions
 from apps.common.writing import write_bytes
-from apps.many.result_record import KIND
+from apps.many.records import RECORD
 
 TEMPLATE = "report_page.html.jinja"
 MAX_THUMBNAILS = 3  # of one result
@@ -157,7 +157,7 @@ def _files(report: Mapping) -> list[tuple[str, str]]:
     for level in report.get("levels", ()):
         found += [(f"{level.get('regions', '')} {kind}".strip(), path) for kind, path in level["files"].items()]
     found += report.get("files", {}).items()
-    return sorted(found, key=lambda pair: pair[0] == KIND)
+    return sorted(found, key=lambda pair: pair[0] == RECORD)
 
 
 def _numbers(report: Mapping) -> list[str]:

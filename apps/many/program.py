@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,11 +134,11 @@ def run_one(program: Program, work: Work, chosen: Namespace, options: dict, cloc
     options   as they were parsed
     clock     began with the command
     """
-    from apps.many.result_record import complete, given, with_record
+    from apps.many.result_record import add_files, complete, given, own_files, with_record
     from apps.many.task import Task
 
     item = with_record(work.items[0], program.name, chosen)
-    outputs = Outputs(program.name, chosen, program.inputs)
+    outputs = Outputs(program.name, chosen, program.inputs, partial(own_files, program.name, chosen))
     outputs.check([item])
     job = item.job()
     check_regular_files(job)
@@ -156,6 +157,8 @@ def run_one(program: Program, work: Work, chosen: Namespace, options: dict, cloc
         raise MemoryError(f"{item.shown}: {reason_of(error)}") from None
     if chosen.json:
         write_json(chosen.json, report)
+    if chosen.record:
+        add_files([report], outputs.named.values())
     if not chosen.quiet and chosen.json != "-":
         print_lines(one_line(f"{work.line(report)}; {clock.total()['total']:.2f} s in total"))
     return 0
@@ -167,10 +170,11 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     options   as they were parsed
     clock     began with the command
     """
-    from apps.many.result_record import with_record
+    from apps.many.result_record import add_files, own_files, with_record
     from apps.many.task import FAILED, SKIPPED, Task
 
-    outputs, noun = Outputs(program.name, chosen, program.inputs), program.noun
+    outputs = Outputs(program.name, chosen, program.inputs, partial(own_files, program.name, chosen))
+    noun = program.noun
     known = isinstance(work.items, list)
     outputs.named |= work.named
     outputs.check([with_record(item, program.name, chosen) for item in work.items] if known else ())
@@ -186,11 +190,11 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
             for number, item in enumerate(work.items):
                 item = with_record(item, program.name, chosen)
                 try:
-                    if not known:
-                        outputs.check_item(item)
                     if item.name in outputs.unwritable:
                         raise outputs.unwritable[item.name]
                     job = item.job()
+                    if not known:
+                        outputs.check_item(item, job)
                     outputs.check_job(item, job)
                 except Exception as error:  # an error of one item must not stop the others
                     defects.append(is_defect(error))
@@ -231,6 +235,8 @@ def run_many(program: Program, work: Work, chosen: Namespace, options: dict, clo
     content["elapsed"] = round(clock.total()["total"], 4)
     if chosen.json and chosen.json != "-":
         write_json(chosen.json, content)
+    if chosen.record:
+        add_files(reports, outputs.named.values())
     if not chosen.quiet and chosen.json != "-":
         lines = [work.line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""

@@ -6,12 +6,13 @@
 An item is finished if all three digests equal those of the present run and every output exists unchanged.  A record is
 written atomically after its outputs, so an interrupted run never leaves a record of incomplete outputs.  Digests cover
 contents, not times or paths, so copied and renamed folders are recognised.  The record beside each result
-(`apps.many.result_record`) is one of the outputs; it states the times of the run that wrote it.
+(`apps.many.result_record`) must be there too, unless --no-record; files that are written later are added to it.
 """
 
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from apps.common import writing
 from apps.common.outputs import FOLDER, is_plain_name
 from apps.common.writing import write_bytes
 
+RECORD = "record"  # kind of the record beside a result, in a report's "files"
 MAX_KEY_BYTES = 200  # bytes of a record's name; a longer one is replaced by its digest
 # Options that affect where, how fast and how verbosely a command runs, but not its results.
 NOT_OF_RESULTS = frozenset("json many out overwrite quiet record report resume scheduler threads workers".split())
@@ -55,11 +57,11 @@ def verified(task, known: dict) -> dict | None:
         report = record["report"]
         for files in _files(report):
             names = {kind: str(Path(path).relative_to(record["out"])) for kind, path in files.items()}
-            if not outputs.keys() >= set(names.values()):
+            if not outputs.keys() >= {name for kind, name in names.items() if kind != RECORD}:
                 return None
             files.update({kind: str(out / name) for kind, name in names.items()})
-        if task.chosen.record and not str(report.get("files", {}).get("record", "")):
-            return None  # finished with --no-record
+        if task.chosen.record:
+            json.loads(Path(report["files"][RECORD]).read_bytes())["written"]  # KeyError: finished with --no-record
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # missing, or not written by this program
         return None
     return report
@@ -68,10 +70,7 @@ def verified(task, known: dict) -> dict | None:
 def write(task, known: dict, report: dict) -> None:
     """Record that a task is finished, with digests of the outputs in its report."""
     out = Path(task.chosen.out)
-    outputs = {}
-    for files in _files(report):
-        for path in map(Path, files.values()):
-            outputs[path.relative_to(out).as_posix()] = digest_of(path)
+    outputs = {path.relative_to(out).as_posix(): digest_of(path) for path in output_files(report)}
     record = {**known, "outputs": outputs, "out": str(out), "report": report}
     write_bytes(_path(task), json.dumps(record, indent=1).encode())
 
@@ -100,6 +99,12 @@ def _files(report):
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, dict) and key != "files":
                 yield from _files(inner)
+
+
+def output_files(report: Mapping) -> Iterator[Path]:
+    """The files in a report, but for the record beside them."""
+    for files in _files(report):
+        yield from (Path(path) for kind, path in files.items() if kind != RECORD)
 
 
 def digest_of(path: Path) -> str:

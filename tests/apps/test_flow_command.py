@@ -199,7 +199,8 @@ def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
     name = "clip-00000" if suffix == ".avi" else "f8"
     colours = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
     assert np.abs(shown[:, 4 * 97 :] - colours).mean() < 25
-    assert flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)]) == 2, "exists"
+    status = flow.main([str(source), "--out", str(files / "out"), "--quiet", "--video", str(path)])
+    assert status == (2 if suffix == ".avi" else 0), "its own; the pairs of a clip are not known in advance"
 
 
 def test_video_is_refused(files, rejects):

@@ -1,4 +1,4 @@
-"""No command overwrites an input, or an existing file without --overwrite."""
+"""No command overwrites an input, or an existing file that it did not write without --overwrite."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from apps.stereo import stereo_command as stereo
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Images a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
+    """Images a.png and b.png, a clip, strokes, a matrix and a table of detections in the current folder."""
     monkeypatch.chdir(tmp_path)
     image = np.full((12, 16, 3), 200, np.uint8)
     image[:, :8] = 40
@@ -24,6 +24,11 @@ def here(tmp_path, monkeypatch):
     marks = np.zeros((12, 16), np.uint8)
     marks[:, :3], marks[:, -3:] = 1, 2
     Image.fromarray(marks).save("strokes.png")
+    (tmp_path / "marks").mkdir()
+    Image.fromarray(marks).save("marks/0.png")
+    (tmp_path / "clip").mkdir()
+    for name in ("clip/0.png", "clip/1.png"):
+        Image.fromarray(image).save(name)
     (tmp_path / "boxes.json").write_text('{"a": [2, 2, 9, 9]}')
     (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n")
     rows = [f"{frame},{5 * point + frame},{3 * point}" for frame in range(3) for point in range(4)]
@@ -93,7 +98,7 @@ def test_inputs_are_never_overwritten(here, capsys, case, link):
 RESULTS = {
     "segment": ("segment a.png --scribbles strokes.png", "out/a-cutout.png"),
     "segment labels": ("segment a.png --labels strokes.png", "out/a-object2.png"),
-    "segment clip": ("segment clip --clip --scribbles 0.png --write cutout", "out/clip-cutout0001.png"),
+    "segment clip": ("segment clip --clip --scribbles marks/0.png --write cutout", "out/clip-cutout0001.png"),
     "refine": ("refine a.png strokes.png --kind labels", "out/a-object1.png"),
     "denoise": ("denoise a.png", "out/a-restored.png"),
     "record": ("denoise a.png", "out/a-denoise.json"),
@@ -112,10 +117,6 @@ RESULTS = {
 @pytest.mark.parametrize("case", RESULTS)
 def test_existing_files_are_replaced_only_on_request(here, capsys, case):
     line, result = RESULTS[case]
-    (here / "clip").mkdir()
-    for name in ("clip/0.png", "clip/1.png"):
-        shutil.copy("a.png", name)
-    shutil.copy("strokes.png", "0.png")
     foreign = here / result
     foreign.parent.mkdir(exist_ok=True)
     foreign.write_text("of another")
@@ -128,7 +129,34 @@ def test_existing_files_are_replaced_only_on_request(here, capsys, case):
     for _ in range(2):
         assert cli.main([*line.split(), "--overwrite"]) == 0
     assert foreign.read_bytes() != b"of another"
-    assert cli.main(line.replace(" --resume", "").split()) == 2, "its own, but of an earlier run"
+
+
+@pytest.mark.parametrize("case", [case for case in RESULTS if case not in ("json", "record", "resume")])
+def test_a_command_replaces_what_it_wrote(here, capsys, case):
+    line, result = RESULTS[case]
+    for _ in range(3):
+        assert cli.main(line.split()) == 0, capsys.readouterr().err
+    written = (here / result).read_bytes()
+    (here / result).write_bytes(written + b" ")
+    assert cli.main(line.split()) == 2
+    assert f"{result!r} already exists" in capsys.readouterr().err, "somebody has changed it"
+    (here / result).write_bytes(written)
+    assert cli.main([*line.split(), "--no-record"]) == 2, "the record would become wrong"
+    assert cli.main(line.split()) == 0
+
+
+def test_other_strokes_and_options_may_follow_and_another_image_may_not(here, capsys):
+    line = "segment a.png --scribbles strokes.png --write"
+    assert cli.main([*line.split(), "mask,cutout"]) == 0
+    marks = np.array(Image.open("strokes.png"))
+    marks[:6, 12] = 2
+    Image.fromarray(marks).save("strokes.png")
+    assert cli.main([*line.split(), "mask"]) == 0
+    assert cli.main([*line.split(), "cutout"]) == 0, "its own, of the first run"
+    (here / "other").mkdir()
+    shutil.copy("strokes.png", "other/a.png")
+    assert cli.main(line.replace("a.png", "other/a.png").split() + ["mask"]) == 2
+    assert "'out/a-mask.png' already exists" in capsys.readouterr().err
 
 
 def test_a_resumed_run_replaces_results_that_are_not_up_to_date(here, capsys):

@@ -143,10 +143,10 @@ def test_resume_verifies_the_record(here, capsys):
     assert skipped("--no-record") == []
     assert skipped("--no-record") == ["photo.png", "next.png"]
     assert skipped() == [], "an item without its record is not finished"
-    before = {path: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
+    before = {path: path.read_bytes() for path in Path("out").glob("*.png")}
     assert skipped() == skipped("--no-record") == ["photo.png", "next.png"]
     assert skipped("--report page.html") == ["photo.png", "next.png"]
-    assert before == {path: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
+    assert before == {path: path.read_bytes() for path in Path("out").glob("*.png")}
     Path("out/photo-denoise.json").write_text("{}", encoding="utf-8")
     assert skipped() == ["next.png"]
     assert record("out/photo-denoise.json")["command"] == "denoise"

@@ -1,10 +1,12 @@
 """The examples of README.md, docs/guide and docs/coming-from run as they are printed, from the root of a clone.
 
 The Python of a page is run from top to bottom in one namespace, and the lines of its shell blocks that start with
-`cutmatch`, in a copy of data/.  Other shell lines are commands of this repository, whose names are checked, or of pip.
+`cutmatch`, in one copy of data/, after the demo, and each page twice.  Other shell lines are commands of this
+repository, whose names are checked, or of pip.
 A comment before a block says why it is not run: <!-- needs a GPU -->, a cluster, a display, or <!-- takes minutes -->.
 """
 
+import contextlib
 import importlib
 import re
 import shlex
@@ -41,14 +43,27 @@ def with_examples(language: str):
     return [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, language)]
 
 
+def filled(folder: Path) -> Path:
+    """The folder with the sample files, as the root of a clone has them."""
+    shutil.copytree(ROOT / "data", folder / "data")
+    (folder / "out").mkdir()
+    return folder
+
+
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """A folder with the sample files, as the root of a clone has them; the working directory."""
-    shutil.copytree(ROOT / "data", tmp_path / "data")
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path)
+    """A clone, which is the working directory."""
+    monkeypatch.chdir(filled(tmp_path))
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    """A clone in which the demo has been run."""
+    folder = filled(tmp_path_factory.mktemp("clone"))
+    with contextlib.chdir(folder):
+        assert main(["demo", "--quiet"]) == 0
+    return folder
 
 
 def needed(text: str) -> None:
@@ -69,8 +84,10 @@ def test_python_runs(page, clone):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_examples("sh"))
-def test_commands_run(page, clone, capsys):
-    for program, *arguments in commands(page):
+def test_commands_run(page, tried, monkeypatch, capsys):
+    """Twice, since a command replaces what it wrote."""
+    monkeypatch.chdir(tried)
+    for program, *arguments in commands(page) * 2:
         if program == "cutmatch" and arguments[0] != "demo":  # .ci/run has that
             needed(" ".join(arguments))
             status = main([*arguments, "--quiet"] if arguments[0] not in ("info", "warmup", "demo") else arguments)
