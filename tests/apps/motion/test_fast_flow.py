@@ -39,7 +39,7 @@ def frames(pair):
 
 
 def test_seeds_are_linked_one_to_one_where_motions_cancel(disc_pair):
-    found = fast_flow.linked_seeds(*frames(disc_pair), "assignment", "cpu", Clock())
+    found = fast_flow.linked_seeds(*frames(disc_pair), "cpu", Clock())
     assert len(found) > 100
     assert len(np.unique(found.first, axis=0)) == len(found)
     assert (found.cost >= 0).all()
