@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from gridcut.core.neighbourhood import KINDS, neighbourhood
 from gridcut.core.problem import DTYPES, check_offset
-from gridcut.device import inner_kernel, kernel, run_threads, thread_count
+from gridcut.device import kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count, check_real, plain_array
 
 SHARED_VALUES = 1 << 18  # values of all channels from which the threads share the lines
@@ -34,16 +34,6 @@ FRACTIONS = 256
 HALVINGS = 160  # a weight of float32 times 2^-160 or less rounds to 0
 FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
 HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
-
-
-@inner_kernel
-def squared_distance(row_p, row_q, start, stop):
-    """|I_p - I_q|^2 summed over the channels, which are entries start..stop of both rows."""
-    total = 0.0
-    for c in range(start, stop):
-        step = np.float64(row_p[c]) - np.float64(row_q[c])
-        total += step * step
-    return total
 
 
 @kernel
@@ -56,13 +46,15 @@ def mean_squared_distance_kernel(image, shift):
         for b in range(B):
             for k in range(shift.shape[0]):
                 da, db, dw = shift[k, 0], shift[k, 1], shift[k, 2]
-                if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
-                    first = max(0, -dw)
-                    count = W - abs(dw)
-                    row_p = image[a, b, first : first + count].reshape(-1)
-                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
-                    total += squared_distance(row_p, row_q, 0, np.uint64(count * C))
-                    edges += count
+                if 0 <= a + da < A and 0 <= b + db < B:
+                    row_p, row_q = image[a, b], image[a + da, b + db]
+                    row_total = 0.0
+                    for w in range(max(0, -dw), min(W, W - dw)):
+                        for c in range(C):
+                            step = np.float64(row_p[w, c]) - np.float64(row_q[w + dw, c])
+                            row_total += step * step
+                        edges += 1
+                    total += row_total
     return total / edges if edges else 0.0
 
 
@@ -78,20 +70,20 @@ def weight_kernel(image, first_line, last_line, shift, peak, beta, fraction, hal
         a, b = divmod(line, B)
         for k in range(shift.shape[0]):
             da, db, dw = shift[k, 0], shift[k, 1], shift[k, 2]
-            if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
-                first = max(0, -dw)
-                count = W - abs(dw)
-                row_p = image[a, b, first : first + count].reshape(-1)
-                row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
-                row = out[k, a, b, first : first + count]
-                # unsigned indices avoid the wrap-around test in the inner loop
-                for w in range(np.uint64(count)):
-                    x = scale * squared_distance(row_p, row_q, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
-                    x = x if x < last else last  # the last table entry is 0
+            if 0 <= a + da < A and 0 <= b + db < B:
+                row_p, row_q, row = image[a, b], image[a + da, b + db], out[k, a, b]
+                for w in range(max(0, -dw), min(W, W - dw)):
+                    x = 0.0
+                    for c in range(C):
+                        # unsigned indices avoid the wrap-around test in the inner loop
+                        value_p, value_q = row_p[np.uint64(w), np.uint64(c)], row_q[np.uint64(w + dw), np.uint64(c)]
+                        step = np.float64(value_p) - np.float64(value_q)
+                        x += step * step
+                    x = min(scale * x, last)  # the last table entry is 0
                     n = np.uint64(x)
                     r = (x - float(n)) * unit
                     value = peak[k] * fraction[n & np.uint64(FRACTIONS - 1)] * halving[n // np.uint64(FRACTIONS)]
-                    row[w] = value * (1.0 - r + 0.5 * r * r) + half
+                    row[np.uint64(w)] = value * (1.0 - r + 0.5 * r * r) + half
 
 
 def contrast_edges(
