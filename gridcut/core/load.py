@@ -1,7 +1,7 @@
 """Loading the caller's arrays into the grid: one pass over the capacities, which also validates them.
 
 Arrays of any memory layout and scalars are read in place.  If all capacities have one type and layout and there is no
-mask, one kernel reads the entries of all arcs of a pixel together.  Otherwise a kernel reads one array at a time, in
+mask, one kernel reads the entries of all arcs, line by line.  Otherwise a kernel reads one array at a time, in
 bands of lines small enough for the residuals of a pixel to stay in the cache.  Threads share the lines of large grids.
 """
 
@@ -133,46 +133,22 @@ def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, hea
 
 @kernel
 def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual):
-    """The same for all arcs in one pass: for arrays of the same dtype and strides, and no mask."""
+    """The same for all arcs, line by line: for arrays of the same dtype and strides, and no mask."""
     arcs = len(step)
-    width = extent[2]
     c0, c1, c2 = capacities[0].stride
     seen = np.int64(0)
-    low = 0
-    high = width
-    for k in range(arcs):
-        low = max(low, -offsets[k][2])
-        high = min(high, width - offsets[k][2])
     for line in range(first, last):
         z, y = divmod(line, extent[1])
-        inner = True
-        for k in range(arcs):
-            inner &= 0 <= z + offsets[k][0] < extent[0] and 0 <= y + offsets[k][1] < extent[1]
-        # From a to b every arc stays inside the grid; the other pixels are tested for each arc.
-        a = low if inner else width
-        b = max(a, high)
-        c = z * c0 + y * c1
         r = (head + z * stride[0] + y * stride[1]) * arcs
-        if c2 == 1:
-            for x in range(a, b):
-                for k in range(arcs):
-                    value = units(capacities[k].data[np.uint64(capacities[k].start + c + x)], scale)
-                    seen |= value
-                    residual[np.uint64(r + x * arcs + k)] = value
-        else:
-            for x in range(a, b):
-                for k in range(arcs):
-                    value = units(capacities[k].data[np.uint64(capacities[k].start + c + x * c2)], scale)
-                    seen |= value
-                    residual[np.uint64(r + x * arcs + k)] = value
         for k in range(arcs):
             o = offsets[k]
             if 0 <= z + o[0] < extent[0] and 0 <= y + o[1] < extent[1]:
-                for x in range(max(0, -o[2]), min(width, width - o[2])):
-                    if x < a or x >= b:
-                        value = units(capacities[k].data[np.uint64(capacities[k].start + c + x * c2)], scale)
-                        seen |= value
-                        residual[np.uint64(r + x * arcs + k)] = value
+                capacity = capacities[k]
+                c = capacity.start + z * c0 + y * c1
+                for x in range(max(0, -o[2]), min(extent[2], extent[2] - o[2])):
+                    value = units(capacity.data[np.uint64(c + x * c2)], scale)
+                    seen |= value
+                    residual[np.uint64(r + x * arcs + k)] = value
     return seen
 
 
@@ -290,7 +266,7 @@ def load_bands(views: Reader, scale, bands, excess: np.ndarray, residual: np.nda
     extent, stride, head = layout.extent, layout.stride3, layout.head
     offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
     if views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1 and bands:
-        # The entries of a pixel are read together anyway.  Threads call a kernel once: each call holds the GIL.
+        # Threads call a kernel once: each call holds the GIL.
         lines = bands[0][0], bands[-1][1]
         terminals = load_terminals_kernel(views.source, views.sink, None, scale, extent, stride, head, *lines, excess)
         seen = load_all_arcs_kernel(views.arcs, scale, extent, offsets, stride, head, *lines, layout.step, residual)
