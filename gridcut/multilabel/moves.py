@@ -291,7 +291,7 @@ def read_cut(count, first, second, step, flow, field, forest):
                 if theirs == a:
                     flow[edge] = w * cost[a, second] - residual[at]
                 elif has_choice(theirs, first, second):
-                    room, _ = capacity(k, a, theirs, second, cost)
+                    room, _ = capacity(k, a, np.int64(theirs), second, cost)
                     flow[edge] = room * w - residual[at]
             residual[at] = 0
             residual[at + ONE] = 0

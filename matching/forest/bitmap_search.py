@@ -202,7 +202,7 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
             mated += 1
         if head + PREFETCH_DISTANCE < mated:
             prefetch(row_adj, row_ptr[queue[head + PREFETCH_DISTANCE]])
-        k = trees.tree[head]
+        k = np.int64(trees.tree[head])
         if trees.leaf[k] < 0:
             tail = scan(row_ptr, row_adj, np.int64(queue[head]), k, tail, trees, counts)
         head += 1

@@ -90,7 +90,7 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
         size[v] -= 1
         if size[v] > 0:
             heap[base] = heap[base + size[v]]
-            sift_down(heap, base, size[v], 0, weight)
+            sift_down(heap, base, np.int64(size[v]), np.int64(0), weight)
     return NO_VERTEX
 
 
