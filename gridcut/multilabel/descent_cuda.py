@@ -80,7 +80,7 @@ class DeviceDescent:
 
     def run(self, moves, max_cycles, callback) -> None:
         """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
-        if self._flow is None:
+        if self._flow is None and moves:
             self._allocate_flows(keep=moves[0][0] < 0)
         last = None if max_cycles is None else self.cycles + max_cycles
         while not self.is_converged(moves) and self.cycles != last:

@@ -179,6 +179,14 @@ def test_restarts_of_swaps():
     agree(alpha_beta_swap, unary, weights, cost**2, restarts=1, max_cycles=2)
 
 
+def test_one_label_has_no_moves():
+    unary = np.arange(35).reshape(1, 5, 7)
+    for solve in (alpha_expansion, alpha_beta_swap):
+        result = solve(unary, {(0, 1): 1}, np.zeros((1, 1), int), device="cuda")
+        result.check()
+        assert result.energy == unary.sum()
+
+
 @sim
 def test_arrays_on_the_gpu():
     """Floats in a volume, with transposed strides; the labels stay on the GPU."""
