@@ -179,6 +179,7 @@ def test_restarts_of_swaps():
     agree(alpha_beta_swap, unary, weights, cost**2, restarts=1, max_cycles=2)
 
 
+@sim
 def test_one_label_has_no_moves():
     unary = np.arange(35).reshape(1, 5, 7)
     for solve in (alpha_expansion, alpha_beta_swap):
