@@ -17,7 +17,7 @@ from apps.segment import BAND, CONNECTIVITIES, SPACING
 from apps.segment.location import OF_VOLUMES, OPTIONS, either
 from apps.segment.result_files import rounds_of, rounds_text
 from apps.volumes.volume_files import (
-    ITK_SUFFIXES,
+    MEDICAL_SUFFIXES,
     further_files,
     is_volume,
     kind_of,
@@ -260,4 +260,4 @@ def _companion(path: Path, given: str | None, option: str, many: bool) -> Path |
 
 
 def _is_input_of_folder(path: Path) -> bool:
-    return suffix_of(path) in (*READABLE, *ITK_SUFFIXES, ".ome.tif", ".ome.tiff")
+    return suffix_of(path) in (*READABLE, *MEDICAL_SUFFIXES, ".ome.tif", ".ome.tiff")

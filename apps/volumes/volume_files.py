@@ -2,14 +2,13 @@
 
     .npy                        no geometry
     .tif, .tiff                 pages, ImageJ or OME metadata          labels: the same
-    .nii, .nii.gz               NIfTI, by SimpleITK                    labels: .nii.gz
+    .nii, .nii.gz               NIfTI                                  labels: .nii.gz
     .nrrd, .nhdr                NRRD                                   labels: .nrrd
     .mha, .mhd                  MetaImage                              labels: .mha
     a folder, or a file of it   a DICOM series                         labels: .nii.gz
     a folder with --volume      images or .npy, one per slice          labels: .tif
 
-Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.  SimpleITK
-(extra `volumes`) is imported when such a file is read.
+Axes are z, y, x; images of a folder are ordered by the numbers in their names.  Values are unchanged.
 """
 
 import io
@@ -23,14 +22,21 @@ from apps.common.errors import InputError
 from apps.common.images import READABLE, by_number, open_file, read_bytes, read_pixels
 from apps.common.stems import suffix_of
 from apps.common.writing import write_bytes
-from apps.volumes.data_files import data_files_of
-from apps.volumes.dicom_series import files_of_folder, is_dicom, read_dicom
-from apps.volumes.itk_files import read_itk, simple_itk, write_itk
-from apps.volumes.itk_headers import NOT_FINITE, kind_by_content
+from apps.volumes.medical_files import (
+    data_file_of,
+    files_of_folder,
+    is_dicom,
+    package_of,
+    read_dicom,
+    read_itk,
+    read_nifti,
+    write_itk,
+    write_nifti,
+)
 from apps.volumes.tiff_stacks import is_stack, read_stack, stack_bytes
 from apps.volumes.voxel_geometry import Volume
 
-ITK_SUFFIXES = {
+MEDICAL_SUFFIXES = {
     ".nii": "NIfTI",
     ".nii.gz": "NIfTI",
     ".nrrd": "NRRD",
@@ -65,8 +71,8 @@ def kind_of(path: Path, folder: bool = False) -> str | None:
         return "slices" if folder else None
     if suffix in TIFF_SUFFIXES:
         return "TIFF"
-    if suffix in ITK_SUFFIXES:
-        return ITK_SUFFIXES[suffix]
+    if suffix in MEDICAL_SUFFIXES:
+        return MEDICAL_SUFFIXES[suffix]
     if suffix == ".npy":
         return "npy"
     return "DICOM" if suffix in DICOM_SUFFIXES or (suffix not in READABLE and is_dicom(path)) else None
@@ -91,7 +97,8 @@ def further_files(path: Path) -> tuple[Path, ...]:
         return ()
     if kind_of(path) == "DICOM":
         return tuple(files_of_folder(path.parent))
-    return data_files_of(path)
+    data_file = data_file_of(path) if kind_of(path) in ("NRRD", "MetaImage") else None
+    return (data_file,) if data_file is not None and os.path.isfile(data_file) else ()
 
 
 def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
@@ -124,7 +131,10 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
             "grey values"
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError(f"{name}: {str(path)!r} {NOT_FINITE}")
+        raise InputError(
+            f"{name}: {str(path)!r} holds NaN or infinity; every voxel must be finite: replace them, as "
+            "numpy.nan_to_num does"
+        )
     if volume.geometry is not None and not all(np.isfinite(size) and size > 0 for size in volume.geometry.spacing):
         raise InputError(f"{name}: {str(path)!r} has the {volume.geometry}; each spacing must be above 0")
     return volume
@@ -140,38 +150,34 @@ def write_labels(path: Path, labels: np.ndarray, volume: Volume) -> Path:
     if kind in ("TIFF", "slices"):
         return write_bytes(path, stack_bytes(labels, volume.header or {}))
     kind = "NIfTI" if kind == "DICOM" else kind
-    return write_itk(path, labels, volume.geometry, kind, volume.header, simple_itk("--out", path, kind))
+    package = package_of(kind, "--out", path)
+    if kind == "NIfTI":
+        return write_nifti(path, labels, volume.geometry, volume.header, package)
+    return write_itk(path, labels, volume.geometry, kind, package)
 
 
 def _read(path: Path, name: str, kind: str) -> Volume:
     if kind == "slices":
         return Volume(_read_slices(path, name), kind)
-    if kind == "DICOM":
-        header = None
-        if os.path.isfile(path):
-            open_file(path, name).close()
-            _check_dicom(path)
-        values, geometry = read_dicom(path, simple_itk(name, path, kind))
-    elif kind in ("npy", "TIFF"):
+    header = None
+    if kind in ("npy", "TIFF"):
         data = read_bytes(path, name)
         values, geometry, header = (load_array(data), None, None) if kind == "npy" else read_stack(data)
     else:
-        with open_file(path, name) as file:
-            head = file.read(132)
-        if not head:
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
             raise InputError(f"{name}: {str(path)!r} is empty; pass a complete file")
-        if kind == "NRRD" and not head.startswith(b"NRRD"):
-            raise Unreadable(f"no header of an NRRD file{kind_by_content(head)}")
-        values, geometry, header = read_itk(path, kind, simple_itk(name, path, kind))
+        if not os.path.isdir(path):
+            open_file(path, name).close()  # reports a pipe, and a file without permission
+        package = package_of(kind, name, path)
+        if kind == "NIfTI":
+            values, geometry, header = read_nifti(path, package)
+        elif kind == "DICOM":
+            values, geometry = read_dicom(path, package)
+        else:
+            values, geometry = read_itk(path, kind, package)
     with decoding_errors():
         values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
     return Volume(values.view(np.uint8) if values.dtype == bool else values, kind, geometry, header)
-
-
-def _check_dicom(path):
-    if not is_dicom(path):
-        with open(path, "rb") as file:
-            raise Unreadable(f"not a DICOM file{kind_by_content(file.read(132))}")
 
 
 def slice_files(folder: Path) -> list[Path]:

@@ -5,6 +5,7 @@ centre of voxel (k, j, i) is  origin + direction @ (i * spacing_x, j * spacing_y
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,14 +82,14 @@ class Volume:
         Format, a key of `apps.volumes.volume_files.FORMATS`.
     geometry : Geometry or None
         None if the file states no geometry.
-    header : dict or None
-        Further metadata for the writer of the format.
+    header : object or None
+        Further metadata for the writer of the format: a dict of TIFF, nibabel's header of NIfTI.
     """
 
     values: np.ndarray
     kind: str
     geometry: Geometry | None = None
-    header: dict | None = None
+    header: Any = None
 
 
 def unit_of(name: str | None) -> str | None:

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-import SimpleITK
 import tifffile
 
 from apps.common.images import InputError, read_codes, read_photograph
@@ -133,30 +132,9 @@ def _pillow_tiff(folder):
 
 def _volumes(folder):
     folder.mkdir(exist_ok=True)
-    for name in ("a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd", "a.ome.tif", "a.tif", "a.npy"):
+    for name in ("a.nii", "a.nii.gz", "a.ome.tif", "a.tif", "a.npy"):
         path = volumes.write_volume(folder / name, BALL)
         yield Sound(path, (_volume,), path)
-    for name in ("packed.nrrd", "packed.mha"):
-        path = volumes.write_itk_image(folder / name, BALL, compress=True)
-        yield Sound(path, (_volume,), path)
-    for encoding, data in (
-        ("ascii", " ".join(map(str, BALL.ravel())).encode()),
-        ("hex", BALL.tobytes().hex().encode()),
-    ):
-        head = (
-            f"NRRD0004\ntype: uint16\ndimension: 3\nsizes: 6 5 4\nspacings: 1 2 3\nendian: little\nencoding: {encoding}"
-        )
-        path = _write(folder, f"{encoding}.nrrd", head.encode() + b"\n\n" + data)
-        yield Sound(path, (_volume,), path)
-    head = b"ObjectType = Image\nNDims = 3\nBinaryData = False\nDimSize = 6 5 4\nElementType = MET_SHORT\n"
-    path = _write(folder, "text.mha", head + b"ElementDataFile = LOCAL\n" + " ".join(map(str, BALL.ravel())).encode())
-    yield Sound(path, (_volume,), path)
-
-
-def _dicom(folder):
-    volumes.write_dicom(folder, BALL[:2].astype(np.int16))
-    path = sorted(folder.glob("*.dcm"))[0]
-    yield Sound(path, (_volume,), folder)
 
 
 def _boxes(path):
@@ -211,7 +189,6 @@ KINDS = {
     "packed tif": _packed_tiff,
     "pillow tif": _pillow_tiff,
     "volumes": _volumes,
-    "dicom": _dicom,
     "texts": _texts,
     "records": _records,
     "mp4": _video,
@@ -296,7 +273,6 @@ def battery(kind: str, folder: Path, numbers: list[int]) -> tuple[Counter, list[
 
 
 if __name__ == "__main__":
-    SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)
     descriptor = os.open(sys.argv[3], os.O_RDWR)
     found_counts, found_faults = read(sys.argv[1], Path(sys.argv[2]) / "files", json.load(sys.stdin), descriptor)
     print("\n" + json.dumps([found_counts, found_faults]), end="")

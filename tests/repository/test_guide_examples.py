@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
     r"(<!-- (?:needs a (?:GPU|cluster|display)|takes minutes) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-EXTRAS = {"dask": "distributed", "SimpleITK": "SimpleITK", "pandas": "pandas", "volume.nii": "SimpleITK"}
+EXTRAS = {"dask": "distributed", "SimpleITK": "SimpleITK", "pandas": "pandas", "volume.nii": "nibabel"}
 PAGES = [ROOT / "README.md", ROOT / "docs/index.md", *sorted((ROOT / "docs").glob("guide/*.md"))]
 PAGES += sorted((ROOT / "docs").glob("coming-from/*.md"))
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}

@@ -8,7 +8,7 @@ import pytest
 import SimpleITK
 import tifffile
 
-from apps.volumes.volume_files import read_volume, result_suffix, write_labels
+from apps.volumes.volume_files import further_files, read_volume, result_suffix, write_labels
 from apps.volumes.voxel_geometry import Geometry, is_same_grid, unit_of
 from tests.apps.volumes.conftest import (
     ORIGIN,
@@ -95,13 +95,33 @@ def test_nifti_with_a_fourth_axis_of_length_1(ball, tmp_path):
     np.testing.assert_array_equal(np.asarray(nibabel.load(written).dataobj)[..., 0], ball.truth.T)
 
 
+def test_nifti_2(ball, tmp_path):
+    nibabel.save(nibabel.Nifti2Image(ball.values.T, np.diag([-2.0, 3.0, 4.0, 1])), tmp_path / "a.nii")
+    volume = read_volume(tmp_path / "a.nii")
+    np.testing.assert_array_equal(volume.values, ball.values)
+    assert volume.geometry.spacing == (4, 3, 2)
+    found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
+    assert isinstance(found, nibabel.Nifti2Image)
+    np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
+
+
+def test_nifti_without_a_matrix_has_a_spacing_alone(ball, tmp_path):
+    image = nibabel.Nifti1Image(ball.values.T, None)
+    image.header.set_zooms((0.5, 0.75, 2))
+    nibabel.save(image, tmp_path / "a.nii")
+    assert read_volume(tmp_path / "a.nii").geometry == Geometry((2, 0.75, 0.5), "mm")
+    found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
+    assert found.header.get_zooms() == (0.5, 0.75, 2)
+    np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
+
+
 def test_nifti_in_micrometres(ball, tmp_path):
     image = nibabel.Nifti1Image(ball.values.T, np.diag([0.7, 0.8, 2, 1]))
     image.header.set_xyzt_units("micron")
     nibabel.save(image, tmp_path / "a.nii")
     geometry = read_volume(tmp_path / "a.nii").geometry
-    np.testing.assert_allclose(geometry.spacing, (2e-3, 0.8e-3, 0.7e-3), rtol=1e-6)
-    assert geometry.unit == "mm"
+    np.testing.assert_allclose(geometry.spacing, (2, 0.8, 0.7), rtol=1e-6)
+    assert geometry.unit == "µm"
     found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
     np.testing.assert_array_equal(found.affine, image.affine.astype(np.float32))
     assert found.header.get_xyzt_units()[0] == "micron"
@@ -117,6 +137,14 @@ def test_nrrd_in_micrometres(ball, tmp_path):
     np.testing.assert_allclose(found.geometry.spacing, SPACING, rtol=1e-12)
     assert found.geometry.unit == "µm"
     np.testing.assert_array_equal(found.values, ball.truth)
+
+
+@pytest.mark.parametrize("name", ["a.nhdr", "a.mhd"])
+def test_the_data_file_of_a_header_is_known(ball, tmp_path, name):
+    assert further_files(write_itk_image(tmp_path / name, ball.values)) == (tmp_path / "a.raw",)
+    (tmp_path / "a.raw").unlink()
+    assert further_files(tmp_path / name) == ()
+    assert further_files(write_itk_image(tmp_path / "a.mha", ball.values)) == ()
 
 
 @pytest.mark.parametrize("metadata", [{}, {"zunit": "nm", "spacing": 1500.0}, {"unit": "\\u00B5m"}, {"unit": "inch"}])

@@ -1,0 +1,335 @@
+"""Volumes in medical formats: NIfTI by nibabel; NRRD, MetaImage and DICOM series by SimpleITK.
+
+SimpleITK reads NIfTI, too, but returns zeros for the missing part of a truncated file, replaces NaN in it by 0, and
+writes neither both affine matrices nor their codes.  Both packages are in the extra `volumes`, and imported on use.
+
+The slices of a DICOM series are ordered by their positions, which must be equidistant on a line across the slices: a
+missing or a second slice, and a tilted gantry, are errors.  Values are rescaled as the files state, such as to
+Hounsfield units.
+"""
+
+import gzip
+import importlib
+import logging
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
+from apps.common.errors import InputError
+from apps.common.suggestions import install
+from apps.common.writing import check_space, write_bytes, written_by_name
+from apps.volumes.voxel_geometry import Geometry, unit_of
+
+PACKAGES = {"NIfTI": "nibabel", "NRRD": "SimpleITK", "MetaImage": "SimpleITK", "DICOM": "SimpleITK"}
+IO = {"NRRD": "NrrdImageIO", "MetaImage": "MetaImageIO", "DICOM": "GDCMImageIO"}
+WRITTEN = {"NRRD": ".nrrd", "MetaImage": ".mha"}
+UNIT = "mm"  # of ITK, of DICOM, and of NIfTI and NRRD files that state none
+MAX_HEADER = 1 << 16  # bytes in which a text header names its data file
+DATA_FILE = re.compile(rb"^(?:ElementDataFile *=|data ?file *:) *([^\r\n]*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+NRRD_UNIT = re.compile(rb'^(?:space )?units: *(?:"" *)*"([^"\r\n]+)"', re.MULTILINE)
+LPS = np.diag([-1.0, -1.0, 1.0])  # from the world of NIfTI, where x and y grow to the right and the front, to ITK's
+SERIES, DESCRIPTION = "0020|000e", "0008|103e"
+MAX_UNEVEN = 0.1  # maximum deviation of a step between slices, as a share of the median step; positions are rounded
+MAX_TILT = 0.02  # maximum offset of a slice within its plane, as a share of the step
+SAME = 1e-3  # maximum difference of the slices' directions and pixel sizes, and of a NIfTI matrix from a rotation
+
+
+def package_of(kind: str, name: str, path: Path):
+    """The module that reads a format, without its warnings; InputError, naming the extra, if it is not installed."""
+    package = PACKAGES[kind]
+    try:
+        module = importlib.import_module(package)
+    except ImportError:
+        hint = install("volumes", package)
+        raise InputError(f"{name}: {str(path)!r} is a {kind} volume, which requires {package}; {hint}") from None
+    if package == "SimpleITK":
+        module.ProcessObject.SetGlobalWarningDisplay(False)
+    else:
+        logging.getLogger("nibabel.global").setLevel(logging.CRITICAL)
+    return module
+
+
+# NIfTI
+
+
+def read_nifti(path: Path, nibabel) -> tuple[np.ndarray, Geometry, object]:
+    """Values (D, H, W), geometry and header of a NIfTI file; raises Unreadable or Unsuitable."""
+    with decoding_errors():
+        image = nibabel.load(path, mmap=False)
+        _check_axes(image.shape)
+        values = np.asanyarray(image.dataobj)
+        geometry = _nifti_geometry(image)
+    return values.reshape(values.shape[:3]).T, geometry, image.header
+
+
+def _nifti_geometry(image) -> Geometry:
+    """Geometry of a NIfTI image; origin and direction are those of its matrix, if it states one."""
+    unit = unit_of(image.header.get_xyzt_units()[0].replace("unknown", "")) or UNIT
+    if not (image.header["sform_code"] or image.header["qform_code"]):
+        return Geometry(tuple(map(float, image.header.get_zooms()[2::-1])), unit)
+    columns = LPS @ image.affine[:3, :3]
+    spacing = np.linalg.norm(columns, axis=0)
+    if not (np.isfinite(spacing).all() and spacing.all()):
+        raise Unreadable("damaged matrix in its header")
+    direction = columns / spacing
+    if np.abs(direction.T @ direction - np.eye(3)).max() > SAME:
+        raise Unsuitable("has a matrix with shear; resample it to a grid with right angles")
+    origin = LPS @ image.affine[:3, 3]
+    return Geometry(tuple(spacing[::-1].tolist()), unit, tuple(origin.tolist()), tuple(direction.ravel().tolist()))
+
+
+def write_nifti(path: Path, labels: np.ndarray, geometry: Geometry, header, nibabel) -> Path:
+    """Write labels (D, H, W), compressed, with the matrices of a header of `read_nifti`, or with a geometry."""
+    if header is not None:
+        kind = nibabel.Nifti2Image if isinstance(header, nibabel.Nifti2Header) else nibabel.Nifti1Image
+        image = kind(labels.T.reshape(header.get_data_shape()), None, header)
+        image.header.extensions.clear()
+        image.header.set_intent("none")
+        image.header["cal_min"] = image.header["cal_max"] = 0
+        image.header["descrip"] = b"cutmatch segment"
+    else:
+        affine = np.eye(4)
+        affine[:3, :3] = LPS @ np.reshape(geometry.direction, (3, 3)) * geometry.spacing[::-1]
+        affine[:3, 3] = LPS @ geometry.origin
+        image = nibabel.Nifti1Image(labels.T, affine)
+        image.set_qform(affine, code=1)
+        image.header.set_xyzt_units(UNIT)
+    image.set_data_dtype(labels.dtype)
+    image.header.set_slope_inter(1, 0)
+    return write_bytes(path, gzip.compress(image.to_bytes(), 6, mtime=0))
+
+
+# NRRD and MetaImage
+
+
+def data_file_of(path: Path) -> Path | None:
+    """The data file that a header of NRRD or MetaImage names; None for data in the file itself."""
+    with open(path, "rb") as file:
+        found = DATA_FILE.search(file.read(MAX_HEADER).partition(b"\n\n")[0])
+    return None if found is None or found[1] == b"LOCAL" else path.parent / os.fsdecode(found[1])
+
+
+def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry]:
+    """Values (D, H, W) and geometry of an NRRD or a MetaImage file; raises Unreadable or Unsuitable."""
+    data_file = data_file_of(path)
+    if data_file is not None and not os.path.isfile(data_file):
+        # SimpleITK would wait for a pipe, and leave missing slices of several files empty.
+        raise Unreadable(f"its data file {data_file.name[:80]!r} is not one regular file")
+    reader = _opened(path, kind, itk)
+    with _itk_errors():
+        if (components := reader.GetNumberOfComponents()) > 1:
+            raise Unsuitable(f"holds {components} values per voxel; save one channel as a volume of grey values")
+        _check_axes(reader.GetSize())
+        image = reader.Execute()
+        while image.GetDimension() > 3:
+            image = image[(slice(None),) * (image.GetDimension() - 1) + (0,)]
+        values = itk.GetArrayFromImage(image)
+    unit = _nrrd_unit(path) if kind == "NRRD" else UNIT
+    return values, Geometry(image.GetSpacing()[::-1], unit, image.GetOrigin(), image.GetDirection())
+
+
+def write_itk(path: Path, labels: np.ndarray, geometry: Geometry, kind: str, itk) -> Path:
+    """Write labels (D, H, W), compressed, with this geometry."""
+    image = itk.GetImageFromArray(labels)
+    image.SetSpacing(geometry.spacing[::-1])
+    image.SetOrigin(geometry.origin)
+    image.SetDirection(geometry.direction)
+    with written_by_name(path) as unfinished:
+        named = unfinished.with_name(f"labels{WRITTEN[kind]}")
+        try:
+            itk.WriteImage(image, str(named), useCompression=True, imageIO=IO[kind])
+            written = itk.GetArrayFromImage(itk.ReadImage(str(named), imageIO=IO[kind]))
+        except RuntimeError as error:  # SimpleITK does not report the operating system's reason
+            check_space(named.parent, labels.nbytes)
+            raise OSError(None, " ".join(str(error).split())[-200:], str(path)) from None
+        if not np.array_equal(written, labels):  # of a full disk it reports nothing
+            check_space(named.parent, labels.nbytes)
+            raise OSError(None, "other voxels are read back", str(path))
+        if kind == "NRRD" and geometry.unit != UNIT:
+            head, empty, data = named.read_bytes().partition(b"\n\n")
+            stated = " ".join([f'"{geometry.unit}"'] * 3)
+            named.write_bytes(head + f"\nspace units: {stated}".encode() + empty + data)
+        named.replace(unfinished)
+    return path
+
+
+def _nrrd_unit(path: Path) -> str:
+    """Unit of the spacing of an NRRD file, which SimpleITK does not report; mm if it states none."""
+    with open(path, "rb") as file:
+        found = NRRD_UNIT.search(file.read(MAX_HEADER).partition(b"\n\n")[0])
+    return (unit_of(found[1].decode("utf-8", "replace")) if found else None) or UNIT
+
+
+def _opened(path: Path, kind: str, itk):
+    """A reader of SimpleITK that has read a file's header."""
+    reader = itk.ImageFileReader()
+    reader.SetImageIO(IO[kind])
+    reader.SetFileName(str(path))
+    with _itk_errors():
+        reader.ReadImageInformation()
+    return reader
+
+
+@contextmanager
+def _itk_errors():
+    """Convert exceptions of SimpleITK, whose messages have several lines and addresses, to Unreadable."""
+    with decoding_errors():
+        try:
+            yield
+        except RuntimeError as error:
+            text = " ".join(str(error).split())
+            text = re.sub(r".*(?:ITK ERROR|itk::ERROR): (?:\w+\(0x[0-9a-f]+\): )?", "", text).rpartition("[nrrd] ")[2]
+            raise Unreadable(text.partition(" Reason: ")[0][:300].strip()) from None  # the reason is of another call
+
+
+def _check_axes(size) -> None:
+    """Raise Unsuitable unless a size x, y, z ... is that of one volume."""
+    shown = "x".join(map(str, size))
+    if len(size) < 3:
+        raise Unsuitable(f"holds a single image of {shown} pixels; a volume has three axes")
+    if any(side > 1 for side in size[3:]):
+        raise Unsuitable(
+            f"has {len(size)} axes of {shown} voxels; save one volume of three axes, such as one point in time, as a "
+            "separate file"
+        )
+
+
+# DICOM
+
+
+class Slice(NamedTuple):
+    """Header of a file: its series and, as in ITK, size and geometry in the order x, y, z."""
+
+    path: Path
+    series: str
+    description: str
+    size: tuple
+    spacing: tuple
+    origin: np.ndarray
+    direction: np.ndarray
+    components: int
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether a file is DICOM, with any suffix; a DICOMDIR, which holds no image, is not."""
+    if path.name.upper() == "DICOMDIR" or not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(132)[128:] == b"DICM"
+    except OSError:
+        return False
+
+
+def files_of_folder(folder: Path) -> list[Path]:
+    """The DICOM files of a folder."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith(".") and is_dicom(path))
+
+
+def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
+    """Values (D, H, W) and geometry of the only series of a folder, or of the series of a file.
+
+    Raises Unreadable or Unsuitable, also for several series and for missing slices.
+    """
+    inside = files_of_folder(path if os.path.isdir(path) else path.parent)
+    if os.path.isfile(path) and path not in inside:
+        raise Unreadable("not a DICOM file")
+    slices = [_header(file, itk) for file in inside]
+    if os.path.isfile(path):
+        wanted = next(one.series for one in slices if one.path == path)
+        slices = [one for one in slices if one.series == wanted]
+    _check_one_series(slices)
+    if any(one.components > 1 for one in slices):
+        raise Unsuitable("holds colours; a volume has grey values")
+    if len(slices) == 1:
+        if len(slices[0].size) < 3 or slices[0].size[2] < 2:
+            raise Unsuitable("holds one slice; a volume has two or more slices in a folder")
+        only = slices[0]
+        return _values(only, itk), Geometry(only.spacing[::-1], UNIT, tuple(only.origin), tuple(only.direction.ravel()))
+    slices, geometry = _ordered(slices)
+    planes = [_values(one, itk)[0] for one in slices]
+    return np.stack([plane.astype(np.result_type(*planes), copy=False) for plane in planes]), geometry
+
+
+def _header(path, itk) -> Slice:
+    try:
+        reader = _opened(path, "DICOM", itk)
+    except Unreadable as error:
+        raise Unreadable(f"{path.name}: {error}") from None
+    text = {tag: reader.GetMetaData(tag).strip() for tag in (SERIES, DESCRIPTION) if reader.HasMetaDataKey(tag)}
+    axes = reader.GetDimension()
+    return Slice(
+        path,
+        text.get(SERIES, ""),
+        text.get(DESCRIPTION, ""),
+        reader.GetSize(),
+        reader.GetSpacing(),
+        np.array(reader.GetOrigin()),
+        np.reshape(reader.GetDirection(), (axes, axes)),
+        reader.GetNumberOfComponents(),
+    )
+
+
+def _values(one, itk) -> np.ndarray:
+    try:
+        with _itk_errors():
+            return itk.GetArrayFromImage(itk.ReadImage(str(one.path), imageIO=IO["DICOM"]))
+    except Unreadable as error:
+        raise Unreadable(f"{one.path.name}: {error}") from None
+
+
+def _check_one_series(slices) -> None:
+    series: dict = {}
+    for one in slices:
+        series.setdefault(one.series, []).append(one)
+    if len(series) > 1:
+        listed = [
+            f"{key} ({f'{found[0].description}, ' if found[0].description else ''}{len(found)} files such as "
+            f"{found[0].path.name!r})"
+            for key, found in list(series.items())[:4]
+        ]
+        more = ", ..." if len(series) > 4 else ""
+        raise Unsuitable(f"holds {len(series)} series: {', '.join(listed)}{more}; pass one file of the required series")
+
+
+def _ordered(slices) -> tuple[list[Slice], Geometry]:
+    """The slices in order of position, and the geometry of the volume."""
+    first = slices[0]
+    for one in slices:
+        if len(one.size) != 3 or one.size[2] != 1:
+            raise Unsuitable(f"has several files, of which {one.path.name!r} is not a single slice; pass that file")
+        if (
+            one.size != first.size
+            or np.abs(one.direction - first.direction).max() > SAME
+            or not np.allclose(one.spacing[:2], first.spacing[:2], rtol=SAME)
+        ):
+            raise Unsuitable(
+                f"has slices of different sizes or geometries: {one.path.name!r} and {first.path.name!r}; pass a "
+                "folder of parallel slices of one size"
+            )
+    normal = first.direction[:, 2]
+    slices = sorted(slices, key=lambda one: float(one.origin @ normal))
+    steps = np.diff([one.origin for one in slices], axis=0)
+    gaps = steps @ normal
+    usual = float(np.median(gaps))
+    for gap, before, after in zip(gaps, slices, slices[1:], strict=False):
+        names = f"{before.path.name!r} and {after.path.name!r}"
+        if gap <= SAME * max(usual, 1e-9) or usual <= 0:
+            raise Unsuitable(
+                f"has two slices at one position, {names}; pass a folder with one volume, such as one point in time"
+            )
+        if abs(gap - usual) > MAX_UNEVEN * usual:
+            raise Unsuitable(
+                f"lacks slices: {names} are {gap:.4g} mm apart, most others {usual:.4g} mm; add the missing files, or "
+                "resample the volume to equidistant slices"
+            )
+    tilt = np.linalg.norm(steps - gaps[:, None] * normal, axis=1)
+    if (tilt > MAX_TILT * usual).any():
+        raise Unsuitable("has tilted slices, which are shifted against each other; resample it to an upright grid")
+    spacing = (float(gaps.mean()), first.spacing[1], first.spacing[0])
+    return slices, Geometry(spacing, UNIT, tuple(map(float, slices[0].origin)), tuple(first.direction.ravel()))
