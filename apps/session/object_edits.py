@@ -122,10 +122,11 @@ class ObjectEdits(AnsweredRecords):
         with self._lock:
             self._settle()
             records = self._history.records
-            objects, box = objects_of(records), box_of((*records, record))
+            objects = objects_of(records)
+            drawn = self._drawn_by(record, pixels, objects.held)
+            box = box_of((*records, *(Unlock(label) for label in drawn & {*objects.held}), record))
             if box is None or len(self.shape) == 3:
                 return set()
-            drawn = self._drawn_by(record, pixels, objects.held)
             live = {*self._answers.present()} - {BACKGROUND, *objects.closed}
             return live - drawn if drawn == {box.label} else live & {box.label} if drawn else set()
 
