@@ -204,8 +204,8 @@ DEFAULT_METHOD = "portfolio"
 # The initial matching of init="auto" before any other method, by device; on CUDA that of the papers.
 DEFAULT_INITS = {"cpu": "karp_sipser", "cuda": "cheap"}
 # Edges of a graph on the host from which method="auto" uses a GPU if device="auto" finds one, transfers included.
-# On six families of 2^16 to 2^24 edges this rule takes 1.18 times the time of the faster device in geometric mean (one
-# H200, 16 cores).  2^17 would take 1.15 times, but 5.7 instead of 4.6 times on the worst graph, points in raster order
+# On 36 graphs of 2^15 to 2^21 edges this rule takes 1.30 times the time of the faster device in geometric mean (one
+# H200, 32 cores).  2^17 would take 1.25 times, but 5.8 instead of 4.8 times on the worst graph, points in raster order
 # that the CPU matches in a millisecond.  Table: benchmarks/results/matching-cuda-auto.md.
 GPU_MIN_EDGES = 1 << 18
 
