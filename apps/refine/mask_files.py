@@ -23,11 +23,6 @@ SHIFT = 4  # bits of a fraction of a pixel in polygons
 MAX_SIDE = 65535  # pixels of an image in COCO
 
 
-def is_mask_name(path: Path) -> bool:
-    """Whether the suffix of a file is one of a mask of one image."""
-    return path.suffix.lower() in ARRAYS or is_image_name(path)
-
-
 def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
     """The masks of an image as an array, and their kind, for `apps.segment.soft_masks.soft_masks_of`.
 
@@ -43,7 +38,8 @@ def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.
 
 def _of_folder(path: Path, option: str) -> np.ndarray:
     """Masks (K, h, w) of a folder."""
-    files = [one for one in files_in(path, option) if is_mask_name(one) and not one.name.startswith(".")]
+    shown = [one for one in files_in(path, option) if not one.name.startswith(".")]
+    files = [one for one in shown if one.suffix.lower() in ARRAYS or is_image_name(one)]
     if not files:
         raise InputError(f"{option}: folder {str(path)!r} holds no mask (.png, .tif, .npy, ...); one per object")
     ordered = sorted(files, key=by_number)

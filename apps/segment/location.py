@@ -61,11 +61,6 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
             )
 
 
-def has_strokes(chosen: Namespace) -> bool:
-    """Whether there are strokes to show."""
-    return bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
-
-
 def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instructions":
     """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 

@@ -65,7 +65,7 @@ from apps.many.inputs import companion_of, image_items
 from apps.many.program import Program, Work
 from apps.segment import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
 from apps.segment.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
-from apps.segment.location import OPTIONS, check_files, check_location, has_strokes
+from apps.segment.location import OPTIONS, check_files, check_location
 from apps.segment.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
 from apps.segment.strokes import ENCODINGS
 from apps.segment.volume_jobs import check_volume_options, inputs_of, volume_job
@@ -138,7 +138,8 @@ def _plan(chosen) -> Work:
         return video_jobs.plan(chosen)
     written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
     several = chosen.labels is not None or chosen.boxes is not None
-    chosen.kinds = check_kinds(written, several, has_strokes(chosen))
+    has_strokes = bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
+    chosen.kinds = check_kinds(written, several, has_strokes)
     if several:
         return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)
     images, many = inputs_of(chosen)

@@ -20,7 +20,7 @@ from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
 from gridcut.ibfs.prepass import push_up_to_two_hops
 from gridcut.ibfs.search import UNTIL_SINK, search
 
-EXTENT, STRIDE, HEAD, ARCS = 0, 3, 6, 7  # positions in `geometry`
+HEAD, ARCS = 6, 7  # positions in `geometry`, after the extent and the strides
 PER_ARC = 5  # numbers per arc
 PLANE, SHIFT = 3, 4  # positions in those of an arc
 

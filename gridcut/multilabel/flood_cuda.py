@@ -4,7 +4,7 @@ In the terms of gridcut/multilabel/moves.py, these pixels reach a deficit that c
 smallest set among all minimum cuts, so that ties keep a pixel's label.  One warp floods one tile, one row of 32 pixels
 per lane, as 32 bits.
 
-    sets[base + t * 32 + row]    the pixels reached so far"""
+    sets[t * 32 + row]    the pixels reached so far"""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def shifted(word, dx):
 
 
 @device_function
-def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
+def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets):
     """The pixels of this lane's row that open arcs connect to reached pixels of other tiles."""
     iz, iy, ix = tile_coordinates(t, tiles)
     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
@@ -37,13 +37,13 @@ def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
         if sz != 0 or sy != 0:
             q = tile_at(iz, iy, ix, sz, sy, 0, tiles, first)
             if q >= 0:
-                neighbours = np.uint32(relaxed_load(sets, base + q * 32 + row))
+                neighbours = np.uint32(relaxed_load(sets, q * 32 + row))
                 neighbours = np.uint32(neighbours & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
                 reached = np.uint32(reached | shifted(neighbours, dx))
         if dx != 0:
             q = tile_at(iz, iy, ix, sz, sy, -dx, tiles, first)
             if q >= 0:
-                neighbours = np.uint32(relaxed_load(sets, base + q * 32 + row))
+                neighbours = np.uint32(relaxed_load(sets, q * 32 + row))
                 neighbours = np.uint32(neighbours & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
                 over = np.uint32(neighbours >> np.uint32(31)) if dx > 0 else np.uint32(neighbours << np.uint32(31))
                 reached = np.uint32(reached | over)
@@ -51,14 +51,14 @@ def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
 
 
 @device_function
-def flood(t, lane, start, tiles, tile, arcs, offset, bits, sets, base):
+def flood(t, lane, start, tiles, tile, arcs, offset, bits, sets):
     """Flood tile t from all its reached pixels (start), or only from those reached from other tiles.
 
     Returns whether the tile has new pixels.
     """
-    at = np.int64(base) + t * 32 + lane
+    at = t * 32 + lane
     before = np.uint32(relaxed_load(sets, at))
-    new = reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base)
+    new = reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets)
     new = np.uint32(new | before) if start else np.uint32(new & ~before)
     inside = np.uint32(before | new)
     while ballot(new != NONE) != NONE:

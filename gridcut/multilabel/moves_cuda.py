@@ -291,7 +291,7 @@ def move_kernels(shape: Shape):
         while is_growing:
             t = warp
             while t < n:
-                if flood(t, lane, flood_round == 0, tiles, tile, arcs, offset, bits, sets, 0) and lane == 0:
+                if flood(t, lane, flood_round == 0, tiles, tile, arcs, offset, bits, sets) and lane == 0:
                     control[FLAGS + flood_round % 3] = 1
                 t = np.int32(t + warps)
             if thread == 0:

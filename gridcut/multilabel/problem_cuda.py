@@ -290,13 +290,10 @@ def _as_array(name: str, value):
     if on_device(value):
         array = as_device_array(name, value)
         if array.dtype.kind == "b":
-            return DeviceArray(array.data.view(np.uint8), *_geometry(array), np.dtype(np.uint8), array.library)
+            data, form = array.data.view(np.uint8), (array.start, array.strides, array.shape)
+            return DeviceArray(data, *form, np.dtype(np.uint8), array.library)
         return as_array(name, value)
     return as_array(name, as_numeric(name, value))
-
-
-def _geometry(array: DeviceArray):
-    return array.start, array.strides, array.shape
 
 
 def _run_count(lengths) -> int:

@@ -31,7 +31,10 @@ ALPHA = 2.0  # of tree grafting; with [1]'s 5, reading marks costs a GPU too muc
 
 
 def solve(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Make a matching on the GPU maximum in place; returns stats, with the stages that ran as "stages"."""
+    """Make a matching on the GPU maximum in place; returns stats, with the stages that ran as "stages".
+
+    The stats of a search that the CPU finishes are of its work alone.
+    """
     given = matched(row_match)
     init_stats = cheap.initialise(graph, row_match, col_match)
     initial = matched(row_match) - given
@@ -40,11 +43,6 @@ def solve(graph: DeviceGraph, row_match, col_match) -> dict:
     if stats.pop("finished"):
         edges, length = stats["edges"] + init_stats["edges"], stats["path_length"] + initial  # paths of one edge each
         return {**stats, "edges": edges, "path_length": length, "stages": ("cheap", "ms_bfs_graft")}
-    return hand_over(graph, row_match, col_match, given)
-
-
-def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
-    """Run the CPU's default method on a graph and a matching on the GPU; returns stats of the CPU's work alone."""
     by_row = download(graph.row_ptr), download(graph.row_adj)
     on_host = BipartiteGraph.of_checked(row_match.size, col_match.size, by_row)
     rows, cols = (download(match) if given else np.full(match.size, -1, np.int32) for match in (row_match, col_match))

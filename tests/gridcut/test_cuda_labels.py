@@ -104,7 +104,7 @@ def test_flood_crosses_tile_boundaries(seed):
     @cuda_kernel
     def one(t, start, tiles, offsets, bits, sets, news):
         lane = cuda.threadIdx.x
-        more = flood(t, lane, start, tiles, tile, arcs, offsets, bits, sets, 0)
+        more = flood(t, lane, start, tiles, tile, arcs, offsets, bits, sets)
         if lane == 0:
             news[0] |= more
 

@@ -89,13 +89,8 @@ def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver
     certify_flow(side, views, grid, *cells, low)
     certify_ties(side, grid, *cells, distance, low)
     for line in {own.start, own.stop - 1}:
-        check_claims(found[line], claims[line])
+        if np.any((claims[line] < INFINITY) & (found[line] > claims[line])):  # (5b)
+            raise CertificateError("a cell along a boundary claims a smaller distance to the sink than it has")
     each = math.prod(layout.shape[1:-1])  # lines along the last axis, which `Reader.bands` counts
     left = left_on_sink_side(layout.interior(excess)[own], near[own])
     return sums_of(views, near, number_types.unit, left, (own.start * each, own.stop * each))
-
-
-def check_claims(found: np.ndarray, claimed: np.ndarray) -> None:
-    """Check (5b): `found`, computed from the neighbours' claims, does not exceed `claimed`."""
-    if np.any((claimed < INFINITY) & (found > claimed)):
-        raise CertificateError("a cell along a boundary claims a smaller distance to the sink than it has")
