@@ -80,6 +80,7 @@ html_logo = html_favicon = "../apps/app/static/icon.svg"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "search_scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

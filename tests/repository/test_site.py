@@ -1,6 +1,7 @@
 """The site: one command builds it without a warning, it is complete, and its search finds the terms of the field."""
 
 import importlib
+import json
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,49 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 SWITCHES = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking"
+
+FIRST = 3
+SEARCHES = {  # what people type, by the page that they look for
+    "guide/gpu": ["GPU", "cuda"],
+    "guide/flow": ["optical flow", "flow numpy"],
+    "guide/segment": ["segment", "segmentation"],
+    "guide/gridcut": ["unary costs", "max flow", "min cut", "graph cut"],
+    "guide/energies": ["alpha expansion", "potts"],
+    "guide/assignments": ["hungarian algorithm", "assignment problem"],
+    "guide/graphs": ["bipartite matching"],
+    "guide/objects": ["bounding box", "yolo", "several objects"],
+    "guide/refine": ["sam mask refine"],
+    "guide/denoise": ["inpainting", "denoise image"],
+    "guide/match": ["homography", "feature matching"],
+    "guide/track": ["particle tracking"],
+    "guide/stereo": ["stereo disparity"],
+    "guide/superpixels": ["superpixels"],
+    "guide/video": ["video"],
+    "guide/volumes": ["dicom", "nifti"],
+    "guide/app": ["browser"],
+    "guide/session": ["jupyter notebook", "interactive"],
+    "guide/annotation-tools": ["label studio"],
+    "guide/many-files": ["dask cluster", "batch folder"],
+    "guide/install": ["pip install"],
+    "guide/kernels": ["slow first call"],
+    "guide/faq": ["remove small holes"],
+    "coming-from/pymaxflow": ["pymaxflow", "replace PyMaxflow"],
+    "coming-from/opencv": ["grabcut", "opencv"],
+    "coming-from/networkx": ["networkx"],
+    "coming-from/trackpy": ["trackpy"],
+}
+RANKING = """
+const fs = require("fs"), vm = require("vm");
+const element = { remove() {} };
+const document = { readyState: "loading", addEventListener() {}, getElementById: () => element };
+const page = vm.createContext({ document, SPHINX_HIGHLIGHT_ENABLED: false });
+Object.assign(page, { window: page, queries: JSON.parse(fs.readFileSync(0)) });
+for (const name of ["_static/doctools.js", "_static/language_data.js", "_static/searchtools.js", "searchindex.js"])
+  vm.runInContext(fs.readFileSync(`${process.argv[1]}/${name}`, "utf8"), page);
+const search = "queries.map((query) => Search._performSearch(...Search._parseQuery(query)))";
+const found = vm.runInContext(search, page);  // the best is the last
+console.log(JSON.stringify(found.map((results) => [...new Set(results.reverse().map(([page]) => page))])));
+"""
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +120,29 @@ def test_no_page_needs_the_network(site):
         assert 'rel="stylesheet" href="http' not in text, page
 
 
+def test_the_page_for_a_search_is_among_the_first(site):
+    """The order that the search page shows, by its own scripts and docs/search_scorer.js."""
+    if (node := shutil.which("node")) is None:
+        pytest.skip("needs node")
+    queries = json.dumps([query for places in SEARCHES.values() for query in places])
+    done = subprocess.run([node, "-e", RANKING, site], input=queries, capture_output=True, text=True, check=True)
+    wanted = [page for page, places in SEARCHES.items() for _ in places]
+    late = [
+        (query, page, found[:FIRST])
+        for query, page, found in zip(json.loads(queries), wanted, json.loads(done.stdout), strict=True)
+        if page not in found[:FIRST]
+    ]
+    assert late == []
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("query", "wanted"),
-    [("graph cut", "Minimum cuts in Python"), ("assignment", "Assignments"), ("superpixels", "Superpixels")]
-    + [(query, "Questions and answers") for query in ("remove small holes", "heic", "yolo", "iphone jpeg strokes")],
+    [
+        ("assignment", "Assignments"),
+        ("heic", "Questions and answers"),
+        ("iphone jpeg strokes", "Questions and answers"),
+    ],
 )
 def test_search_finds(driver, query, wanted):
     from selenium.webdriver.common.by import By
