@@ -16,8 +16,9 @@ name is the package with everything else of the program, such as ``from apps.seg
 
 `Session` is the interactive form of `segment`: strokes one after the other (`apps.session`).
 
-Each takes arrays and returns a result; `help(apps.segment.segment)` has its parameters.  The packages are loaded on
-first use: importing `apps` imports nothing else.
+Each takes arrays and returns a result; `help(apps.segment.segment)` has its parameters.  The classes of the results are
+names of `apps`, too: `Segmentation`, `Refinement`, `Flow`, `WideMatches`, `Tracks`, `Disparity`, `Superpixels`,
+`Restoration`.  The packages are loaded on first use: importing `apps` imports nothing else.
 """
 
 import lazy_loader as _lazy
@@ -25,5 +26,15 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submodules=["denoise", "flow", "match", "refine", "segment", "stereo", "superpixels", "track"],
-    submod_attrs={"session.interactive": ["Session"]},
+    submod_attrs={
+        "denoise.restoration": ["Restoration"],
+        "flow.dense_flow": ["Flow"],
+        "match.wide_baseline": ["WideMatches"],
+        "refine.refinement": ["Refinement"],
+        "segment.segmentation": ["Segmentation"],
+        "session.interactive": ["Session"],
+        "stereo.disparities": ["Disparity"],
+        "superpixels.regions": ["Superpixels"],
+        "track.tracking": ["Tracks"],
+    },
 )

@@ -21,6 +21,8 @@ the nearest seen value decides.
 [3] Immerkaer. "Fast noise variance estimation." Computer Vision and Image Understanding 64(2), 1996.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -11,6 +11,8 @@ hidden      give pixels hidden in the second frame the motion of their own side 
 consistency estimate the backward flow, starting from the reversed flow; the flow is valid where the two agree
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -11,6 +11,8 @@ Large images are reduced for matching, and the results are scaled back.
 [1] Barath et al. "MAGSAC++, a fast, reliable and accurate robust estimator." CVPR 2020.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,6 +6,8 @@ of its rivals.  Where several claim a pixel, the largest u decides; a pixel that
 A large image is refined at a reduced size; the outline is then placed in the full image (apps.segment.fine_outline).
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import partial

@@ -16,6 +16,8 @@ with the labels of all other pixels fixed.  The costs are those of the last cut 
 own energy.  The labels are found by alpha-expansion, in which every move is an exact cut.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -17,6 +17,8 @@ Internally the labels are the objects 1 .. L in the order of the seeds' values; 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

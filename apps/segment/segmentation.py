@@ -44,6 +44,8 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 [4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -20,6 +20,8 @@ Frames that wait for a later key frame are kept in a temporary file, so the memo
 clip.  Frames are used with 8 bits per channel.
 """
 
+from __future__ import annotations
+
 import copy
 import itertools
 import tempfile

@@ -4,6 +4,8 @@ Both are the exact cuts of a session with the same marks (apps.segment.part_cut)
 than a band from its surface; its surface moves within the band.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,6 +7,8 @@ A session is a list of records (see apps.session.stroke_records).  What is shown
 and a stored session give the earlier result again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -293,7 +295,7 @@ class Session(ObjectEdits):
                 self._answers.labels(), self._answers.present(), self._answers.energy, solved is not None
             )
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *exception) -> None:
@@ -316,7 +318,7 @@ class Session(ObjectEdits):
     @classmethod
     def load(
         cls, path: str | Path, image: ArrayLike | Volume, spacing: Sequence[float] | None = None, **options
-    ) -> "Session":
+    ) -> Session:
         """Read a session that `save` or `cutmatch segment --save-session` wrote for this image.
 
         `options` are those of the constructor; `keep` is that of the session unless it is passed.  Raises InputError
@@ -367,7 +369,7 @@ class Session(ObjectEdits):
             return export_image(Path(path), kind, self.pixels, labels, Path(image), self.objects)
         return export_volume(Path(path), kind, labels, self._input.spacing, self._input.volume)
 
-    def widget(self, height: int = 640) -> "SessionWidget":
+    def widget(self, height: int = 640) -> SessionWidget:
         """The page of `cutmatch app` for this session, in the output of a notebook's cell.
 
         Parameters

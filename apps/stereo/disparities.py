@@ -20,6 +20,8 @@ distinguish positions between pixels.
     priors." PAMI 30(6), 2008.
 """
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -21,6 +21,8 @@ regions up to the top of the hierarchy.
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -57,7 +58,9 @@ def function_of(name):
 
 
 def test_all_programs_are_listed():
-    assert sorted(apps.__all__) == ["Session", *sorted(FUNCTIONS)]
+    results = {get_type_hints(function_of(name))["return"].__name__ for name in FUNCTIONS}
+    assert sorted(apps.__all__) == sorted({"Session", *results, *FUNCTIONS})
+    assert all(inspect.isclass(getattr(apps, name)) for name in results)
     commands = {path.parent.name for path in (ROOT / "apps").glob("*/*_command.py")}
     assert commands - {"app", "warmup"} == set(FUNCTIONS), "these two are for commands only"
     assert all(f"`{name}`" in apps.__doc__ for name in FUNCTIONS)
