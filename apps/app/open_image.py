@@ -315,7 +315,7 @@ class OpenImage(Uncopied):
         if volume is None:
             values = values_in(read_bytes(path, "--start"), path, "--start")
         else:
-            values = read_volume_mask(path, volume, "--start")
+            values = read_volume_mask(path, volume)
         self.session.start_from(values)
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:

@@ -204,7 +204,7 @@ def _object(job, volume, chosen, options):
     marks = None
     if "scribbles" in hints:
         marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image, both=False)
-    start = read_volume_mask(hints["start"], volume, "--start")
+    start = read_volume_mask(hints["start"], volume)
     return refine_mask(
         volume.values,
         start,

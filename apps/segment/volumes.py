@@ -56,15 +56,15 @@ def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
     return np.where(levels > 192, np.uint8(1), np.where(levels < 64, np.uint8(2), np.uint8(0)))
 
 
-def read_volume_mask(path, volume: Volume, name: str) -> np.ndarray:
-    """Read a rough mask of a volume, bool: every value above 0 is the object.
+def read_volume_mask(path, volume: Volume) -> np.ndarray:
+    """Read the rough mask of a volume that --start names, bool: every value above 0 is the object.
 
     Raises InputError as `read_seeds` does, and if the mask is empty or full.
     """
-    mask = label_values(_on_grid(Path(path), name, volume), f"{name}: {str(path)!r}") > 0
+    mask = label_values(_on_grid(Path(path), "--start", volume), f"--start: {str(path)!r}") > 0
     if mask.all() or not mask.any():
         held = "only the object" if mask.all() else "no object: all its values are 0"
-        raise InputError(f"{name}: {str(path)!r} holds {held}; pass a mask with values above 0 on the object only")
+        raise InputError(f"--start: {str(path)!r} holds {held}; pass a mask with values above 0 on the object only")
     return mask
 
 
