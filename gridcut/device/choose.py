@@ -74,4 +74,5 @@ def cuda_obstacle() -> str:
     if sys.version_info[:2] > NEWEST_PYTHON:
         newest = "Python {}.{}".format(*NEWEST_PYTHON)
         return f"numba-cuda, which a GPU needs, has no package for a Python newer than {newest} (use {newest})"
-    return "numba-cuda is not installed (it comes with cutmatch's extra cuda13 or cuda12)"
+    how = "pip install 'numba-cuda[cu13]<0.31' 'numpy<2.5', or pip install '.[cuda13]' in a clone of cutmatch"
+    return f"numba-cuda is not installed ({how})"
