@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.app.image_sources import Image, Source
-from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.errors import InputError
 from apps.common.outputs import is_same_file
 from apps.common.writing import write_bytes

@@ -10,17 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.coco_reading import annotated_images, is_coco, keys_of, read_json
+from apps.common.annotations import MAX_SIDE, annotated_images, is_coco, keys_of, mask_of_segmentation, read_json
 from apps.common.errors import InputError
 from apps.common.images import by_number, read_bytes
 from apps.common.outputs import files_in
-from apps.common.rle import lengths_of, mask_of_runs
 from apps.common.stems import stem_of
 from apps.many.inputs import is_image_name
 from apps.segment.mask_images import ARRAYS, values_in
-
-SHIFT = 4  # bits of a fraction of a pixel in polygons
-MAX_SIDE = 65535  # pixels of an image in COCO
 
 
 def read_masks(path, image: Path, kind: str, option: str = "masks") -> tuple[np.ndarray, str]:
@@ -54,8 +50,6 @@ def _of_folder(path: Path, option: str) -> np.ndarray:
 
 def _of_coco(path: Path, image: Path, option: str) -> np.ndarray:
     """The label map, uint16, of the annotations of an image: from 1, in their order, the smaller ones on top."""
-    import cv2
-
     shown, content = f"{option}: {str(path)!r}", read_json(path, option)
     if not is_coco(content):
         raise InputError(f"{shown} must be COCO: JSON with images and annotations; export it again")
@@ -68,8 +62,8 @@ def _of_coco(path: Path, image: Path, option: str) -> np.ndarray:
         shape = int(entry["height"]), int(entry["width"])
         if not all(0 < side <= MAX_SIDE for side in shape):
             raise ValueError("an image without a size")
-        masks = [_segmentation(one["segmentation"], shape, cv2) for one in annotations if not one.get("iscrowd")]
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, UnicodeEncodeError, cv2.error) as error:
+        masks = [mask_of_segmentation(one["segmentation"], shape) for one in annotations if not one.get("iscrowd")]
+    except Exception as error:  # of pycocotools, too, which has no error of its own
         raise InputError(f"{shown} has an annotation that cannot be read ({error!r}); export it again") from None
     if not masks:
         raise InputError(f"{shown} has no annotation of {image.name!r}; add one, or leave the image out")
@@ -77,22 +71,3 @@ def _of_coco(path: Path, image: Path, option: str) -> np.ndarray:
     for number in sorted(range(len(masks)), key=lambda number: -np.count_nonzero(masks[number])):
         labels[masks[number]] = number + 1
     return labels
-
-
-def _segmentation(found, shape: tuple[int, int], cv2) -> np.ndarray:
-    """The mask of polygons, or of run lengths, compressed or not."""
-    if isinstance(found, dict):
-        counts = found["counts"]
-        lengths = lengths_of(counts) if isinstance(counts, str) else np.array(counts, np.int64)
-        size = int(found["size"][0]), int(found["size"][1])
-        if size != shape:
-            raise ValueError(f"run lengths of size {size} in an image of {shape}")
-        return mask_of_runs(lengths, shape)
-    mask = np.zeros(shape, np.uint8)
-    for ring in found:
-        points = np.array(ring, np.float64).reshape(-1, 2)
-        if not (np.abs(points) <= 2 * MAX_SIDE).all():
-            raise ValueError("a corner outside the image")
-        # Pixel (x, y) of OpenCV is at (x, y), but at (x + 0.5, y + 0.5) in COCO.
-        cv2.fillPoly(mask, [np.rint((points - 0.5) * (1 << SHIFT)).astype(np.int32)], 1, shift=SHIFT)
-    return mask > 0

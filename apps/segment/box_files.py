@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from apps.common.coco_reading import annotated_images, is_coco, is_key, keys_of, last_part, read_json
+from apps.common.annotations import annotated_images, is_coco, is_key, keys_of, last_part, read_json
 from apps.common.errors import InputError
 from apps.common.images import read_bytes
 from apps.common.outputs import files_in

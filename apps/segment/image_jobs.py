@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds, timed
 from apps.common.command import spelled
 from apps.common.errors import print_error
@@ -133,7 +133,7 @@ class _Reading:
 
 def contents(files: dict[str, Path], image: Path, rgb, metadata, marks, found) -> dict[str, bytes]:
     """Contents of an image's files by kind, compressed in parallel; `found` is the object as an Annotation."""
-    from apps.common.annotation_files import encoded_annotations
+    from apps.common.annotations import encoded_annotations
     from apps.common.figures import overlay, strokes_figure
     from apps.common.row_blocks import in_parallel
     from apps.segment.matte import cut_out

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds
 from apps.common.errors import print_error
 from apps.common.image_metadata import Metadata
@@ -120,7 +120,7 @@ def contents(
     image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path], detections=None
 ) -> dict[str, bytes]:
     """Contents of the files of an image with several objects, by kind, with the names of the detections if any."""
-    from apps.common.annotation_files import encoded_annotations
+    from apps.common.annotations import encoded_annotations
     from apps.common.figures import strokes_figure
     from apps.segment.label_figures import annotations_of, colour_of, encoded_labels, encoded_legend, labels_overlay
     from apps.segment.matte import cut_out

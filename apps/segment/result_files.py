@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import merged_coco
 from apps.common.errors import InputError
 
 FIGURES = ("mask", "labels", "overlay", "cutout", "strokes")
@@ -68,7 +69,6 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
     """
     import json
 
-    from apps.common import coco
     from apps.common.images import read_bytes
     from apps.common.writing import write_bytes
 
@@ -76,7 +76,7 @@ def write_merged(kinds: tuple[str, ...], folder: Path, reports: list[dict]) -> d
     for kind in kinds:
         if kind in MERGED:
             documents = (json.loads(read_bytes(report["files"][kind], "--out")) for report in reports)
-            content = json.dumps(coco.merged(documents), separators=(",", ":")) + "\n"
+            content = json.dumps(merged_coco(documents), separators=(",", ":")) + "\n"
             files[kind] = str(write_bytes(folder / ANNOTATIONS[kind], content.encode()))
     return {"files": files} if files else {}
 

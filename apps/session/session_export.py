@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from apps.common.annotation_files import SUFFIXES as ANNOTATIONS
-from apps.common.annotation_files import encoded_annotations
-from apps.common.annotations import Annotation
+from apps.common.annotations import SUFFIXES as ANNOTATIONS
+from apps.common.annotations import Annotation, encoded_annotations
 from apps.common.errors import InputError
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.stems import suffix_of

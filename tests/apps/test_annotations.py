@@ -1,5 +1,6 @@
 """`cutmatch segment --write`: which files are written, and annotations as the programs they are for read them."""
 
+import base64
 import contextlib
 import io
 import json
@@ -16,14 +17,10 @@ from pycocotools.coco import COCO
 from shapely.geometry import shape as geometry_of
 from skimage.draw import polygon2mask
 
-from apps.common.annotation_files import SUFFIXES, encoded_annotations
-from apps.common.annotations import Annotation
+from apps.common.annotations import SUFFIXES, Annotation, encoded_annotations, mask_of_segmentation
 from apps.segment import matte
 from apps.segment import segment_command as segment
 from apps.segment.result_files import KINDS
-
-# pycocotools 2.0.11 calls NumPy 2 in the manner of NumPy 1.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 RED, BLUE = 1, 2
 
@@ -221,18 +218,48 @@ def test_geojson_has_exact_valid_polygons(photo):
             assert not any(hole.is_ccw for hole in part.interiors)
 
 
-def test_labelme_has_exact_polygons_and_finds_the_image(photo):
+def labelme_mask(document):
+    """The labels of labelme's shapes, read as it reads them."""
+    found = np.zeros((document["imageHeight"], document["imageWidth"]), np.uint8)
+    for drawn in document["shapes"]:
+        value, points = int(drawn["label"].removeprefix("object")), np.array(drawn["points"])
+        if drawn["shape_type"] == "mask":
+            (x0, y0), (x1, y1) = points.astype(int)
+            pixels = np.array(Image.open(io.BytesIO(base64.b64decode(drawn["mask"]))))
+            found[y0 : y1 + 1, x0 : x1 + 1][pixels.astype(bool)] = value
+        else:
+            found[polygon2mask(found.shape, points[:, ::-1] - 0.5)] = value
+    return found
+
+
+def test_labelme_has_exact_shapes_and_finds_the_image(photo):
     assert run(*SEVERAL, "--write", "labels,labelme") == 0
     labels = np.array(Image.open("out/photo-labels.png"))
     document = document_of("out/photo-labelme.json")
-    assert (document["imageHeight"], document["imageWidth"]) == labels.shape
     assert os.path.samefile(os.path.join("out", document["imagePath"]), "in/photo.png")
-    found = np.zeros_like(labels)
-    for drawn in document["shapes"]:
-        assert drawn["shape_type"] == "polygon"
-        ring = np.array(drawn["points"])
-        found[polygon2mask(labels.shape, ring[:, ::-1] - 0.5)] = int(drawn["label"].removeprefix("object"))
-    np.testing.assert_array_equal(found, labels)
+    assert {one["shape_type"] for one in document["shapes"]} == {"polygon", "mask"}, "the ring has a hole"
+    np.testing.assert_array_equal(labelme_mask(document), labels)
+
+
+@pytest.mark.parametrize("kind", ["coco", "coco-rle", "labelme"])
+def test_objects_with_and_without_holes_have_exactly_their_pixels(tmp_path, kind):
+    rng = np.random.default_rng(3)
+    for share in (0.2, 0.5, 0.65, 0.85, 1):
+        mask = rng.random(rng.integers(2, 24, 2)) < share
+        objects = [Annotation("object1", 1, (230, 30, 30), mask)]
+        content = json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", mask.shape, objects))
+        if kind == "labelme":
+            np.testing.assert_array_equal(labelme_mask(content), mask)
+        else:
+            (found,) = content["annotations"]
+            assert isinstance(found["segmentation"], dict) == (kind == "coco-rle" or objects[0].has_holes)
+            np.testing.assert_array_equal(mask_of_segmentation(found["segmentation"], mask.shape), mask)
+
+
+@pytest.mark.parametrize("counts", [[3, 2], [3, 4], [3, 9, -6], "zzz", "5o0", "é0", [3, "a"]])
+def test_damaged_run_lengths(counts):
+    with pytest.raises((ValueError, OverflowError)):
+        mask_of_segmentation({"size": [2, 3], "counts": counts}, (2, 3))
 
 
 def test_parts_of_an_object_form_a_group(tmp_path):
@@ -249,7 +276,9 @@ def test_parts_of_an_object_form_a_group(tmp_path):
         ("other", None),
     ]
     assert [one["geometry"]["type"] for one in content["geojson"]["features"]] == ["MultiPolygon", "Polygon"]
-    assert [len(one["segmentation"]) for one in content["coco"]["annotations"]] == [2, 1]
+    parts, ground = (one["segmentation"] for one in content["coco"]["annotations"])
+    assert len(parts) == 2
+    assert ground["size"] == [6, 9]
 
 
 @pytest.mark.parametrize("kind", SUFFIXES)

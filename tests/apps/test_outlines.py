@@ -1,18 +1,10 @@
-"""Exact outlines and run lengths of masks, against shapely, scikit-image and pycocotools."""
+"""Exact outlines of masks, against shapely and scikit-image."""
 
 import numpy as np
-import pytest
 import shapely
-from pycocotools import mask as coco_masks
-from skimage.draw import polygon2mask
 from skimage.measure import label as components
 
-from apps.common.keyholes import single_ring
 from apps.common.outlines import polygons_of
-from apps.common.rle import compressed, mask_of_runs, run_lengths
-
-# pycocotools 2.0.11 calls NumPy 2 in the manner of NumPy 1.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 def signed_area(ring: np.ndarray) -> int:
@@ -90,40 +82,9 @@ def test_parts_are_in_raster_order():
     assert firsts == sorted(firsts)
 
 
-def test_single_rings_give_the_mask_to_every_filler():
-    for mask in MASKS:
-        rings = [single_ring(polygon) for polygon in polygons_of(mask)]
-        filled = np.zeros(mask.shape, bool)
-        for ring in rings:
-            assert (ring != np.roll(ring, 1, axis=0)).any(axis=1).all(), "no corner twice in a row"
-            filled |= polygon2mask(mask.shape, ring[:, ::-1] - 0.5)  # its pixels are centred on integers
-        np.testing.assert_array_equal(filled, mask)
-        if rings:
-            codes = coco_masks.frPyObjects([ring.ravel().tolist() for ring in rings], *mask.shape)
-            np.testing.assert_array_equal(coco_masks.decode(coco_masks.merge(codes)), mask)
-
-
-def test_run_lengths_are_those_of_pycocotools():
-    for mask in MASKS:
-        lengths = run_lengths(mask)
-        expected = coco_masks.encode(np.asfortranarray(mask, np.uint8))
-        assert compressed(lengths) == expected["counts"].decode()
-        uncompressed = {"size": list(mask.shape), "counts": lengths.tolist()}
-        decoded = coco_masks.decode(coco_masks.frPyObjects(uncompressed, *mask.shape))
-        np.testing.assert_array_equal(decoded, mask)
-        np.testing.assert_array_equal(mask_of_runs(lengths, mask.shape), mask)
-
-
-def test_long_runs():
+def test_a_large_mask():
     mask = np.zeros((3000, 2000), bool)
     mask[1:, 3:1900] = True
     mask[5, 7] = False
-    assert compressed(run_lengths(mask)) == coco_masks.encode(np.asfortranarray(mask, np.uint8))["counts"].decode()
     (polygon,) = polygons_of(mask)
     assert signed_area(polygon.outer) + sum(map(signed_area, polygon.holes)) == mask.sum()
-
-
-@pytest.mark.parametrize("lengths", [[3, 2], [3, 9, -6], [3, 4]])
-def test_runs_that_do_not_cover_the_shape(lengths):
-    with pytest.raises(ValueError, match="must sum to 6 pixels"):
-        mask_of_runs(lengths, (2, 3))

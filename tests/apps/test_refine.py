@@ -10,10 +10,8 @@ from PIL import Image
 from scipy import ndimage
 
 from apps import cli, refine
-from apps.common import coco
-from apps.common.annotations import Annotation
+from apps.common.annotations import Annotation, coco_document, merged_coco
 from apps.common.images import InputError
-from apps.common.rle import compressed, lengths_of, run_lengths
 from apps.refine import refinement
 from apps.segment.mask_offset import offset_of
 from apps.segment.soft_masks import soft_masks_of
@@ -229,17 +227,14 @@ def test_a_bad_grain_is_rejected(grain):
         refine(np.zeros((90, 90), np.uint8), SMALL, grain=grain)
 
 
-def test_run_lengths_are_read_as_they_are_written():
-    rng = np.random.default_rng(0)
-    for share in (0, 0.01, 0.5, 1):
-        lengths = run_lengths(rng.random((70, 90)) < share)
-        assert (lengths_of(compressed(lengths)) == lengths).all()
-    for text in ("P", "0P", "~"):
-        with pytest.raises(ValueError, match="run length"):
-            lengths_of(text)
-
-
 # Files
+
+
+def lengths_of(mask):
+    """Lengths of the runs of a mask in column order, the first one of background."""
+    flat = np.concatenate([[False], mask.T.ravel()])
+    changes = np.flatnonzero(flat[1:] != flat[:-1])
+    return np.diff(np.concatenate([[0], changes, [mask.size]])).tolist()
 
 
 def saved(folder, image, labels, form):
@@ -247,10 +242,10 @@ def saved(folder, image, labels, form):
     p = probabilities(labels == 1)
     if form.startswith("coco"):
         objects = [Annotation(f"object{v}", v, (0, 0, 0), labels == v) for v in (1, 2)]
-        document = coco.document("photo.png", SHAPE, objects, rle=form == "coco-rle")
+        document = coco_document("photo.png", SHAPE, objects, rle=form == "coco-rle")
         if form == "coco-lengths":
             for one, value in zip(document["annotations"], (1, 2), strict=True):
-                one["segmentation"] = {"size": list(SHAPE), "counts": run_lengths(labels == value).tolist()}
+                one["segmentation"] = {"size": list(SHAPE), "counts": lengths_of(labels == value)}
         path = folder / "masks.json"
         path.write_text(json.dumps(document), "utf-8")
         return path
@@ -325,8 +320,8 @@ def test_coco_of_a_folder(photo, tmp_path, capsys):
     documents = []
     for name in "ab":
         Image.fromarray(image).save(tmp_path / "photos" / f"{name}.png")
-        documents.append(coco.document(f"{name}.jpg", SHAPE, [Annotation("x", 1, (0, 0, 0), labels == 1)], rle=True))
-    (tmp_path / "masks.json").write_text(json.dumps(coco.merged(documents)), "utf-8")
+        documents.append(coco_document(f"{name}.jpg", SHAPE, [Annotation("x", 1, (0, 0, 0), labels == 1)], rle=True))
+    (tmp_path / "masks.json").write_text(json.dumps(merged_coco(documents)), "utf-8")
     line = ["refine", str(tmp_path / "photos"), str(tmp_path / "masks.json"), "--out", str(tmp_path / "out")]
     assert cli.main([*line, "--device", "cpu", "--write", "labels"]) == 0
     capsys.readouterr()

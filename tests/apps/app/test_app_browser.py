@@ -21,7 +21,6 @@ connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 
 pytestmark = IN_BROWSER
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools
 def test_an_object_is_cut_and_saved(photographs, browse):
     page = browse("in", "--out", "out")
     page.astronaut()

@@ -14,8 +14,8 @@ import apps
 from apps.app.image_sources import Image as AppImage
 from apps.app.image_sources import Source
 from apps.app.prompts import MAX_MARKS, Mark, PromptSessions
+from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import InputError
-from apps.common.rle import compressed, run_lengths
 from apps.session import Session
 from apps.session.session_export import KINDS
 
@@ -76,8 +76,8 @@ def test_every_kind(ask, scene):
     assert all(answer.status_code == 200 for answer in answers.values())
     labels = np.array(Image.open(io.BytesIO(answers["labels"].content)).convert("P"))
     assert set(np.unique(labels)) == {0, 2}
-    counts = answers["coco-rle"].json()["annotations"][0]["segmentation"]["counts"]
-    assert counts == compressed(run_lengths(scene.truth))
+    found = answers["coco-rle"].json()["annotations"][0]["segmentation"]
+    assert np.array_equal(mask_of_segmentation(found, scene.truth.shape), scene.truth)
     assert answers["labelme"].json()["imagePath"] == "photo.png"  # says nothing of the folder
     assert answers["coco"].headers["content-type"] == "application/json"
 

@@ -9,9 +9,9 @@ import tifffile
 from PIL import Image
 
 from apps import cli
+from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import OutputError
 from apps.common.images import InputError, read_image
-from apps.common.rle import mask_of_runs, run_lengths
 from apps.session import Session
 
 
@@ -219,8 +219,8 @@ def test_exported_annotations(two):
         corners = np.array(shape["points"], np.int32)
         cv2.fillPoly(drawn, [np.minimum(corners, corners.max(axis=0) - 1)], 1)
         np.testing.assert_array_equal(drawn > 0, labels == value)
-    runs = run_lengths(labels == 1)
-    np.testing.assert_array_equal(mask_of_runs(runs, (30, 60)), labels == 1)
+    for one, value in zip(rle["annotations"], (1, 3), strict=True):
+        np.testing.assert_array_equal(mask_of_segmentation(one["segmentation"], (30, 60)), labels == value)
 
 
 @pytest.mark.parametrize(
