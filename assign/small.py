@@ -13,12 +13,17 @@ import numpy as np
 from assign.assignment import Assignment
 from assign.core.arrays import DTYPES, WIDER, matrix_of
 from assign.core.given import Given
-from assign.dense.jonker_volgenant import HARD, SOLVED, memory_for, solve_matrix
-from assign.dense.sorting import sorted_prices
+from assign.core.infeasible import InfeasibleError
+from assign.dense.jonker_volgenant import (
+    COMMON,
+    HANDED_OVER,
+    MAX_COSTS,
+    REJECTED,
+    memory_for,
+    scan_budget,
+    solve_matrix,
+)
 
-MAX_ROWS = 600  # for larger uniform floats, lists of cheap columns (assign/dense/dense.py) are faster
-MAX_COSTS = MAX_ROWS**2  # of a matrix with one longer side
-MAX_HARD_ROWS = 400  # the same for matrices that need many searches; those that sorting solves take the general path
 # dtype -> the dtype the kernel is compiled for, and that of prices
 NUMBERS = {t: (t, np.dtype(np.int64)) if t.kind == "i" else (np.dtype(float), np.dtype(float)) for t in DTYPES}
 NUMBERS |= {np.dtype(name): NUMBERS[np.dtype(wide)] for name, wide in WIDER.items()}
@@ -33,19 +38,22 @@ def solve_small_matrix(cost, maximize: bool, begin: float) -> Assignment | None:
     found = pairs_and_prices(matrix, maximize, begin)
     if found is None:
         return None
-    row, col, total, u, v, checked = found
-    seconds = {"check": checked - begin, "solve": time.perf_counter() - checked}
-    given = Given(cost, None, None, maximize)
-    return Assignment(row, col, total, u, v, "cpu", "jonker_volgenant", {"seconds": seconds}, given)
+    row, col, total, u, v, checked, stats = found
+    method = "shortest_paths" if stats else "jonker_volgenant"
+    stats["seconds"] = {"check": checked - begin, "solve": time.perf_counter() - checked}
+    return Assignment(row, col, total, u, v, "cpu", method, stats, Given(cost, None, None, maximize))
 
 
 def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
-    """Rows, columns, total, prices of rows and columns, and the time when the search began; None: the general path."""
+    """Rows, columns, total, prices of rows and columns, the time when the search began, and counters of further steps.
+
+    None: the general path.
+    """
     if type(matrix) is not np.ndarray or matrix.ndim != 2:
         return None
     n, m = matrix.shape
     numbers = NUMBERS.get(matrix.dtype)
-    if numbers is None or not (0 < n <= MAX_ROWS and 0 < m <= MAX_ROWS or 0 < n * m <= MAX_COSTS):
+    if numbers is None or not n * m or n * m > MAX_COSTS:
         return None
     dtype, kind = numbers
     if matrix.dtype is not dtype:
@@ -58,14 +66,25 @@ def pairs_and_prices(matrix, maximize: bool, begin: float = 0.0):
     col, u, v = np.empty(n, np.int64), np.empty(n, kind), np.empty(m, kind)
     checked = time.perf_counter()
     sign = -1 if maximize else 1
-    status, total = solve_matrix(matrix, sign, False, memory_for(n, m), col, u, v)
-    if status == HARD and n <= MAX_HARD_ROWS and sorted_prices(matrix, kind.type) is None:
-        status, total = solve_matrix(matrix, sign, True, memory_for(n, m), col, u, v)
-    if status != SOLVED:
+    status, total = solve_matrix(matrix, sign, scan_budget(n, m), memory_for(n, m), col, u, v)
+    if status == REJECTED:
         return None
-    row = np.arange(n)
+    row, stats = np.arange(n), {}
+    if status in (COMMON, HANDED_OVER):
+        from assign.dense import common_cost, dense
+
+        try:
+            if status == COMMON:
+                col, u, v, stats = common_cost.pairs_and_prices(matrix, sign)
+            else:
+                minimised = matrix if sign > 0 else np.negative(matrix, dtype=kind)
+                col, u, v, stats = dense.proceed(minimised, sign * v, col, int(total))
+        except InfeasibleError:  # its rows may be the caller's columns
+            return None
+        col, u, v = col.astype(np.int64), sign * u, sign * v
+        total = matrix[row, col].sum(dtype=kind).item()
     if transposed:
         order = col.argsort()
         row, col = col[order], order
         u, v = v, u
-    return row, col, total, u, v, checked
+    return row, col, total, u, v, checked, stats

@@ -6,6 +6,7 @@ import sys
 
 NAMES = (
     "assign",
+    "assign_everyday",
     "compare",
     "cores",
     "cost_flow",

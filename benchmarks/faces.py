@@ -19,7 +19,6 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 import assign
-import assign.small  # else SciPy solves the first matrices, see assign/compat/small_pairs.py
 import matching
 from assign.compat import lap as our_lap
 from benchmarks import command

@@ -51,8 +51,7 @@ def linear_sum_assignment(
     Notes
     -----
     Integers are exact up to the size at which prices leave int64, and are rounded to float64 beyond, as SciPy does
-    with all integers.  Up to about 33 rows and columns, SciPy's own function is called; for larger matrices, too, until
-    a process has solved about as many as SciPy solves while the kernels are loaded.
+    with all integers.  Up to about 33 rows and columns, SciPy's own function is called.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The pairs of a small dense matrix without prices, for the functions of other libraries.
 
-SciPy itself solves matrices of up to some thirty rows, for which it is the fastest.  It also solves larger ones until
-it has taken about as long as it takes to import numba and to load a kernel, so that a program with few matrices never
-does.  Its compiled function is loaded without the rest of scipy.optimize, which takes as long as numba.
+SciPy itself solves matrices of up to some thirty rows, for which it is the fastest.  The arguments alone decide, so
+that results do not depend on what was solved before.  SciPy's compiled function is loaded without the rest of
+scipy.optimize, which takes as long as numba.
 """
 
 import os
@@ -15,10 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_SCANS = 36_000  # costs that SciPy reads at most, k * n * m with k = min(n, m); assign.small is faster above
-LOADING_SCANS = 400_000_000  # the same in the time of loading assign.small: 0.1 s of easy matrices, 0.4 s of hard ones
-MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact up to LOADING_SCANS
-
-_left = LOADING_SCANS  # of them, in this process
+MAX_SQUARES = 2.0**80  # sum of squares of int64, of which SciPy's float64 sums remain exact
 
 
 def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
@@ -29,7 +26,7 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
     """
     n, m = matrix.shape
     scans = (n if n < m else m) * n * m
-    if (scans <= MAX_SCANS or _is_affordable(scans)) and (exact := _exact_in_scipy(matrix)) is not None:
+    if scans <= MAX_SCANS and (exact := _exact_in_scipy(matrix)) is not None:
         if not scans:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return _scipy_function()(exact, maximize)
@@ -37,15 +34,6 @@ def small_pairs(matrix: np.ndarray, maximize: bool = False) -> tuple[NDArray[np.
 
     found = pairs_and_prices(matrix, maximize)
     return None if found is None else found[:2]
-
-
-def _is_affordable(scans: int) -> bool:
-    """Whether SciPy solves one more matrix before the kernels are loaded."""
-    global _left
-    if scans > _left or "assign.small" in sys.modules:
-        return False
-    _left -= scans
-    return True
 
 
 def _exact_in_scipy(matrix: np.ndarray) -> np.ndarray | None:

@@ -4,6 +4,7 @@ import numpy as np
 
 from gridcut.device.arguments import plain_array, reject_masked
 from gridcut.device.arrays import to_host
+from gridcut.device.number_limits import INT64_MAX
 
 DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 # dtypes that convert to one of DTYPES without loss
@@ -37,6 +38,8 @@ def matrix_of(name: str, value) -> np.ndarray:
 
 def supported(name: str, array: np.ndarray) -> np.ndarray:
     """The array converted to the smallest of DTYPES that holds its values; itself if it has one of them."""
+    if array.dtype == np.uint64 and (not array.size or array.max() <= INT64_MAX):
+        return array.astype(np.int64)
     return array.astype(supported_type(name, array.dtype), copy=False)
 
 

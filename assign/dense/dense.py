@@ -2,7 +2,10 @@
 
 Returns the column of each row (-1: unmatched) and prices that certify it optimal; n <= m.
 
-    start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)
+    start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)  ->  (searches on whole rows)
+
+Two kinds of costs need nothing of this: if most pairs cost the same (common_cost.py), or if sorting solves them
+(sorting.py).
 
 Every step leaves a valid state (work.py): feasible prices, lists that are valid for them, and a matching of tight
 pairs.  The last step is exact, so the result is optimal whatever the earlier steps achieve.  Start prices, the number
@@ -10,8 +13,8 @@ of bids and the auction's step size only affect the running time.
 
 Termination: bids and searches never increase the number of unmatched rows.  The auction may, because `release`
 unmatches pairs that are not tight; it runs at most once per matrix.  It has at most PHASES phases of at most
-AUCTION_BIDS_PER_ROW n bids, and `bid_all` makes at most BIDS_PER_ROW n bids.  The last searches have no budget.  One
-search per row in `free` matches that row, leaves one row unmatched because of `limit`, or shows that the problem is
+AUCTION_BIDS_PER_ROW n bids, and `bid_all` makes at most BIDS_PER_ROW n bids.  Searches on whole rows have no budget.
+One search per row in `free` matches that row, leaves one row unmatched because of `limit`, or shows that the problem is
 infeasible.  The coarse problem has a quarter of the rows, and a solve restarts at most once, without start prices.
 
 The steps are chosen by measurements during the solve, all in this file:
@@ -37,15 +40,17 @@ O(n^2 m) in the worst case; memory in addition to the costs is O(n) times the li
 
 import numpy as np
 
+from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import HandedOver
 from assign.core.start import lost_digits
+from assign.dense import common_cost
 from assign.dense.bidding import bid
 from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
-from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment
+from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment, augment_by_rows
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
-from assign.dense.sorting import seems_sortable, sorted_prices
+from assign.dense.sorting import sorted_prices
 from assign.dense.work import Work
 from gridcut.device.arguments import check_count
 
@@ -67,6 +72,8 @@ MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps
 # With auction=ELSEWHERE, more unmatched rows after one bid per row are handed over: uniform costs and tracks leave at
 # most 0.32 of the rows, costs whose searches are long at least 0.35.
 ELSEWHERE, MAX_SHARE_TO_KEEP = "elsewhere", 0.34
+LIST_SCANS_PER_ROW = 60  # of the last searches on lists; longer ones take less time on whole rows
+NO_STEPS = {"bids": 0, "rows_reached": 0, "rows_read": 0, "auction_bids": 0, "coarse": 0, "sorted": 0, "by_rows": 0}
 
 
 def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
@@ -85,11 +92,16 @@ def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGT
         if callback is not None:
             callback(dict(stats))
 
-    stats = {"bids": 0, "rows_reached": 0, "rows_read": 0, "auction_bids": 0, "coarse": 0, "sorted": 0}
+    stats = dict(NO_STEPS)
     if n == 0:
         return np.empty(0, np.int32), np.empty(0, kind), np.zeros(m, kind), stats
+    is_plain = start is None and limit is None and auction in (None, ELSEWHERE)
+    if is_plain and (found := common_cost.pairs_and_prices(cost)) is not None:
+        return *found[:3], stats | found[3]
     if n == m and limit is None:
-        work = square(cost, None if start is None else start[1], list_length, auction, coarse_start, stats, report)
+        first = None if start is None else (bounded_prices(start[1], kind), np.full(n, -1))
+        coarse_start = coarse_start if start is None else False
+        work = square(cost, first, list_length, auction, coarse_start, stats, report)
     else:
         limits = np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, dtype=kind)
         if start is None:
@@ -106,35 +118,50 @@ def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGT
     return work.col_of, work.u, work.v, stats
 
 
-def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
-    """Match all rows and columns of a square matrix, from column prices v, or from computed prices if v is None."""
+def proceed(cost, v, col_of, searched):
+    """The same for n <= m, from the prices and tight pairs of searches on whole rows, from `searched` rows so far."""
+    n, m = cost.shape
+    stats = dict(NO_STEPS)
+    holder = np.full(m, -1, np.int32)
+    rows = np.flatnonzero(col_of >= 0)
+    holder[col_of[rows]] = rows
+    if n == m:
+        work = square(cost, (v, holder), LIST_LENGTH, None, None, stats, lambda: None, searched)
+    else:
+        work = prepare(cost, v, np.empty(0, v.dtype), LIST_LENGTH)
+        match_known_pairs(work, holder)
+        search(work, bid_all(work, stats, lambda: None), False, stats, lambda: None)
+    return work.col_of, work.u, work.v, stats
+
+
+def square(cost, first, list_length, auction, coarse_start, stats, report, searched=0) -> Work:
+    """Match all rows and columns of a square matrix, from prices and rows of the columns, or from nothing (None)."""
     n = len(cost)
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
     nothing = np.empty(0, kind)
-    if v is not None:
+    if n < COARSE_MIN_ROWS:
         coarse_start = False
-    elif n < COARSE_MIN_ROWS:
-        coarse_start = False
+    found = sorted_prices(cost, kind) if coarse_start is None else None
+    if found is not None:
+        stats["sorted"] += 1
+        work = prepare(cost, found[0], nothing, list_length)
+        holder, slack = found[1], cost[found[1], np.arange(n)] - work.v - work.u[found[1]]
+        rounding = tolerance(cost.shape, np.abs(cost[found[1], np.arange(n)]).max()) / 16 if kind is np.float64 else 0
+        match_known_pairs(work, np.where(slack <= (rounding if (slack <= rounding).all() else 0), holder, -1))
+        search(work, bid_all(work, stats, report), auction, stats, report)
+        return work
     if coarse_start is not True:
-        first = column_minima(cost, kind) if v is None else bounded_prices(v, kind)
-        work = prepare(cost, first, nothing, list_length, from_minima=v is None)
-        if auction == ELSEWHERE:
-            left = bid_all(work, stats, report, 1)
-            if left > MAX_SHARE_TO_KEEP * n and not seems_sortable(cost):
-                raise HandedOver
+        v, holder = (column_minima(cost, kind), None) if first is None else first
+        work = prepare(cost, v, nothing, list_length, from_minima=first is None)
+        if holder is not None:
+            match_known_pairs(work, holder)
+        if auction == ELSEWHERE and bid_all(work, stats, report, 1) > MAX_SHARE_TO_KEEP * n:
+            raise HandedOver
         left = bid_all(work, stats, report)
         coarse_start = coarse_start is None and left > MAX_UNMATCHED_SHARE * n
-    found = sorted_prices(cost, kind) if coarse_start else None
-    if found is not None:
-        v, holder = found
-        work = prepare(cost, v, nothing, list_length)
-        pair_cost = cost[holder, np.arange(n)] - v
-        match_known_pairs(work, np.where(pair_cost <= work.u[holder], holder, -1))
-        stats["sorted"] += 1
-        left = bid_all(work, stats, report)
-    elif coarse_start and auction == ELSEWHERE:
+    if coarse_start and auction == ELSEWHERE:
         raise HandedOver
-    elif coarse_start:
+    if coarse_start:
         chosen = np.arange(0, n, COARSE_STRIDE)
         part = np.ascontiguousarray(cost[::COARSE_STRIDE, ::COARSE_STRIDE])
         try:
@@ -144,7 +171,7 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
         stats["coarse"] += 1
         work = prepare(cost, v, nothing, list_length)
         left = bid_all(work, stats, report)
-    search(work, left, auction, stats, report)
+    search(work, left, auction, stats, report, 0 if coarse_start else searched)
     return work
 
 
@@ -194,29 +221,40 @@ def bid_all(work, stats, report, per_row=BIDS_PER_ROW):
     return left
 
 
-def search(work, left, auction, stats, report):
-    """Augment from the rows in `free`; run an auction first, or in between, if that is faster."""
+def search(work, left, auction, stats, report, searched=0):
+    """Augment from the rows in `free`; run an auction first, or in between, if that is faster.
+
+    searched   number of searches before, if there were any
+    """
     n = len(work.cost)
     if auction not in (None, False, ELSEWHERE) and left > 0:
         left = run_auction(work, stats, report)
         auction = False
-    first, spent = left, 0
-    for checkpoint, share in (AUCTION_CHECKPOINTS if auction in (None, ELSEWHERE) else ()) + ((np.inf, 0),):
+    first, spent = max(left, searched), 0
+    for checkpoint, share in AUCTION_CHECKPOINTS if auction in (None, ELSEWHERE) else ((LIST_SCANS_PER_ROW, 1),):
         if left == 0:
             return
-        budget = 2**62 if checkpoint == np.inf else max(checkpoint * n - spent, 0)
-        reached, read, left, failed = augment(tuple(work), left, budget)
+        reached, read, left, failed = augment(tuple(work), left, max(checkpoint * n - spent, 0))
         spent += reached + SCANS_PER_ROW_READ * read
         stats["rows_reached"] += reached
         stats["rows_read"] += read
         report()
-        if failed >= 0:
-            rows = np.sort(work.free[:failed])
-            raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
+        raise_deficient(work, failed)
         if left > share * first:
             if auction == ELSEWHERE:
                 raise HandedOver
             return search(work, left, True, stats, report)
+    if left > 0:
+        stats["by_rows"] += left
+        raise_deficient(work, augment_by_rows(tuple(work), left))
+        report()
+
+
+def raise_deficient(work, count):
+    """Raise InfeasibleError if count >= 0: the rows free[:count] have fewer allowed columns."""
+    if count >= 0:
+        rows = np.sort(work.free[:count])
+        raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
 
 
 def run_auction(work, stats, report):

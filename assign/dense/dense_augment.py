@@ -54,6 +54,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assign.batch.batch_paths import augment as augment_row
 from assign.core.frontier import Frontier, clear, make_frontier, push, push_ready, take_nearest
 from assign.dense.cheap_columns import group_minima_nearer, refresh, select
 from assign.dense.work import Work
@@ -104,6 +105,34 @@ def augment(fields, waiting, budget):
         change_prices(work, s, root, best)
         exchange_pairs(work, s.pred, root, end)
     return count[REACHED], count[READ], 0, -1
+
+
+@kernel
+def augment_by_rows(fields, waiting):
+    """The same by passes over whole rows (assign/batch/batch_paths.py), without a budget; returns its last value."""
+    work = Work(*fields)
+    cost, v, infinity = work.cost, work.v, work.infinity
+    n, m = cost.shape
+    dist, at, old = np.empty(m, v.dtype), np.empty(m, v.dtype), np.empty(m, v.dtype)
+    pred, final_pred, order = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32)
+    rank = np.empty(m, np.int32)
+    for j in range(m):
+        rank[j] = j + (m if work.row_of[j] >= 0 else 0)
+    for number in range(waiting):
+        root = work.free[number]
+        scans = augment_row(
+            cost, root, 0, v.dtype.type(0), infinity, v, dist, pred, final_pred, order, at, old, work.row_of,
+            work.col_of, rank, work.limit,
+        )  # fmt: skip
+        if scans < 0:
+            work.free[0] = root
+            for e in range(-scans - 1):
+                work.free[1 + e] = work.row_of[order[e]]
+            return -scans
+    for i in range(n):
+        j = work.col_of[i]
+        work.u[i] = cost[i, j] - v[j] if j >= 0 else work.limit[i]
+    return -1
 
 
 @kernel

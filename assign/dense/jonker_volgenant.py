@@ -4,8 +4,9 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 
 The steps and their arrays are those of assign/batch/batch_paths.py: column minima, row reduction, and Dijkstra's search
 from each row that is still free.  A copy of the costs, packed with their columns and padded, fits in the L1 or L2
-cache.  Up to about 500 rows, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
-assign/dense/dense.py does.
+cache.  While it does, a pass over a row costs less than keeping a list of its cheap columns and a heap, as
+assign/dense/dense.py does.  So the searches stop after a number of passes that falls with the size of the matrix.  What
+they found, prices and pairs, is where the lists start.
 
 `solve_matrix` does everything in one compiled call for matrices of any sign and number type: it validates while it
 copies, solves, and writes pairs, prices and total.  For invalid or infeasible costs it returns REJECTED; the caller
@@ -24,18 +25,24 @@ from numba import types
 from numba.extending import overload
 
 from assign.batch.batch_paths import INFINITY32, INFINITY64, augment, minimum, price_of, reduce_columns, reduce_rows
+from assign.dense.common_cost import MIN_ROWS, common_cost
 from gridcut.device import inner_kernel, kernel
 from gridcut.device.number_limits import INT64_MAX
 
 LANES = 8  # rows are padded to a multiple of this length
 
-# Status of solve_matrix.  HARD: only if `solve_hard` is False.  REJECTED: invalid or infeasible costs, or integers too
-# large for prices of 64 bits.
-SOLVED, HARD, REJECTED = 0, 1, 2
-# A square matrix is hard if the first two steps leave more than this share of the rows free.  Then other start prices
-# may be better (assign/dense/dense.py): for sums and products of a row's and a column's own value.
-MAX_FREE_SHARE = 0.4
-MIN_HARD_ROWS = 128  # smaller ones are solved before better prices are found
+# Status of solve_matrix.  HANDED_OVER: a valid state, for the lists of assign/dense/dense.py.  COMMON: most pairs cost
+# the same, see assign/dense/common_cost.py.  REJECTED: invalid or infeasible costs, or integers too large for prices of
+# 64 bits.
+SOLVED, HANDED_OVER, COMMON, REJECTED = 0, 1, 2, 3
+# A square matrix is handed over at once if the first two steps leave more than this share of the rows free: then other
+# start prices are better, for sums and products of a row's and a column's own value.  Others leave at most 0.45.
+MAX_FREE_SHARE = 0.6
+# Rows scanned in the searches, per row, before a matrix of n m costs is handed over: 40 (10^6 / n m)^5.  On
+# distances, 30 to 40 are needed.
+SEARCH_SCANS, AT_COSTS = 40, 1000 * 1000
+MAX_COSTS = int(AT_COSTS * SEARCH_SCANS**0.2)  # of larger matrices, fewer than all rows might be scanned once
+COSTS_BEFORE_COMMON = 150_000  # read by searches in the time that the problem without common costs takes at least
 KEPT_NUMBERS = 1 << 18  # of memory that a thread keeps between calls: 2 MiB
 
 
@@ -62,6 +69,11 @@ def memory_for(n: int, m: int) -> np.ndarray:
     """Memory for `solve_matrix` of n rows and m >= n columns."""
     width = -(-m // LANES) * LANES
     return memory.of((n + 8) * width)
+
+
+def scan_budget(n: int, m: int) -> int:
+    """Rows that the searches may scan before lists take over."""
+    return int(min(SEARCH_SCANS * n * (AT_COSTS / (n * m)) ** 5, INT64_MAX // 2))
 
 
 @inner_kernel
@@ -116,8 +128,8 @@ def load_integers(cost, sign, low, bits, infinity, work):
 
 
 @inner_kernel
-def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col, u, v):
-    """Match all rows of a loaded matrix; returns the status and the total cost."""
+def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, v):
+    """Match all rows of a loaded matrix; returns as `solve_matrix`."""
     n, width = work.shape
     is_square = n == cost.shape[1]
     real = work.dtype.type
@@ -136,21 +148,52 @@ def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col,
     if is_square:  # the price of an unmatched column must remain 0
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, np.int64(n))
-    nothing = cost[0, 0] - cost[0, 0]
-    if is_square and n >= MIN_HARD_ROWS and not solve_hard:
-        free = 0
-        for i in range(n):
-            free += 1 if col_of[i] < 0 else 0
-        if free > MAX_FREE_SHARE * n:
-            return HARD, nothing
+    v[0] = 0
+    total = v[0]  # of its type
+    free = 0
     for i in range(n):
-        if col_of[i] < 0 and not augment(
-            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
-        ):
-            return REJECTED, nothing
+        free += 1 if col_of[i] < 0 else 0
+    if is_square and n >= MIN_ROWS and free > MAX_FREE_SHARE * n:
+        budget = -1
+    status = SOLVED
+    spent = 0
+    unseen = n >= MIN_ROWS
+    for i in range(n):
+        if col_of[i] < 0:
+            if unseen and (spent * width > COSTS_BEFORE_COMMON or spent > budget):
+                if common_cost(cost, sign)[1] >= 0:
+                    return COMMON, total
+                unseen = False
+            if spent > budget:
+                status = HANDED_OVER
+                break
+            scans = augment(
+                work,
+                i,
+                bits,
+                mark,
+                infinity,
+                price,
+                dist,
+                pred,
+                final_pred,
+                order,
+                at,
+                old,
+                row_of,
+                col_of,
+                rank,
+                limit,
+            )
+            if scans < 0:
+                return REJECTED, total
+            spent += scans
     for j in range(v.size):
         v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
-    total = v[0] - v[0]
+    if status == HANDED_OVER:
+        for i in range(n):
+            col[i] = col_of[i]
+        return status, total + free
     for i in range(n):
         j = col_of[i]
         col[i] = j
@@ -159,27 +202,36 @@ def search(work, cost, sign, solve_hard, low, bits, infinity, numbers, ids, col,
     return SOLVED, total
 
 
-def _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v):
+def _solve_numbers(cost, sign, budget, numbers, ids, col, u, v):
     """Load and solve a matrix in a suitable number type; returns the status and the total cost."""
 
 
 @overload(_solve_numbers)
-def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
+def _solve_numbers_overload(cost, sign, budget, numbers, ids, col, u, v):
     if isinstance(cost.dtype, types.Float):
 
-        def solve_floats(cost, sign, solve_hard, numbers, ids, col, u, v):
+        def solve_floats(cost, sign, budget, numbers, ids, col, u, v):
             n, m = cost.shape
+            floats = numbers.view(np.float64)
+            if sign > 0 and n * m > KEPT_NUMBERS:
+                bad = 0
+                for i in range(n):
+                    row = cost[i]
+                    for j in range(m):
+                        bad += 0 if row[j] > -np.inf else 1
+                if bad > 0:
+                    return REJECTED, 0.0
+                return search(cost, cost, sign, budget, 0, 0, np.inf, floats, ids, col, u, v)
             width = (m + LANES - 1) // LANES * LANES
             size = n * width
-            floats = numbers.view(np.float64)
             work = floats[:size].reshape((n, width))
             if not load_floats(cost, np.float64(sign), work):
                 return REJECTED, 0.0
-            return search(work, cost, sign, solve_hard, 0, 0, np.inf, floats[size:], ids, col, u, v)
+            return search(work, cost, sign, budget, 0, 0, np.inf, floats[size:], ids, col, u, v)
 
         return solve_floats
 
-    def solve_integers(cost, sign, solve_hard, numbers, ids, col, u, v):
+    def solve_integers(cost, sign, budget, numbers, ids, col, u, v):
         n, m = cost.shape
         width = (m + LANES - 1) // LANES * LANES
         size = n * width
@@ -200,30 +252,32 @@ def _solve_numbers_overload(cost, sign, solve_hard, numbers, ids, col, u, v):
             work = narrow[:size].reshape((n, width))
             infinity = np.int32(INFINITY32)
             load_integers(cost, sign, low, bits, infinity, work)
-            return search(work, cost, sign, solve_hard, low, bits, infinity, narrow[size:], ids, col, u, v)
+            return search(work, cost, sign, budget, low, bits, infinity, narrow[size:], ids, col, u, v)
         if spread >= INFINITY64 >> (bits + 3):
             bits = 0
         work = numbers[:size].reshape((n, width))
         infinity = np.int64(INFINITY64)
         load_integers(cost, sign, low, bits, infinity, work)
-        return search(work, cost, sign, solve_hard, low, bits, infinity, numbers[size:], ids, col, u, v)
+        return search(work, cost, sign, budget, low, bits, infinity, numbers[size:], ids, col, u, v)
 
     return solve_integers
 
 
 @kernel
-def solve_matrix(cost, sign, solve_hard, numbers, col, u, v):
+def solve_matrix(cost, sign, budget, numbers, col, u, v):
     """Validate and solve a matrix of n >= 1 rows and m >= n columns; returns the status and the total cost.
 
+    If it is handed over, col and v hold pairs and prices so far, and the total is the number of rows to search from.
+
     sign      -1: the caller maximises
-    solve_hard   solve hard ones as well
+    budget    rows that the searches may scan
     numbers   memory_for(n, m)
     col       column of each row;  u, v: prices that certify it, both in the caller's sign
     """
     n, m = cost.shape
     width = (m + LANES - 1) // LANES * LANES
     ids = numbers[(n + 4) * width :].view(np.int32)
-    return _solve_numbers(cost, sign, solve_hard, numbers, ids, col, u, v)
+    return _solve_numbers(cost, sign, budget, numbers, ids, col, u, v)
 
 
 def solve(cost, *, limit=None, start=None, callback=None):

@@ -136,6 +136,17 @@ def test_duplicates_are_added_up_exactly(form):
         assign.solve(getattr(scipy.sparse, f"{form}_array")(parts, shape=(1, 1)))
 
 
+def test_unsigned_sums_are_costs():
+    cost = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)[::-1].sum(axis=2)
+    assert cost.dtype == np.uint64
+    found = unharmed(assign.solve, cost)
+    found.check()
+    assert (found.cost, found.row_price.dtype) == (assign.solve(cost.astype(np.int64)).cost, np.int64)
+    assert assign.solve_batch(cost[None]).cost.tolist() == [found.cost]
+    with pytest.raises(TypeError, match="without loss; got dtype uint64"):
+        assign.solve(cost + np.uint64(2**63))
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64, np.int64, ">i4"])
 def test_indices_of_any_integer_type(dtype):
     parts = np.array([0, 2, 4], dtype), np.array([1, 0, 0, 1], dtype), np.array([7, 1, 2, 5]), (2, 2)

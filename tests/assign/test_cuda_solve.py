@@ -50,7 +50,7 @@ def test_the_cpu_starts_and_a_gpu_takes_over(where, tools, monkeypatch):
     monkeypatch.setattr("assign.methods.resolve", lambda device: "cuda")
     monkeypatch.setattr("assign.methods.GPU_MIN_ROWS", 4)
     monkeypatch.setattr("assign.dense.dense.MAX_SHARE_TO_KEEP", 0.0)
-    monkeypatch.setattr("assign.dense.dense.seems_sortable", lambda cost: False)
+    monkeypatch.setattr("assign.dense.dense.sorted_prices", lambda cost, kind: None)
     rng = np.random.default_rng(2)
     easy = 100 - 90 * np.eye(5, dtype=int)[rng.permutation(5)]
     sums = rng.integers(0, 10**6, (5, 1)) + rng.integers(0, 10**6, 5) + rng.integers(0, 10**5, (5, 5))

@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import assign
-from assign import small
 from assign.dense import jonker_volgenant
-from assign.dense.jonker_volgenant import MIN_HARD_ROWS
+from assign.dense.common_cost import MIN_ROWS
+from assign.dense.jonker_volgenant import MAX_COSTS
 
 DTYPES = ["int32", "int64", "float64", "float32", "uint8"]  # the kernel is compiled for the first three
 SIZES = [1, 2, 3, 7, 8, 9, 31, 60]
@@ -144,22 +144,74 @@ def test_other_problems_take_the_general_path():
     cost = costs(6, "int64")
     for options in ({"max_cost": 50}, {"mask": cost < 150}, {"start": (np.zeros(6), np.zeros(6))}, {"callback": print}):
         assert assign.solve(cost, **options).method == "shortest_paths"
-    for n, m in ((small.MAX_ROWS + 1, small.MAX_ROWS + 1), (small.MAX_COSTS // 4 + 1, 4)):
-        assert assign.solve(costs(n, "int64", m=m)).method == "shortest_paths"
+    assert assign.solve(costs(MAX_COSTS // 4 + 1, "int64", m=4)).method == "shortest_paths"
 
 
-def test_hard_matrices():
-    """Products of ranks are sorted, others of low rank are searched for."""
-    n = MIN_HARD_ROWS + 12
-    numbers = np.arange(1, n + 1)
-    product = np.multiply.outer(numbers, numbers)
-    rng = np.random.default_rng(0)
-    low_rank = rng.integers(0, 1000, (n, 8)) @ rng.integers(0, 1000, (8, n))
-    for cost, method in ((product, "shortest_paths"), (low_rank, "jonker_volgenant")):
+HANDED_OVER = {
+    "product": lambda n, m, rng: np.multiply.outer(rng.permutation(n), rng.permutation(m)),
+    "distances on a line": lambda n, m, rng: abs(np.subtract.outer(rng.integers(0, 9**6, n), rng.integers(0, 9**6, m))),
+    "low rank": lambda n, m, rng: rng.integers(0, 1000, (n, 3)) @ rng.integers(0, 1000, (3, m)),
+    "uniform": lambda n, m, rng: rng.integers(0, 10**6, (n, m)),
+    "repeated rows": lambda n, m, rng: rng.integers(0, 10**6, (9, m))[rng.integers(0, 9, n)],
+}
+
+
+@pytest.mark.parametrize("family", HANDED_OVER)
+@pytest.mark.parametrize("scans", [-1, 300])
+def test_lists_take_over_from_any_state(family, scans, monkeypatch):
+    monkeypatch.setattr("assign.small.scan_budget", lambda n, m: scans)
+    rng = np.random.default_rng(scans + 1)
+    methods = set()
+    for n, m in ((MIN_ROWS, MIN_ROWS), (MIN_ROWS, 150), (160, MIN_ROWS), (40, 40)):
+        for kind in (np.int32, np.int64, np.float64):
+            cost = (HANDED_OVER[family](n, m, rng) // 3).astype(np.int32).astype(kind)
+            for maximize in (False, True):
+                found = assign.solve(cost, maximize=maximize)
+                found.check()
+                assert found.cost == best(cost, maximize)
+                methods.add(found.method)
+    assert "shortest_paths" in methods
+
+
+def test_handed_over_and_infeasible():
+    cost = costs(MIN_ROWS, "float64")
+    cost[:3, 2:] = np.inf
+    for given in (cost, cost[:-1], cost[:-1].T):
+        with pytest.raises(assign.InfeasibleError) as caught:
+            assign.solve(given)
+        caught.value.check(given)
+
+
+COMMON = {
+    "1 - IoU": lambda n, m, rng: np.where(rng.random((n, m)) < 4 / n, rng.random((n, m)), 1.0),
+    "clipped": lambda n, m, rng: np.minimum(abs(np.subtract.outer(rng.random(n), rng.random(m))), 0.03),
+    "blocked": lambda n, m, rng: np.where(rng.random((n, m)) < 9 / n, rng.random((n, m)), 1e6),
+    "one value": lambda n, m, rng: np.full((n, m), -3.0),
+}
+
+
+@pytest.mark.parametrize("family", COMMON)
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, np.float64])
+def test_a_cost_that_most_pairs_have(family, kind):
+    rng = np.random.default_rng(len(family))
+    for n, m in ((MIN_ROWS, MIN_ROWS), (MIN_ROWS, 300), (200, MIN_ROWS), (1500, 1500)):
+        cost = COMMON[family](n, m, rng)
+        cost = (cost if np.dtype(kind).kind == "f" else np.rint(1000 * cost)).astype(kind)
+        for given, maximize in ((cost, False), (-cost, True)):
+            found = assign.solve(given, maximize=maximize)
+            found.check()
+            assert found.cost == pytest.approx(best(given, maximize), rel=1e-12)
+
+
+def test_a_common_cost_that_is_not_the_largest_matters():
+    rng = np.random.default_rng(5)
+    cost = np.where(rng.random((MIN_ROWS, MIN_ROWS)) < 0.9, 1.0, 2 * rng.random((MIN_ROWS, MIN_ROWS)))
+    for large in (1.5, np.inf):
+        cost[7] = large
+        cost[7, 3] = 1.0
         found = assign.solve(cost)
-        assert found.method == method
         found.check()
-        assert found.cost == best(cost)
+        assert found.cost == pytest.approx(best(cost))
 
 
 def test_threads_do_not_share_memory():

@@ -20,7 +20,7 @@ from tests.compat.borrowed_tests import borrowed
 
 def without_scipy(cost_matrix, maximize=False):
     """`linear_sum_assignment`, which would leave small matrices to SciPy."""
-    with patch("assign.compat.small_pairs.MAX_SCANS", 0), patch("assign.compat.small_pairs._left", 0):
+    with patch("assign.compat.small_pairs.MAX_SCANS", 0):
         return assign.linear_sum_assignment(cost_matrix, maximize)
 
 
@@ -113,7 +113,7 @@ def test_small_matrices_need_no_numba():
 
 REFUSED = [  # what trackers and matchers pass where there is nothing to match, or nothing may be
     "numpy.zeros((0, 0))", "numpy.empty((3, 0), numpy.int32)", "numpy.empty((0, 4), bool)", "[[]]", "[]",
-    "[[inf, inf], [1, 2]]", "[[inf, 1], [inf, 2], [inf, 3]]", "numpy.full((33, 33), inf)", "numpy.full((60, 50), inf)",
+    "[[inf, inf], [1, 2]]", "[[inf, 1], [inf, 2], [inf, 3]]", "numpy.full((33, 33), inf)",
     "[[nan, 1], [1, 2]]", "[[-inf, 1], [1, 2]]", "numpy.zeros((2, 2, 2))",
 ]  # fmt: skip
 
@@ -145,24 +145,41 @@ def test_matrices_without_an_assignment_need_no_numba():
     assert found.stdout.splitlines() == [*expected, "inf [-1  0] [ 1 -1]"]
 
 
-def test_scipy_solves_larger_matrices_until_loading_is_worth_it():
+def test_equal_arguments_have_equal_results_in_every_process():
+    """Whatever was solved before: matrices with ties, of sizes that SciPy or the product solves, in several orders."""
     lines = (
         "import sys",
         "import numpy as np",
-        "from assign.compat import small_pairs",
-        "from assign.compat.scipy import linear_sum_assignment",
-        "cost = np.random.default_rng(1).integers(0, 10**6, (60, 80))",
-        "found = [cost[linear_sum_assignment(cost)].sum()]",
-        "assert not {'numba', 'scipy.optimize'} & sys.modules.keys()",
-        "small_pairs._left = 60 * 60 * 80",
-        "found += [cost[linear_sum_assignment(cost)].sum() for _ in range(2)]",
-        "assert 'numba' in sys.modules and 'scipy.optimize' not in sys.modules",
-        "import scipy.optimize",
-        "found.append(cost[scipy.optimize.linear_sum_assignment(cost)].sum())",
-        "print(len(set(found)))",
+        "from assign import linear_sum_assignment, solve",
+        "from assign.compat.lap import lapjv",
+        "rng = np.random.default_rng(1)",
+        "costs = [rng.integers(0, 4, s) for s in ((20, 20), (33, 33), (34, 34), (50, 60), (150, 150), (90, 40))]",
+        "costs += [np.round(cost / 4.0, 1) for cost in costs]",
+        "found = {}",
+        "for k in np.random.default_rng(int(sys.argv[1])).permutation(3 * len(costs)):",
+        "    cost = costs[k // 3]",
+        "    one = linear_sum_assignment(cost)[1] if k % 3 == 0 else solve(cost).col if k % 3 == 1 else None",
+        "    found[k] = (lapjv(cost, extend_cost=True)[1] if one is None else one).tolist()",
+        "print([found[k] for k in sorted(found)])",
     )
-    found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
-    assert found.stdout == "1\n"
+    run = [sys.executable, "-c", "\n".join(lines)]
+    first, *others = (subprocess.run([*run, seed], capture_output=True, text=True, check=True).stdout for seed in "123")
+    assert len(first) > 1000
+    assert [other == first for other in others] == [True, True]
+
+
+def test_small_matrices_do_not_import_numba():
+    lines = (
+        "import sys",
+        "import numpy as np",
+        "from assign.compat.scipy import linear_sum_assignment",
+        "cost = np.random.default_rng(1).integers(0, 10**6, (30, 40))",
+        "found = cost[linear_sum_assignment(cost)].sum()",
+        "assert not {'numba', 'scipy.optimize'} & sys.modules.keys()",
+        "import scipy.optimize",
+        "assert found == cost[scipy.optimize.linear_sum_assignment(cost)].sum()",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 @patch("assign.compat.small_pairs.find_spec", lambda name: None)
