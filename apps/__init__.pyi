@@ -1,30 +1,46 @@
-# To type checkers each name is the function; when run it is the package, which is called like the function.
-from .denoise.restoration import Restoration, denoise
-from .flow.dense_flow import Flow, flow
-from .match.wide_baseline import WideMatches
-from .match.wide_baseline import match_wide as match
-from .refine.refinement import Refinement, refine
-from .segment.segmentation import Segmentation, segment
+from .denoising.restoration import Restoration, denoise
+from .optical_flow.dense_flow import Flow, flow
+from .optical_flow.sequence_flow import flow_sequence
+from .point_matching.wide_baseline import WideMatches, match
+from .refinement.refinement import Refinement, refine
+from .regions.regions import Superpixels, superpixels
+from .segmentation.instances import Instances, segment_boxes
+from .segmentation.multilabel import Objects, segment_labels, segment_volume
+from .segmentation.segmentation import Segmentation, segment, segment_marked
+from .segmentation.video import VideoFrame, segment_video
+from .segmentation.volume_object import VolumeObject, refine_mask, segment_object
 from .session.interactive import Session
-from .stereo.disparities import Disparity, stereo
-from .superpixels.regions import Superpixels, superpixels
-from .track.tracking import Tracks, track
+from .stereo_matching.disparities import Disparity, stereo
+from .tracking.tracking import Detections, Tracks, track
 
 __all__ = [
+    "Detections",
     "Disparity",
     "Flow",
+    "Instances",
+    "Objects",
     "Refinement",
     "Restoration",
     "Segmentation",
     "Session",
     "Superpixels",
     "Tracks",
+    "VideoFrame",
+    "VolumeObject",
     "WideMatches",
     "denoise",
     "flow",
+    "flow_sequence",
     "match",
     "refine",
+    "refine_mask",
     "segment",
+    "segment_boxes",
+    "segment_labels",
+    "segment_marked",
+    "segment_object",
+    "segment_video",
+    "segment_volume",
     "stereo",
     "superpixels",
     "track",

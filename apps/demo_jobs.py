@@ -23,7 +23,7 @@ def samples_folder() -> Path:
 
 def marks_of_example(name: str, shape: tuple[int, int]) -> np.ndarray:
     """Marks (H, W) of an example: 1 on the object, 0 on the background, -1 elsewhere."""
-    from apps.segment.strokes import marks_of_box, read_scribbles
+    from apps.segmentation.strokes import marks_of_box, read_scribbles
 
     if box := EXAMPLES[name]:
         return marks_of_box(box, shape)
@@ -40,10 +40,10 @@ def segment_examples(folder: Path, device: "DeviceName"):
     """Segment the examples and write their figures; rows of the table."""
     import skimage.data
 
+    from apps import segment_marked
     from apps.common.images import to_rgb, write_image
-    from apps.segment import segment_marked
-    from apps.segment.hints import ObjectOptions
-    from apps.segment.matte import cut_out
+    from apps.segmentation.hints import ObjectOptions
+    from apps.segmentation.matte import cut_out
 
     for name, box in EXAMPLES.items():
         rgb = to_rgb(getattr(skimage.data, name)())
@@ -68,17 +68,17 @@ def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray) -> np.nd
     """An image with its marks, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
     from apps.common.figures import overlay, with_marks
     from apps.common.scales import side_by_side
-    from apps.segment.matte import cut_out
+    from apps.segmentation.matte import cut_out
 
     return side_by_side(with_marks(rgb, marks), overlay(rgb, mask), on_checkerboard(cut_out(rgb, mask)))
 
 
 def compute_flows(folder: Path, device: "DeviceName"):
     """Compute the flow of pairs of frames and write its figures; rows of the table."""
+    from apps import flow
     from apps.common.images import write_image
-    from apps.flow import flow
-    from apps.flow.flow_scores import score_flow
     from apps.motion import samples
+    from apps.optical_flow.flow_scores import score_flow
 
     for name, function in PAIRS:
         sample = getattr(samples, function)()
@@ -96,7 +96,7 @@ def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray) -
     """A result of `flow` as arrows and in colours, and the true flow where it is known; uint8 RGB."""
     from apps.common.images import to_rgb
     from apps.common.scales import side_by_side
-    from apps.flow.flow_figures import arrows, at_arrows, keyed_figure
+    from apps.optical_flow.flow_figures import arrows, at_arrows, keyed_figure
 
     longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
     return side_by_side(
@@ -108,10 +108,10 @@ def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray) -
 
 def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
     """Divide an image into superpixels and write a figure; return a row of the table."""
+    from apps import superpixels
     from apps.common.images import to_rgb, write_image
     from apps.common.scales import side_by_side
-    from apps.superpixels import superpixels
-    from apps.superpixels.regions import mean_figure, outline_figure
+    from apps.regions.regions import mean_figure, outline_figure
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
@@ -125,9 +125,9 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
     """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
+    from apps import denoise
     from apps.common.images import to_bytes, write_image
     from apps.common.scales import side_by_side
-    from apps.denoise import denoise
 
     noise = np.random.default_rng(0).normal(0.0, NOISE, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
@@ -144,8 +144,8 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
 
 def compute_disparities(sample, name: str, folder: Path) -> dict:
     """Compute the disparities of a pair with horizontal motion and write a figure; return a row of the table."""
+    from apps import stereo
     from apps.common.images import write_image
-    from apps.stereo import stereo
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
     start = time.perf_counter()
@@ -162,7 +162,7 @@ def stereo_sheet(images, disparity: np.ndarray, truth: np.ndarray) -> np.ndarray
     """Images of a pair, the disparities found, and the true ones, NaN where unknown, on the same scale; uint8 RGB."""
     from apps.common.images import to_bytes, to_rgb
     from apps.common.scales import side_by_side
-    from apps.stereo.disparity_figures import disparity_figure, ends_of
+    from apps.stereo_matching.disparity_figures import disparity_figure, ends_of
 
     figures = (disparity_figure(values, ends_of(truth)) for values in (disparity, truth))
     return side_by_side(*(to_bytes(to_rgb(image)) for image in images), *figures)
@@ -187,10 +187,10 @@ def compute_exact_disparities(folder: Path, device: "DeviceName"):
     """The row of a pair whose disparities are known exactly: an object before a slanted wall."""
     import skimage.data
 
+    from apps import segment_marked
     from apps.common.images import to_rgb
-    from apps.segment import segment_marked
-    from apps.segment.hints import ObjectOptions
-    from apps.stereo.stereo_samples import layered_pair
+    from apps.segmentation.hints import ObjectOptions
+    from apps.stereo_matching.stereo_samples import layered_pair
 
     photo = np.ascontiguousarray(skimage.data.coffee())
     marks = marks_of_example("coffee", photo.shape[:2])

@@ -42,13 +42,13 @@ def _solved_in_turn(solver, source):
 
 
 def segment(photo, strokes):
-    from apps.segment import segment as run
+    from apps import segment as run
 
     return lambda: run(photo, scribbles=strokes)
 
 
 def flow(first, second):
-    from apps.flow import flow as run
+    from apps import flow as run
 
     return lambda: run(first, second)
 

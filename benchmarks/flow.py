@@ -21,11 +21,11 @@ import numpy as np
 
 import assign
 from apps.common.images import read_image, to_bytes
-from apps.flow import fusion
-from apps.flow.dense_flow import flow
-from apps.flow.flow_files import read_flow
-from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.sparse import match_stages
+from apps.optical_flow import fusion
+from apps.optical_flow.dense_flow import flow
+from apps.optical_flow.flow_files import read_flow
+from apps.optical_flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from benchmarks import command
 from benchmarks.flow_clip import clip_table
 from benchmarks.kept_results import Kept

@@ -8,9 +8,9 @@ import time
 import cv2
 import numpy as np
 
-from apps.flow import fusion
-from apps.flow.dense_flow import flow
-from apps.flow.sequence_flow import flow_sequence
+from apps.optical_flow import fusion
+from apps.optical_flow.dense_flow import flow
+from apps.optical_flow.sequence_flow import flow_sequence
 from benchmarks.kept_results import Kept
 from benchmarks.table import markdown
 

@@ -121,7 +121,7 @@ def main_of_run(argv) -> int:
 def certified_results():
     """Certify every cut and total variation that a command computes; the list gets an entry for each."""
     import gridcut
-    from apps.denoise import restoration
+    from apps.denoising import restoration
     from gridcut.multilabel.total_variation import check_total_variation
 
     checked: list = []

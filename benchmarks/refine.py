@@ -24,7 +24,7 @@ import numpy as np
 from apps import refine
 from apps.common.command import limited_threads
 from apps.common.images import to_bytes
-from apps.segment.mask_scores import score
+from apps.segmentation.mask_scores import score
 from benchmarks import command
 from benchmarks.segment import grabcut_from, load
 from benchmarks.table import markdown

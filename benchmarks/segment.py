@@ -25,13 +25,13 @@ import cv2
 import numba
 import numpy as np
 
+from apps import segment_marked
 from apps.common.images import InputError, read_image, to_bytes
 from apps.many.inputs import find_by_stem
-from apps.segment import segment_marked
-from apps.segment.instances import crop_of, label_boxes
-from apps.segment.marks import BACKGROUND, OBJECT
-from apps.segment.mask_scores import read_truth, score
-from apps.segment.strokes import marks_of_box, read_scribbles
+from apps.segmentation.instances import crop_of, label_boxes
+from apps.segmentation.marks import BACKGROUND, OBJECT
+from apps.segmentation.mask_scores import read_truth, score
+from apps.segmentation.strokes import marks_of_box, read_scribbles
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
 from benchmarks.table import markdown

@@ -29,10 +29,10 @@ import numpy as np
 
 import gridcut
 from apps.common.images import read_image, to_bytes, to_rgb
-from apps.stereo.disparities import stereo
-from apps.stereo.disparity_files import read_disparity
-from apps.stereo.disparity_scores import score_disparity
-from apps.stereo.stereo_occlusion import filled
+from apps.stereo_matching.disparities import stereo
+from apps.stereo_matching.disparity_files import read_disparity
+from apps.stereo_matching.disparity_scores import score_disparity
+from apps.stereo_matching.stereo_occlusion import filled
 from benchmarks import command
 from benchmarks.label_instances import PUBLISHED
 from benchmarks.table import markdown

@@ -21,10 +21,10 @@ import numba
 import numpy as np
 from skimage.segmentation import felzenszwalb, slic
 
+from apps import superpixels
 from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
-from apps.superpixels import superpixels
-from apps.superpixels.region_scores import read_segments, score_regions
+from apps.regions.region_scores import read_segments, score_regions
 from benchmarks import command
 from benchmarks.table import markdown
 from benchmarks.timing import rounds, timed

@@ -50,7 +50,7 @@ def dice(one: np.ndarray, other: np.ndarray) -> float:
 
 def masks(seed: int, connectivity: int) -> dict[str, np.ndarray]:
     """Ground truth, the cuts, and thick voxels that the ground truth fills by half, all at isotropic voxels."""
-    from apps.segment.volume_object import segment_object
+    from apps.segmentation.volume_object import segment_object
 
     truth, values, strokes = ellipsoids(seed)
     coarse = thick_values(truth, seed)
@@ -69,7 +69,7 @@ def main(figure: Path) -> None:
     """Print the coefficients and write the figure: a section across y, isotropic on the left, thick on the right."""
     from apps.common.images import write_image
     from apps.common.scales import enlarged, side_by_side
-    from apps.segment.label_figures import labels_overlay
+    from apps.segmentation.label_figures import labels_overlay
 
     for connectivity in (6, 26):
         found = masks(0, connectivity)

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import assign
-from apps.track import track_command
-from apps.track.tracking import track
+from apps.tracking import track_command
+from apps.tracking.tracking import track
 from benchmarks import command, track_identities
 from benchmarks.kept_results import Kept
 from benchmarks.table import markdown

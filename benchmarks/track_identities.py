@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from apps.track.tracking import Detections, track
+from apps.tracking.tracking import Detections, track
 
 COUNT, FRAMES, MEMORY, SEEDS = 400, 60, 3, 5
 STEP = 1.0  # standard deviation on each axis per frame

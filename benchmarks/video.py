@@ -16,11 +16,11 @@ import numpy as np
 
 from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
-from apps.segment.hints import Hints
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.mask_scores import read_truth
-from apps.segment.strokes import read_scribbles
-from apps.segment.video import segment_marked_video
+from apps.segmentation.hints import Hints
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.mask_scores import read_truth
+from apps.segmentation.strokes import read_scribbles
+from apps.segmentation.video import segment_marked_video
 from benchmarks import command
 from benchmarks.table import markdown
 from benchmarks.video_clips import FRAMES, make_clip, resized

@@ -61,8 +61,8 @@ def max_flow(kind: str, size: int) -> dict:
 def segment(kind: str, size: int) -> dict:
     from argparse import Namespace
 
-    from apps.segment import multilabel as objects
-    from apps.segment import volume_jobs as jobs
+    from apps.segmentation import multilabel as objects
+    from apps.segmentation import volume_jobs as jobs
 
     # The report does not hold the cut, which is certified below.
     with Kept(objects, "segment_volume") as held, tempfile.TemporaryDirectory() as folder:

@@ -180,7 +180,7 @@ def packages() -> list[str]:
     """The solvers, and the modules of apps and of compat that say by `__all__` what is public."""
     solvers = ["gridcut", "assign", "matching"]
     compat = (f"{top}/compat/{name}" for top in (*solvers, "apps") for name in ("*.py", "*/__init__.py"))
-    places = "apps/*/__init__.py", *compat
+    places = "apps/__init__.py", *compat
     files = [path for place in places for path in sorted(ROOT.glob(place))]
     public = [path.relative_to(ROOT).with_suffix("") for path in files if "__all__ =" in path.read_text("utf-8")]
     return [*solvers, *(".".join(path.parts).removesuffix(".__init__") for path in public)]

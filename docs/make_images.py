@@ -29,8 +29,8 @@ def grey(values: np.ndarray) -> np.ndarray:
 
 
 def segment_figure():
-    from apps.segment import segment
-    from apps.segment.strokes import read_scribbles
+    from apps import segment
+    from apps.segmentation.strokes import read_scribbles
 
     image, marks = photo("astronaut.jpg"), read_scribbles(DATA / "astronaut-strokes.png")
     return segment_sheet(to_rgb(image), marks, segment(image, scribbles=marks, fill_holes=True).mask)
@@ -48,7 +48,7 @@ def volumes_figure():
 def video_figure():
     import cv2
 
-    from apps.segment import segment_video
+    from apps import segment_video
 
     video = cv2.VideoCapture(str(DATA / "clip.mp4"))
     frames = [frame[..., ::-1] for good, frame in iter(video.read, (False, None)) if good]
@@ -58,8 +58,8 @@ def video_figure():
 
 
 def flow_figure():
-    from apps.flow import flow
-    from apps.flow.flow_files import read_flow
+    from apps import flow
+    from apps.optical_flow.flow_files import read_flow
 
     first, second = photo("frame1.png"), photo("frame2.png")
     return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"))
@@ -90,8 +90,8 @@ def superpixels_figure():
 
 
 def denoise_figure():
+    from apps import denoise
     from apps.common.images import to_bytes
-    from apps.denoise import denoise
 
     scratched, noisy, flipped = photo("chelsea-scratched.png"), photo("coffee-noisy.png"), photo("silhouette.png")
     seen = slice(20, 144)  # rows, so that the first picture is as wide as a tile of the front page
@@ -109,8 +109,8 @@ def denoise_figure():
 
 
 def stereo_figure():
-    from apps.stereo import stereo
-    from apps.stereo.disparity_files import read_disparity
+    from apps import stereo
+    from apps.stereo_matching.disparity_files import read_disparity
 
     left, right = photo("left.png"), photo("right.png")
     return stereo_sheet([left], stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0])
@@ -141,8 +141,8 @@ def energies_figure():
 def published_figure():
     """A cat by the energies of classes F2 and F3."""
     import gridcut
-    from apps.segment.published_energy import energy_of_strokes
-    from apps.segment.strokes import read_scribbles
+    from apps.segmentation.published_energy import energy_of_strokes
+    from apps.segmentation.strokes import read_scribbles
 
     rgb, marks = photo("chelsea.jpg"), read_scribbles(DATA / "chelsea-strokes.png")
     found = (gridcut.binary_minimum(energy_of_strokes(rgb, marks, kind)) for kind in ("f2", "f3"))

@@ -42,13 +42,13 @@ def matches(n=50):
 @cache
 def made() -> dict[str, Result]:
     """A result of every class, by name of the class."""
-    from apps.match.geometry import Geometry
-    from apps.match.wide_baseline import WideMatches
     from apps.motion.linking import Links, link
     from apps.motion.points import Points
     from apps.motion.sparse import Stages
     from apps.motion.windows import WindowMatches
-    from apps.segment.volume_object import segment_object
+    from apps.point_matching.geometry import Geometry
+    from apps.point_matching.wide_baseline import WideMatches
+    from apps.segmentation.volume_object import segment_object
     from apps.session import Session
 
     rng = np.random.default_rng(0)
@@ -75,8 +75,8 @@ def made() -> dict[str, Result]:
         matching.coarsen(path_graph()),
         matching.hierarchy(path_graph()),
         apps.segment(photo, box=(6, 4, 26, 20), device="cpu"),
-        apps.segment.segment_labels(photo, seeds, device="cpu"),
-        apps.segment.segment_boxes(photo, [(6, 4, 26, 20), (0, 0, 8, 8)], device="cpu"),
+        apps.segment_labels(photo, seeds, device="cpu"),
+        apps.segment_boxes(photo, [(6, 4, 26, 20), (0, 0, 8, 8)], device="cpu"),
         segment_object(np.stack([photo[..., 0]] * 2), np.array([-1, 1, 0])[[seeds] * 2], device="cpu"),
         apps.refine(photo, photo[..., 0] > 0.5, device="cpu"),
         apps.denoise(photo, levels=8, device="cpu"),

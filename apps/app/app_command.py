@@ -31,7 +31,7 @@ from apps.app import HOST
 from apps.common.command import check_device, parsed, parser
 from apps.common.errors import SOME_FAILED, InputError, print_lines
 from apps.common.suggestions import install
-from apps.segment.location import OPTIONS, check_files
+from apps.segmentation.location import OPTIONS, check_files
 
 PACKAGES = ("starlette", "uvicorn", "websockets")
 
@@ -100,7 +100,7 @@ def _sources(chosen):
     from apps.common.outputs import check_regular_files
     from apps.common.stems import stem_of
     from apps.many.inputs import companion_of
-    from apps.segment.volume_jobs import inputs_of
+    from apps.segmentation.volume_jobs import inputs_of
 
     paths = inputs_of(chosen)[0] if chosen.image else []
     check_regular_files(paths)

@@ -25,7 +25,7 @@ from apps.app.tabs import Snapshot, Tab, Tabs
 from apps.common.errors import InputError, reason_of
 from apps.common.images import read_bytes
 from apps.common.uncopied import Uncopied
-from apps.segment.volumes import read_volume_mask
+from apps.segmentation.volumes import read_volume_mask
 from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.object_records import Delete

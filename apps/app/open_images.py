@@ -20,7 +20,7 @@ from apps.common.errors import InputError, OutputError, print_error, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
-from apps.segment.label_figures import colour_of
+from apps.segmentation.label_figures import colour_of
 from apps.session.label_maps import values_in
 from apps.session.object_records import MAX_LABEL
 from apps.warmup import warmup_jobs

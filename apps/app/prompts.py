@@ -25,7 +25,7 @@ import numpy as np
 from apps.app import MAX_OPEN_IMAGES, MAX_POINTS
 from apps.app.image_sources import Image
 from apps.common.errors import InputError
-from apps.segment.hints import mask_in
+from apps.segmentation.hints import mask_in
 from apps.session import Session
 from apps.session.session_export import KINDS, encoded_result
 

@@ -1,7 +1,7 @@
 """Seconds by phase of a command and of its methods, compile time apart, and a display of the elapsed time.
 
 One clock measures a whole command, or an item of a batch; `charge` adds to it from anywhere in the same thread.  The
-clock of a method, as in `apps.segment.segmentation`, measures inside it and charges the same phases to it.  So the
+clock of a method, as in `apps.segmentation.segmentation`, measures inside it and charges the same phases to it.  So the
 phases of a command add up to its wall time, and no function has to be given a clock.
 
 numba compiles a kernel on its first call.  Those seconds are a phase of their own, "compile", and not part of the phase

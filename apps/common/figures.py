@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from apps.common.images import to_bytes
-from apps.segment.marks import BACKGROUND, OBJECT
+from apps.segmentation.marks import BACKGROUND, OBJECT
 
 OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}

@@ -1,4 +1,4 @@
-"""OpenCV's grabCut: the same arguments, codes and exceptions, and a better object (see apps.segment.segmentation).
+"""OpenCV's grabCut: the same arguments, codes and exceptions, and a better object (see apps.segmentation.segmentation).
 
 OpenCV fits two mixtures of colours and cuts, `iterCount` times.  Here the energy also has geodesic distances to the
 marks, edges in Lab, and in a rectangle the depth of each pixel; the iteration ends when the labelling has converged.
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from apps.common.images import to_rgb
 from apps.common.rectangles import bounds
-from apps.segment.hints import Hints, Mask, ObjectOptions
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.segmentation import segment_marked
+from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.segmentation import segment_marked
 
 __all__ = [
     "GC_BGD",
@@ -80,7 +80,7 @@ def grabCut(
 
     See Also
     --------
-    apps.segment.segment : with strokes, start masks, and a choice of parts.
+    apps.segment : with strokes, start masks, and a choice of parts.
 
     Examples
     --------

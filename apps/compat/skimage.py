@@ -2,8 +2,8 @@
 
     from skimage.segmentation import random_walker    ->    from apps.compat.skimage import graph_cut
 
-The energy is that of apps.segment.multilabel: contrast-sensitive edges, a histogram per label and channel fitted to
-the seeds, and geodesic distances from the seeds, so that a label with few seeds does not shrink to them.  Two labels
+The energy is that of apps.segmentation.multilabel: contrast-sensitive edges, a histogram per label and channel fitted
+to the seeds, and geodesic distances from the seeds, so that a label with few seeds does not shrink to them.  Two labels
 are found by one exact cut, more by alpha-expansion.
 """
 
@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 
 import gridcut
 from apps.common.labelling import label_distances, labelling
-from apps.segment.colour_models import OUTLIERS, TINY
-from apps.segment.geodesic import UNREACHED
-from apps.segment.grid_cut import edges_outside, pairs
-from apps.segment.seed_distances import seed_distances
-from apps.segment.terms import FORBIDDEN, UNIT
-from apps.segment.volume_view import BINS, BLUR
+from apps.segmentation.colour_models import OUTLIERS, TINY
+from apps.segmentation.geodesic import UNREACHED
+from apps.segmentation.grid_cut import edges_outside, pairs
+from apps.segmentation.seed_distances import seed_distances
+from apps.segmentation.terms import FORBIDDEN, UNIT
+from apps.segmentation.volume_view import BINS, BLUR
 
 __all__ = ["graph_cut"]
 
@@ -91,7 +91,7 @@ def graph_cut(
 
     See Also
     --------
-    apps.segment.segment_labels, apps.segment.segment_volume : with parts, energies, and a choice of the device.
+    apps.segment_labels, apps.segment_volume : with parts, energies, and a choice of the device.
 
     Notes
     -----

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.image_sizes import at_centres, reduced_marks
-from apps.segment.marks import BACKGROUND, OPEN
+from apps.segmentation.image_sizes import at_centres, reduced_marks
+from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.session.object_records import Clear, Delete, Describe, Lock, objects_of, paste
 from apps.session.stroke_records import Marks, Record, Stroke, after_clear, box_of, common_length
 from gridcut.device import inlined_kernel, kernel

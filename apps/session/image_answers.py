@@ -1,4 +1,4 @@
-"""Answers of a session with an image: at once by a warm cut, and in the background by apps.segment.full_size.
+"""Answers of a session with an image: at once by a warm cut, and in the background by apps.segmentation.full_size.
 
     answer grid    the image itself, or a reduced one above LARGE_PIXELS; every stroke is one warm cut of it
     closed         pixels of locked and held objects; they take no part in cuts, and `labels` adds them
@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.segment import full_size
-from apps.segment.connected_parts import keep_parts
-from apps.segment.fit import Found, certifiable
-from apps.segment.full_size import find_labels, reduced_view
-from apps.segment.grid_cut import GridCut
-from apps.segment.hints import Mask
-from apps.segment.image_sizes import at_centres, centres
-from apps.segment.marks import OBJECT, is_inside, labels_in
-from apps.segment.model import ImageView, Models, Request, prior_of, values_of
+from apps.segmentation import full_size
+from apps.segmentation.connected_parts import keep_parts
+from apps.segmentation.fit import Found, certifiable
+from apps.segmentation.full_size import find_labels, reduced_view
+from apps.segmentation.grid_cut import GridCut
+from apps.segmentation.hints import Mask
+from apps.segmentation.image_sizes import at_centres, centres
+from apps.segmentation.marks import OBJECT, is_inside, labels_in
+from apps.segmentation.model import ImageView, Models, Request, prior_of, values_of
 from apps.session.canvas import Canvas
 from apps.session.object_records import Lock, objects_of, paste
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, locator_of

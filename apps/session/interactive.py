@@ -55,7 +55,7 @@ class Session(ObjectEdits):
         Size of a voxel along z, y and x, in any unit.  Default: that of the `Volume`, or 1, 1, 1.
     keep : {"touching", "all"}, default "touching"
         Whether parts of an object that touch none of its strokes become background.  With a box or a start mask, all
-        parts are kept; unless "all" is passed, except for specks, as by `apps.segment.segment`.
+        parts are kept; unless "all" is passed, except for specks, as by `apps.segment`.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where two labels are cut.
     callback : callable, optional

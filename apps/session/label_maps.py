@@ -4,11 +4,11 @@ import numpy as np
 
 from apps.common.arguments import array_of
 from apps.common.images import InputError, pixels_in
-from apps.segment.hints import mask_in
-from apps.segment.image_sizes import at_centres
-from apps.segment.mask_images import array_in
-from apps.segment.soft_masks import soft_masks_of
-from apps.segment.start_mask import mask_of
+from apps.segmentation.hints import mask_in
+from apps.segmentation.image_sizes import at_centres
+from apps.segmentation.mask_images import array_in
+from apps.segmentation.soft_masks import soft_masks_of
+from apps.segmentation.start_mask import mask_of
 from apps.session.object_records import MAX_LABEL
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from apps.common.images import InputError
-from apps.segment.connected_parts import tidied
-from apps.segment.marks import BACKGROUND
+from apps.segmentation.connected_parts import tidied
+from apps.segmentation.marks import BACKGROUND
 from apps.session.answered_records import AnsweredRecords
 from apps.session.canvas import Canvas, Change
 from apps.session.object_records import (

@@ -13,9 +13,9 @@ from apps.common.errors import InputError
 from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.stems import suffix_of
 from apps.common.writing import encoded_image, write_bytes
-from apps.segment.label_figures import annotations_of, encoded_labels
-from apps.segment.label_values import label_values
-from apps.segment.matte import cut_out
+from apps.segmentation.label_figures import annotations_of, encoded_labels
+from apps.segmentation.label_values import label_values
+from apps.segmentation.matte import cut_out
 from apps.volumes.volume_files import FORMATS, write_labels
 from apps.volumes.voxel_geometry import Geometry, Volume
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of
 from apps.common.images import InputError
-from apps.segment import SPACING
+from apps.segmentation import SPACING
 from apps.volumes.voxel_geometry import Volume
 from gridcut.device import cuda_is_available
 

@@ -1,4 +1,5 @@
-"""Sessions in files, which `cutmatch segment --save-session` and `--resume-session` share (apps.segment.session_files).
+"""Sessions in files, which `cutmatch segment --save-session` and `--resume-session` share
+(apps.segmentation.session_files).
 
 To the keys of that format a session adds `records`, the list of what the user did:
 
@@ -27,9 +28,9 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError
-from apps.segment.hints import Hints, Mask
-from apps.segment.marks import OBJECT, OPEN, has_both
-from apps.segment.session_files import (
+from apps.segmentation.hints import Hints, Mask
+from apps.segmentation.marks import OBJECT, OPEN, has_both
+from apps.segmentation.session_files import (
     Instructions,
     ObjectOptions,
     damaged,

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError
-from apps.segment.hints import Mask
-from apps.segment.marks import OBJECT
-from apps.segment.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
-from apps.segment.strokes import check_box, whole_numbers
+from apps.segmentation.hints import Mask
+from apps.segmentation.marks import OBJECT
+from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
+from apps.segmentation.strokes import check_box, whole_numbers
 from apps.session.object_records import (
     LOCK_FLAGS,
     MAX_LABEL,

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from apps.segment import SPACING
-from apps.segment.connected_parts import keep_parts
-from apps.segment.grid_cut import GridCut
-from apps.segment.marks import OPEN
-from apps.segment.part_cut import PartCut
-from apps.segment.terms import blend
-from apps.segment.volume_view import BINS, Histograms, VolumeView
+from apps.segmentation import SPACING
+from apps.segmentation.connected_parts import keep_parts
+from apps.segmentation.grid_cut import GridCut
+from apps.segmentation.marks import OPEN
+from apps.segmentation.part_cut import PartCut
+from apps.segmentation.terms import blend
+from apps.segmentation.volume_view import BINS, Histograms, VolumeView
 from apps.session.canvas import Canvas, Change
 from apps.session.packed_mask import PackedMask
 from apps.session.stroke_records import Box, Locator, MaskHint, Record, Stroke, locator_of

@@ -1,9 +1,9 @@
 """The object in a box of a volume, found from the box alone; later it serves as a rough mask (see volume_prior).
 
 All voxels outside are background.  Fits of histograms and exact cuts of the box alternate, as for a box in an image
-(apps.segment.segmentation), from several initial shares of the box; the result of minimum energy is taken.  The initial
-object are the voxels farthest from the faces of the box.  Objects that span too little of the box do not win; if there
-is no other, the deepest voxels are constrained to be object.
+(apps.segmentation.segmentation), from several initial shares of the box; the result of minimum energy is taken.  The
+initial object are the voxels farthest from the faces of the box.  Objects that span too little of the box do not win;
+if there is no other, the deepest voxels are constrained to be object.
 
 Of a box with more than MAX_VOXELS, every second voxel along each axis is used, or every third, and so on, since the
 result is refined in any case.
@@ -15,13 +15,13 @@ from collections.abc import Callable
 import numpy as np
 
 from apps.common.clock import Clock
-from apps.segment.fit import SEED_SHARE, Found, found_from_each
-from apps.segment.grid_cut import GridCut
-from apps.segment.label_costs import NO_LOCATION
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.model import BOX_SHARES, Prior, Request
-from apps.segment.plausible_objects import is_plausible
-from apps.segment.volume_view import BINS, VolumeView
+from apps.segmentation.fit import SEED_SHARE, Found, found_from_each
+from apps.segmentation.grid_cut import GridCut
+from apps.segmentation.label_costs import NO_LOCATION
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.model import BOX_SHARES, Prior, Request
+from apps.segmentation.plausible_objects import is_plausible
+from apps.segmentation.volume_view import BINS, VolumeView
 from gridcut.device import DeviceName
 
 ROUNDS = 5  # of fits and cuts, at most

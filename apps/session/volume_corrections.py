@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, labels_in, part_with
 from apps.session.canvas import Canvas
 from apps.session.object_records import Describe
 from apps.session.packed_mask import PackedMask

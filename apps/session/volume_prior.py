@@ -1,7 +1,7 @@
 """What a rough mask of a volume says before any fit: costs by location, and grey levels of object and background.
 
-As for images (apps.segment.start_mask), the mask is wrong mainly along its surface.  With d the signed distance from
-the surface (positive inside) and
+As for images (apps.segmentation.start_mask), the mask is wrong mainly along its surface.  With d the signed distance
+from the surface (positive inside) and
 
     band = max(MIN_BAND, BAND_SHARE * cube root of the mask's voxels)    in units of the shortest side of a voxel,
 
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.segment.start_mask import BAND_SHARE, CORE, DISTRUST, MIN_BAND, cores_of, costs_of
-from apps.segment.terms import UNIT
-from apps.segment.volume_view import BINS, VolumeView
+from apps.segmentation.start_mask import BAND_SHARE, CORE, DISTRUST, MIN_BAND, cores_of, costs_of
+from apps.segmentation.terms import UNIT
+from apps.segmentation.volume_view import BINS, VolumeView
 
 CONTEXT = 3.0  # bands around the mask from which the background's histogram is taken
 

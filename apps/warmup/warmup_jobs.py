@@ -72,7 +72,7 @@ COMMANDS = {
     "matching": ("matrix.mtx", "matrix.mtx --dulmage-mendelsohn", "wide.mtx --method hopcroft_karp"),
 }
 WIDTH, HEIGHT = 200, 130  # pixels of the small photograph
-HUGE = 2200, 2000  # height and width; more pixels than WORKING_PIXELS of apps.segment.full_size
+HUGE = 2200, 2000  # height and width; more pixels than WORKING_PIXELS of apps.segmentation.full_size
 NEIGHBOURHOODS = (((0, 1), (1, 0)), ((0, 1), (1, 0), (1, 1), (1, -1)))
 
 

@@ -12,9 +12,9 @@ from PIL import Image
 
 import assign
 import gridcut
-from apps.flow.flow_files import read_flow
 from apps.motion.windows import match_windows
-from apps.segment.published_energy import smoothness
+from apps.optical_flow.flow_files import read_flow
+from apps.segmentation.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
 from benchmarks.matching_images import new_figure

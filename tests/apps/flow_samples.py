@@ -1,7 +1,7 @@
 """Flow files for tests."""
 
 from apps.common.writing import write_bytes
-from apps.flow.flow_files import encoded_flow
+from apps.optical_flow.flow_files import encoded_flow
 
 
 def write_flow(path, flow, valid=None):

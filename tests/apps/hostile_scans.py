@@ -270,8 +270,8 @@ def _clips() -> dict[str, bytes]:
 
 
 def _sessions() -> dict[str, bytes]:
-    from apps.segment.hints import Hints, ObjectOptions
-    from apps.segment.session_files import Instructions, save_session
+    from apps.segmentation.hints import Hints, ObjectOptions
+    from apps.segmentation.session_files import Instructions, save_session
     from tests.apps.hostile_files import _strokes
 
     photo = np.float32(_photo()) / 255

@@ -24,16 +24,16 @@ import tifffile
 
 from apps.common.images import InputError, read_codes, read_photograph
 from apps.common.outputs import FOLDER
-from apps.flow.flow_files import read_flow
 from apps.many.records import verified
 from apps.many.records import write as write_record
 from apps.many.task import Task
-from apps.match.match_command import _read_truth as read_matrix
 from apps.motion.matches import Matches
-from apps.segment.box_files import read_boxes
-from apps.segment.volumes import read_seeds
-from apps.stereo.disparity_files import read_disparity
-from apps.track.track_files import read_detections
+from apps.optical_flow.flow_files import read_flow
+from apps.point_matching.match_command import _read_truth as read_matrix
+from apps.segmentation.box_files import read_boxes
+from apps.segmentation.volumes import read_seeds
+from apps.stereo_matching.disparity_files import read_disparity
+from apps.tracking.track_files import read_detections
 from apps.volumes.volume_files import is_volume, read_volume
 from tests.apps.test_decoder_fuzz import SOUND, frames_of, volume_of
 from tests.apps.volumes import conftest as volumes

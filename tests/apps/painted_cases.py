@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from apps.common.images import InputError
-from apps.segment.strokes import check_marks, read_labels, read_scribbles
+from apps.segmentation.strokes import check_marks, read_labels, read_scribbles
 
 SIZE = 144, 112  # pixels, width and height
 RED_BLUE = (  # of paint programs, phones and drawing libraries

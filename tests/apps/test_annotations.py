@@ -18,9 +18,9 @@ from shapely.geometry import shape as geometry_of
 from skimage.draw import polygon2mask
 
 from apps.common.annotations import SUFFIXES, Annotation, encoded_annotations, mask_of_segmentation
-from apps.segment import matte
-from apps.segment import segment_command as segment
-from apps.segment.result_files import KINDS
+from apps.segmentation import matte
+from apps.segmentation import segment_command as segment
+from apps.segmentation.result_files import KINDS
 
 RED, BLUE = 1, 2
 

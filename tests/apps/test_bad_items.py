@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from apps.denoise import denoise_command as denoise
+from apps.denoising import denoise_command as denoise
 from apps.many import records
 from apps.many.task import FAILED, SKIPPED, Task, attempt
-from apps.match import match_command as match
-from apps.stereo import stereo_command as stereo
+from apps.point_matching import match_command as match
+from apps.stereo_matching import stereo_command as stereo
 from tests.apps import worker_jobs
 
 

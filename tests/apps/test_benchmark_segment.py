@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.segment.strokes import marks_of
+from apps.segmentation.strokes import marks_of
 from benchmarks import segment
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.track.tracking import from_frames
+from apps.tracking.tracking import from_frames
 from benchmarks import track as benchmark
 from benchmarks import track_identities
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.common.errors import InputError
-from apps.segment.box_files import Detection, boxes_of, read_boxes, read_single_boxes
+from apps.segmentation.box_files import Detection, boxes_of, read_boxes, read_single_boxes
 
 SHAPE = (100, 200)
 A, B, C = Path("in/a.jpg"), Path("in/b.png"), Path("in/c.png")

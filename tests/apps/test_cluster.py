@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.denoise import denoise_command as denoise
+from apps.denoising import denoise_command as denoise
 from apps.many import cluster
 from apps.many.task import DONE, FAILED, Task
 from tests.apps import worker_jobs
@@ -110,8 +110,7 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps.flow import flow
-    from apps.segment import segment_marked
+    from apps import flow, segment_marked
 
     root = Path(__file__).resolve().parents[2]
     shutil.copytree(root / "data/photos", tmp_path / "data/photos")
@@ -136,10 +135,9 @@ def test_results_come_back_from_other_processes(workers):
     import distributed
 
     import gridcut
-    from apps.denoise import denoise as restore
-    from apps.flow import flow
-    from apps.segment import segment_marked
-    from apps.segment.strokes import marks_of_box
+    from apps import denoise as restore
+    from apps import flow, segment_marked
+    from apps.segmentation.strokes import marks_of_box
 
     rng = np.random.default_rng(0)
     photo = rng.random((32, 40, 3), dtype=np.float32) / 4

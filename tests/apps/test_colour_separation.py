@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from apps.segment import fit
-from apps.segment.colour_models import lab_image, make_palette
-from apps.segment.colour_separation import colour_cost
-from apps.segment.model import BOX_SHARES
-from apps.segment.segmentation import segment_marked
-from apps.segment.strokes import marks_of_box
-from apps.segment.terms import mean_squared_step, with_wide_steps
+from apps.segmentation import fit
+from apps.segmentation.colour_models import lab_image, make_palette
+from apps.segmentation.colour_separation import colour_cost
+from apps.segmentation.model import BOX_SHARES
+from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.strokes import marks_of_box
+from apps.segmentation.terms import mean_squared_step, with_wide_steps
 
 
 def two_colours():

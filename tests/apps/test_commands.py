@@ -15,10 +15,10 @@ from PIL import Image
 from apps import cli, demo_jobs
 from apps.common import clock
 from apps.motion import samples
-from apps.segment import segment_command as segment
-from apps.segment.location import OPTIONS, either
-from apps.stereo.disparity_scores import visible
-from apps.stereo.stereo_samples import layered_pair
+from apps.segmentation import segment_command as segment
+from apps.segmentation.location import OPTIONS, either
+from apps.stereo_matching.disparity_scores import visible
+from apps.stereo_matching.stereo_samples import layered_pair
 
 
 def run(files, *arguments, image="photo.png"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from apps.segment.connected_parts import fill_holes, keep_parts, strokes_of, tidied
+from apps.segmentation.connected_parts import fill_holes, keep_parts, strokes_of, tidied
 from tests.apps.session import scenes
 
 SHAPES = [(1, 1), (1, 30), (30, 1), (17, 23), (5, 8, 9), (1, 6, 7), (6, 1, 5)]

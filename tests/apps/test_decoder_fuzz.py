@@ -14,11 +14,11 @@ from PIL import Image
 
 from apps.common.images import InputError, read_codes, read_image
 from apps.common.sequences import open_sequence
-from apps.flow.flow_files import read_flow
-from apps.segment.strokes import read_labels, read_scribbles, read_trimap
-from apps.segment.volumes import read_seeds
-from apps.stereo.disparity_files import read_disparity
-from apps.superpixels.region_scores import read_segments
+from apps.optical_flow.flow_files import read_flow
+from apps.regions.region_scores import read_segments
+from apps.segmentation.strokes import read_labels, read_scribbles, read_trimap
+from apps.segmentation.volumes import read_seeds
+from apps.stereo_matching.disparity_files import read_disparity
 from apps.volumes.volume_files import is_volume, read_volume
 from tests.apps.flow_samples import write_flow
 

@@ -13,9 +13,10 @@ import tifffile
 from PIL import Image
 
 import gridcut
+from apps import denoise
 from apps.common.images import InputError, read_image
-from apps.denoise import denoise, denoise_command
-from apps.denoise.restoration import noise_of
+from apps.denoising import denoise_command
+from apps.denoising.restoration import noise_of
 from gridcut.device import CertificateError
 from gridcut.multilabel import total_variation as tv
 from gridcut.multilabel.total_variation import DataTerm, check_total_variation, total_variation
@@ -359,7 +360,7 @@ def test_memory_per_pixel(tmp_path):
         Image.fromarray(image).save(tmp_path / f"{name}.png", compress_level=1)
         arguments = [str(tmp_path / f"{name}.png"), "--out", str(tmp_path), "--smoothness", "1"]  # 1: fast
         code = (
-            "import resource, sys; from apps.denoise import denoise_command as command;"
+            "import resource, sys; from apps.denoising import denoise_command as command;"
             "status = command.main([*sys.argv[1:], '--quiet', '--device', 'cpu']);"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(status)"
         )

@@ -13,7 +13,7 @@ from PIL import Image
 
 from apps import cli, info
 from apps.common.errors import OutputError, finish, is_defect, reason_of
-from apps.denoise import denoise_command as denoise
+from apps.denoising import denoise_command as denoise
 from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
 
@@ -91,7 +91,7 @@ def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
         # Another process imports its own module: there the function is found as it is.
         sys.path.insert(0, str(photos))
         (photos / "failing.py").write_text(
-            "from apps.denoise.denoise_command import _denoise_one as work\n"
+            "from apps.denoising.denoise_command import _denoise_one as work\n"
             "from gridcut.device import CertificateError\n"
             "def fails(job, chosen):\n    if job.image.stem == 'a':\n"
             "        raise CertificateError('the cut is not minimal')\n    return work(job, chosen)\n"

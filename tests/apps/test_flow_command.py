@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.flow import flow_command as flow
-from apps.flow.flow_files import read_flow
 from apps.motion.matches import Matches
+from apps.optical_flow import flow_command as flow
+from apps.optical_flow.flow_files import read_flow
 from tests.apps.flow_samples import write_flow
 
 MOTION = (5, -3)
@@ -162,7 +162,7 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     largest = max(pair["max_motion"] for pair in report["pairs"])
     typical = max(pair["typical_motion"] for pair in report["pairs"])
     assert not any("certain_arrows" in pair for pair in report["pairs"])
-    from apps.flow.flow_figures import arrows, keyed_figure
+    from apps.optical_flow.flow_figures import arrows, keyed_figure
 
     for name in ("f8", "f9"):
         field = read_flow(files / "out" / f"{name}.flo")[0]
@@ -296,13 +296,13 @@ def test_folders_that_cannot_be_used(files, capsys):
 
 
 def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
-    from apps.flow.dense_flow import Flow
+    from apps.optical_flow.dense_flow import Flow
 
     def far(first, second, **settings):
         none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
         return Flow(np.full((72, 96, 2), 600, np.float32), np.ones((72, 96), bool), none, {"total": 0.0})
 
-    monkeypatch.setattr("apps.flow.dense_flow.flow_of_frames", far)
+    monkeypatch.setattr("apps.optical_flow.dense_flow.flow_of_frames", far)
     assert run(files, "one.png", "two.png", "--format", "kitti") == 2
     assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
     assert not (files / "out").exists()

@@ -9,19 +9,19 @@ import pytest
 import tifffile
 from PIL import Image
 
+from apps import segment as cut
 from apps.common.images import InputError, read_codes, read_image
 from apps.common.sequences import open_sequence
-from apps.denoise import denoise_command as denoise
-from apps.flow import flow_command as flow
-from apps.flow.flow_files import read_flow
-from apps.segment import segment as cut
-from apps.segment import segment_command as segment
-from apps.segment.label_figures import sections
-from apps.segment.marks import BACKGROUND, OPEN
-from apps.stereo import stereo_command as stereo
-from apps.stereo.disparity_files import read_disparity
-from apps.superpixels import superpixels_command as superpixels
-from apps.track import track_command as track
+from apps.denoising import denoise_command as denoise
+from apps.optical_flow import flow_command as flow
+from apps.optical_flow.flow_files import read_flow
+from apps.regions import superpixels_command as superpixels
+from apps.segmentation import segment_command as segment
+from apps.segmentation.label_figures import sections
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.stereo_matching import stereo_command as stereo
+from apps.stereo_matching.disparity_files import read_disparity
+from apps.tracking import track_command as track
 from apps.volumes.volume_files import is_volume, read_volume
 
 pytestmark = pytest.mark.filterwarnings("ignore:the object (is empty|covers)")
@@ -82,8 +82,10 @@ def test_too_wide_jpegs_are_rejected(tmp_path, capsys):
 def test_disparities_too_large_for_png_are_rejected_first(tmp_path, given, monkeypatch, capsys):
     for name in ("left", "right"):
         Image.fromarray(np.resize(GREY, (20, 400))).save(tmp_path / f"{name}.png")
-    monkeypatch.setattr("apps.stereo.disparities.disparity_costs", lambda *_: pytest.fail("the work has started"))
-    monkeypatch.setattr("apps.stereo.disparities.guess_max_disparity", lambda *_: 300)
+    monkeypatch.setattr(
+        "apps.stereo_matching.disparities.disparity_costs", lambda *_: pytest.fail("the work has started")
+    )
+    monkeypatch.setattr("apps.stereo_matching.disparities.guess_max_disparity", lambda *_: 300)
     options = ["--max-disparity", "300"] if given else []
     arguments = [str(tmp_path / "left.png"), str(tmp_path / "right.png"), *options]
     assert stereo.main([*arguments, "--out", str(tmp_path / "out")]) == 2

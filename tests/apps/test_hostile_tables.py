@@ -10,15 +10,15 @@ from PIL import Image
 
 from apps import matching
 from apps.common.images import InputError
-from apps.flow import flow_command as flow
-from apps.match import match_command as match
 from apps.motion.matches import COLUMNS, Matches
-from apps.segment import segment_command as segment
-from apps.segment.box_files import boxes_of, read_boxes
-from apps.track import track_command as track
-from apps.track.track_files import read_detections, write_tracks
-from apps.track.tracking import Detections
-from apps.track.tracking import track as link
+from apps.optical_flow import flow_command as flow
+from apps.point_matching import match_command as match
+from apps.segmentation import segment_command as segment
+from apps.segmentation.box_files import boxes_of, read_boxes
+from apps.tracking import track_command as track
+from apps.tracking.track_files import read_detections, write_tracks
+from apps.tracking.tracking import Detections
+from apps.tracking.tracking import track as link
 
 POINTS = [(t, 10 * i + t, 7 * i) for t in range(3) for i in range(4)]
 TABLE = "frame,x,y\n" + "".join(f"{t},{x},{y}\n" for t, x, y in POINTS)

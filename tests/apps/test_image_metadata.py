@@ -9,9 +9,9 @@ from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import read_image, read_photograph, write_image
 from apps.common.metadata_reading import metadata_of
 from apps.common.writing import encoded_image
-from apps.denoise import denoise_command as denoise
-from apps.segment import segment_command as segment
-from apps.superpixels import superpixels_command as superpixels
+from apps.denoising import denoise_command as denoise
+from apps.regions import superpixels_command as superpixels
+from apps.segmentation import segment_command as segment
 
 SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 GREY = SRGB[:16] + b"GRAY" + SRGB[20:]

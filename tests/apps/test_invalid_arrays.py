@@ -9,18 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from apps import Detections, denoise, flow, match, refine, segment, stereo, superpixels, track
 from apps.common.images import InputError, to_rgb
-from apps.denoise import denoise
-from apps.flow import flow
-from apps.match import match_wide
 from apps.motion.matches import Matches
 from apps.motion.points import grey_frame
-from apps.refine import refine
-from apps.segment import segment
-from apps.segment.multilabel import segment_labels, segment_volume
-from apps.stereo import stereo
-from apps.superpixels import superpixels
-from apps.track import Detections, track
+from apps.segmentation.multilabel import segment_labels, segment_volume
 
 GOOD = np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)
 FLOATS = (GOOD / 255).astype(np.float32)
@@ -40,7 +33,7 @@ CALLS = {
     "stereo, right": lambda a: stereo(FLOATS, a),
     "flow, first": lambda a: flow(a, FLOATS),
     "flow, second": lambda a: flow(FLOATS, a),
-    "match_wide": lambda a: match_wide(a, GOOD),
+    "match": lambda a: match(a, GOOD),
 }
 HOLED = FLOATS.copy()
 HOLED[3, 4, 1] = np.nan
@@ -167,7 +160,7 @@ OTHERS = {
         "regularity must be a colour difference",
     ),
     "inlier threshold of text": (
-        lambda: match_wide(GOOD, GOOD, inlier_threshold="3"),
+        lambda: match(GOOD, GOOD, inlier_threshold="3"),
         "inlier_threshold must be a number",
     ),
     "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),

@@ -12,14 +12,14 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_codes
-from apps.denoise import denoise_command as denoise
-from apps.segment import segment_command as segment
-from apps.segment.label_figures import colour_of, encoded_labels, labels_overlay
-from apps.segment.label_values import label_values
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.mask_scores import read_truth
-from apps.segment.strokes import marks_of, read_labels, read_scribbles, read_trimap
-from apps.segment.volumes import read_seeds
+from apps.denoising import denoise_command as denoise
+from apps.segmentation import segment_command as segment
+from apps.segmentation.label_figures import colour_of, encoded_labels, labels_overlay
+from apps.segmentation.label_values import label_values
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.mask_scores import read_truth
+from apps.segmentation.strokes import marks_of, read_labels, read_scribbles, read_trimap
+from apps.segmentation.volumes import read_seeds
 
 
 def saved(folder, values, suffix="png"):

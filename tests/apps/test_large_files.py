@@ -13,13 +13,13 @@ from apps.common.images import as_floats, read_photograph, to_bytes, to_rgb
 from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
 from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
 from apps.common.writing import encoded_image
-from apps.segment import full_size, segmentation
-from apps.segment.fine_outline import placed_outline
-from apps.segment.hints import Hints, Mask
-from apps.segment.image_sizes import reduced_mask
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.matte import cut_out, matte
-from apps.segment.terms import UNIT
+from apps.segmentation import full_size, segmentation
+from apps.segmentation.fine_outline import placed_outline
+from apps.segmentation.hints import Hints, Mask
+from apps.segmentation.image_sizes import reduced_mask
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.matte import cut_out, matte
+from apps.segmentation.terms import UNIT
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_tiles_do_not_show(monkeypatch):
     preference = np.where(small, 2 * UNIT, -2 * UNIT).astype(np.int32)
     guess = cv2.resize(small.view(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST) > 0
     tiled = placed_outline(rgb, marks, guess, preference, 20.0, False)
-    monkeypatch.setattr("apps.segment.fine_outline.TILE", 1000)
+    monkeypatch.setattr("apps.segmentation.fine_outline.TILE", 1000)
     assert np.array_equal(tiled, placed_outline(rgb, marks, guess, preference, 20.0, False))
 
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 import gridcut
+from apps import stereo as compute
 from apps.common.labelling import label_distances
-from apps.stereo import coarse_to_fine, disparities, disparity_range
-from apps.stereo import stereo as compute
-from apps.stereo.coarse_to_fine import beta_of, contrast_weights, enlarged, halved, refine
-from apps.stereo.costs import disparity_costs, mirrored_costs, region_costs
-from apps.stereo.disparities import neighbour_costs
-from apps.stereo.disparity_range import guess_max_disparity
+from apps.stereo_matching import coarse_to_fine, disparities, disparity_range
+from apps.stereo_matching.coarse_to_fine import beta_of, contrast_weights, enlarged, halved, refine
+from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
+from apps.stereo_matching.disparities import neighbour_costs
+from apps.stereo_matching.disparity_range import guess_max_disparity
 from tests.apps.traced_memory import traced_peak
 
 NEAR, FAR = 18, 6

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from apps.segment import mark_prior as prior
-from apps.segment import model
-from apps.segment.colour_models import lab_image, make_palette, whole_density
-from apps.segment.geodesic import geodesic_preference
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.plausible_objects import is_plausible
-from apps.segment.segmentation import segment_marked
-from apps.segment.strokes import marks_of_box
+from apps.segmentation import mark_prior as prior
+from apps.segmentation import model
+from apps.segmentation.colour_models import lab_image, make_palette, whole_density
+from apps.segmentation.geodesic import geodesic_preference
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.plausible_objects import is_plausible
+from apps.segmentation.segmentation import segment_marked
+from apps.segmentation.strokes import marks_of_box
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import skimage.data
 from PIL import Image
 
 from apps.common.errors import InputError
-from apps.match import match_command as match
 from apps.motion.matches import Matches
+from apps.point_matching import match_command as match
 
 SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli
+from apps import cli, segment
 from apps.common.number_lists import joined, three_numbers
-from apps.segment import segment
 
 METAVARS = {"--box": "X0,Y0,X1,Y1", "--spacing": "Z,Y,X", "--regions": "N[,N...]", "--truth": "FILE"}
 

@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli
-from apps.denoise import denoise
-from apps.flow import flow
-from apps.match import match_wide
-from apps.refine import refine
-from apps.segment import segment, segment_volume
-from apps.stereo import stereo
-from apps.superpixels import superpixels
-from apps.track import track
+from apps import cli, denoise, flow, match, refine, segment, segment_volume, stereo, superpixels, track
 from tests.tiers import in_quick_tier
 
 
@@ -116,7 +108,7 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
         ("denoise", 1, denoise, {"binary"}),
         ("stereo", 2, stereo, set()),
         ("flow", 2, flow, {"matches"}),
-        ("match", 2, match_wide, set()),
+        ("match", 2, match, set()),
         ("track", 1, track, {"memory", "predict", "search_range"}),
     ],
 )

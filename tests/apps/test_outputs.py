@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from apps.denoise import denoise_command as denoise
-from apps.match import match_command as match
-from apps.stereo import stereo_command as stereo
+from apps.denoising import denoise_command as denoise
+from apps.point_matching import match_command as match
+from apps.stereo_matching import stereo_command as stereo
 
 
 @pytest.fixture

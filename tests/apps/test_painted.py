@@ -10,11 +10,11 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from apps import cli
 from apps.common.images import InputError
-from apps.segment.label_figures import colour_of
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.painted import hue_name
-from apps.segment.strokes import PALETTES as PALETTE_TABLE
-from apps.segment.strokes import (
+from apps.segmentation.label_figures import colour_of
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.painted import hue_name
+from apps.segmentation.strokes import PALETTES as PALETTE_TABLE
+from apps.segmentation.strokes import (
     check_marks,
     read_labels,
     read_scribbles,

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.segment.strokes import read_labels
+from apps.segmentation.strokes import read_labels
 from tests.apps.painted_cases import FAMILIES, USUAL, judge, make
 from tests.tiers import in_quick_tier
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.segment import published_energy as published
-from apps.segment.strokes import read_scribbles
+from apps.segmentation import published_energy as published
+from apps.segmentation.strokes import read_scribbles
 from gridcut import binary_minimum
 
 

@@ -12,9 +12,9 @@ from scipy import ndimage
 from apps import cli, refine
 from apps.common.annotations import Annotation, coco_document, merged_coco
 from apps.common.images import InputError
-from apps.refine import refinement
-from apps.segment.mask_offset import offset_of
-from apps.segment.soft_masks import soft_masks_of
+from apps.refinement import refinement
+from apps.segmentation.mask_offset import offset_of
+from apps.segmentation.soft_masks import soft_masks_of
 
 SCALE = 8  # pixels of the image per pixel of the mask
 SHAPE = 144, 192

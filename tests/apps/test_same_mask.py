@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import Session, cli
+from apps import Session, cli, segment, segment_labels
 from apps.app.image_sources import Image as AppImage
 from apps.app.prompts import PromptSessions, parse_marks
 from apps.common.images import read_image
 from apps.compat.cv2 import grabCut
-from apps.segment import full_size, segment, segment_labels
+from apps.segmentation import full_size
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from tests.tiers import in_quick_tier

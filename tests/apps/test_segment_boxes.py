@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from apps import segment, segment_boxes
 from apps.common.images import InputError
-from apps.segment import colour_models, instances, segment, segment_boxes
-from apps.segment import segment_command as command
-from apps.segment.instances import label_boxes
+from apps.segmentation import colour_models, instances
+from apps.segmentation import segment_command as command
+from apps.segmentation.instances import label_boxes
 
 COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80), (220, 220, 60)])
 # A disc, a square that a bar covers in part, and the bar.

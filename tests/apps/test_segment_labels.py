@@ -9,12 +9,12 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.segment import segment_command as segment
-from apps.segment.geodesic import geodesic_excess
-from apps.segment.label_figures import LETTER, best_section, colour_of, labels_overlay, sections
-from apps.segment.location import OF_VOLUMES, either
-from apps.segment.multilabel import segment_labels, segment_volume
-from apps.segment.strokes import read_labels
+from apps.segmentation import segment_command as segment
+from apps.segmentation.geodesic import geodesic_excess
+from apps.segmentation.label_figures import LETTER, best_section, colour_of, labels_overlay, sections
+from apps.segmentation.location import OF_VOLUMES, either
+from apps.segmentation.multilabel import segment_labels, segment_volume
+from apps.segmentation.strokes import read_labels
 from apps.volumes.volume_files import read_volume
 
 COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
@@ -112,7 +112,7 @@ def test_two_labels_are_one_cut(several):
 
 
 def test_geodesic_excess_of_two_labels_equals_the_preference():
-    from apps.segment.geodesic import geodesic_preference
+    from apps.segmentation.geodesic import geodesic_preference
 
     lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
     marks = np.full((9, 11), -1)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli
+from apps import cli, segment_video
 from apps.common.images import InputError
-from apps.segment import segment_video, video_jobs
-from apps.segment.location import OF_CLIPS, either
-from apps.segment.marks import part_with
-from apps.segment.video_carry import signed_distance
+from apps.segmentation import video_jobs
+from apps.segmentation.location import OF_CLIPS, either
+from apps.segmentation.marks import part_with
+from apps.segmentation.video_carry import signed_distance
 from benchmarks import video, video_clips
 
 OBJECT, BACKGROUND = 1, 2  # codes of a stroke image

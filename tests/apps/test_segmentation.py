@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from apps import segment
 from apps.common.images import InputError
-from apps.segment import segment
-from apps.segment.mask_scores import score
+from apps.segmentation.mask_scores import score
 from apps.session import Session
 
 
@@ -126,8 +126,8 @@ def test_scores():
 
 @pytest.mark.parametrize("given", ["scribbles", "box"])
 def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
-    monkeypatch.setattr("apps.segment.full_size.LARGE_PIXELS", 3000)
-    monkeypatch.setattr("apps.segment.full_size.REDUCED_PIXELS", 1024)
+    monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 3000)
+    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "scribbles" else (8, 10, 54, 56)

@@ -9,10 +9,10 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError, read_image
-from apps.segment.hints import Hints, Mask, ObjectOptions
-from apps.segment.marks import BACKGROUND, OPEN
-from apps.segment.session_files import Instructions, load_session, save_session
-from apps.segment.strokes import marks_of
+from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.session_files import Instructions, load_session, save_session
+from apps.segmentation.strokes import marks_of
 
 
 @pytest.fixture

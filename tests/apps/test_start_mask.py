@@ -8,13 +8,12 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from apps import cli, refine
+from apps import cli, refine, segment, segment_marked
 from apps.common.images import InputError
-from apps.segment import segment, segment_marked
-from apps.segment.hints import Hints, read_mask
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.mask_scores import score
-from apps.segment.start_mask import (
+from apps.segmentation.hints import Hints, read_mask
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.mask_scores import score
+from apps.segmentation.start_mask import (
     box_of_rectangle,
     cores_of,
     mask_of,
@@ -114,8 +113,8 @@ def test_box_start_and_strokes_combine(photo):
 
 def test_a_large_image_with_a_start(photo, monkeypatch):
     image, truth = photo
-    monkeypatch.setattr("apps.segment.full_size.LARGE_PIXELS", 9000)
-    monkeypatch.setattr("apps.segment.full_size.REDUCED_PIXELS", 4000)
+    monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 9000)
+    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 4000)
     result = segment(image, start=ndimage.binary_dilation(truth, iterations=8))
     assert len(result.energies) == 1, "only one cut at full size"
     assert iou(result.mask, truth) > 0.94
@@ -123,8 +122,8 @@ def test_a_large_image_with_a_start(photo, monkeypatch):
 
 def test_a_start_that_vanishes_in_the_reduced_image(photo, monkeypatch):
     image, truth = photo
-    monkeypatch.setattr("apps.segment.full_size.LARGE_PIXELS", 9000)
-    monkeypatch.setattr("apps.segment.full_size.REDUCED_PIXELS", 100)
+    monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 9000)
+    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 100)
     start = np.zeros_like(truth)
     start[40, 50:53] = True
     start[41, 51] = True

@@ -9,14 +9,14 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.stereo import stereo_command as stereo
-from apps.stereo.costs import disparity_costs, mirrored_costs
-from apps.stereo.disparities import refined
-from apps.stereo.disparities import stereo as compute
-from apps.stereo.disparity_files import encoded, read_disparity
-from apps.stereo.disparity_range import guess_max_disparity, supported
-from apps.stereo.disparity_scores import score_disparity, visible
-from apps.stereo.stereo_occlusion import filled, is_consistent
+from apps.stereo_matching import stereo_command as stereo
+from apps.stereo_matching.costs import disparity_costs, mirrored_costs
+from apps.stereo_matching.disparities import refined
+from apps.stereo_matching.disparities import stereo as compute
+from apps.stereo_matching.disparity_files import encoded, read_disparity
+from apps.stereo_matching.disparity_range import guess_max_disparity, supported
+from apps.stereo_matching.disparity_scores import score_disparity, visible
+from apps.stereo_matching.stereo_occlusion import filled, is_consistent
 
 NEAR, FAR = 9, 3
 

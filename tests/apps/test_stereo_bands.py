@@ -6,9 +6,9 @@ import pytest
 
 import gridcut
 from apps.common.labelling import label_distances, labelling
-from apps.stereo.disparities import stereo
-from apps.stereo.disparity_bands import BAND_MARGIN, BAND_SIDE, band, first_labels
-from apps.stereo.halves import in_halves
+from apps.stereo_matching.disparities import stereo
+from apps.stereo_matching.disparity_bands import BAND_MARGIN, BAND_SIDE, band, first_labels
+from apps.stereo_matching.halves import in_halves
 
 LABELS = 12
 

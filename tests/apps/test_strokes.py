@@ -6,8 +6,8 @@ from PIL import Image
 
 from apps.common.images import InputError
 from apps.many.inputs import find_by_stem
-from apps.segment.marks import BACKGROUND, OBJECT, OPEN
-from apps.segment.strokes import (
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.strokes import (
     check_marks,
     marks_of,
     marks_of_box,

@@ -11,11 +11,12 @@ from skimage import data
 from skimage.measure import label as components
 from skimage.measure import regionprops
 
+from apps import superpixels
 from apps.common.images import InputError
-from apps.superpixels import merging, superpixels
-from apps.superpixels import superpixels_command as command
-from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
-from apps.superpixels.regions import mean_figure, outline_figure, outlines
+from apps.regions import merging
+from apps.regions import superpixels_command as command
+from apps.regions.region_scores import RegionScores, read_segments, score_regions
+from apps.regions.regions import mean_figure, outline_figure, outlines
 from benchmarks import superpixels as benchmark
 from tests.apps.traced_memory import traced_peak
 

@@ -9,7 +9,7 @@ import pytest
 import skimage.data
 from PIL import Image
 
-from apps.track import track_command as track
+from apps.tracking import track_command as track
 
 
 @pytest.fixture

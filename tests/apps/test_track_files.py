@@ -7,8 +7,8 @@ import pandas
 import pytest
 
 from apps import cli
-from apps.track.track_files import columns_of, read_detections, write_tracks
-from apps.track.tracking import Detections, track
+from apps.tracking.track_files import columns_of, read_detections, write_tracks
+from apps.tracking.tracking import Detections, track
 
 EXTRA = {  # as text: a fraction with small exponent, long integers, integers, zeros that matter, text
     "weight": ["1.23456789e-6", "2.5", "0.10", "-3"],

@@ -12,7 +12,7 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_bytes, read_codes, read_image
-from apps.superpixels.region_scores import read_segments
+from apps.regions.region_scores import read_segments
 
 ORIENTED = {
     1: lambda a: a,

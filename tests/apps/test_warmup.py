@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apps import cli
-from apps.segment.full_size import WORKING_PIXELS
+from apps.segmentation.full_size import WORKING_PIXELS
 from apps.warmup import warmup_command, warmup_jobs
 
 ROOT = Path(__file__).resolve().parents[2]

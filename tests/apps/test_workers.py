@@ -17,17 +17,17 @@ from PIL import Image
 
 from apps.common.clock import Clock
 from apps.common.images import InputError
-from apps.denoise import denoise_command as denoise
-from apps.flow import flow_command as flow
+from apps.denoising import denoise_command as denoise
 from apps.many import processes, records
 from apps.many.inputs import Item
 from apps.many.program import Program, Work, run_many
-from apps.match import match_command as match
-from apps.refine import refine_command as refine
-from apps.segment import segment_command as segment
-from apps.stereo import stereo_command as stereo
-from apps.superpixels import superpixels_command as superpixels
-from apps.track import track_command as track
+from apps.optical_flow import flow_command as flow
+from apps.point_matching import match_command as match
+from apps.refinement import refine_command as refine
+from apps.regions import superpixels_command as superpixels
+from apps.segmentation import segment_command as segment
+from apps.stereo_matching import stereo_command as stereo
+from apps.tracking import track_command as track
 from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]

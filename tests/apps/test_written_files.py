@@ -11,16 +11,16 @@ import pytest
 
 from apps import demo, matching
 from apps.common import annotation_files
-from apps.denoise import denoise_command as denoise
-from apps.flow import flow_command as flow
-from apps.flow.flow_files import SUFFIX_OF
-from apps.match import match_command as match
-from apps.segment import image_jobs, label_jobs, video_jobs
-from apps.segment.result_files import FIGURES, KINDS, MERGED, files_of, label_files_of
-from apps.stereo import stereo_command as stereo
-from apps.stereo.disparity_files import encoded
-from apps.superpixels import superpixels_command as superpixels
-from apps.track import track_command as track
+from apps.denoising import denoise_command as denoise
+from apps.optical_flow import flow_command as flow
+from apps.optical_flow.flow_files import SUFFIX_OF
+from apps.point_matching import match_command as match
+from apps.regions import superpixels_command as superpixels
+from apps.segmentation import image_jobs, label_jobs, video_jobs
+from apps.segmentation.result_files import FIGURES, KINDS, MERGED, files_of, label_files_of
+from apps.stereo_matching import stereo_command as stereo
+from apps.stereo_matching.disparity_files import encoded
+from apps.tracking import track_command as track
 from tests.apps.flow_samples import write_flow
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs/guide/files.md").read_text("utf-8")

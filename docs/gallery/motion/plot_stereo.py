@@ -11,7 +11,7 @@ import skimage.data
 
 from apps import segment, stereo
 from apps.demo_jobs import marks_of_example
-from apps.stereo.stereo_samples import layered_pair
+from apps.stereo_matching.stereo_samples import layered_pair
 
 photo = np.ascontiguousarray(skimage.data.astronaut()[::2, ::2])
 marks = marks_of_example("astronaut", (512, 512))[::2, ::2]

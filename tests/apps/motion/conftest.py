@@ -15,8 +15,8 @@ class FramePair:
     @property
     def levels(self):
         """The pyramid of the frames, finest first."""
-        from apps.flow.frame import Frame
-        from apps.flow.refine import paired
+        from apps.optical_flow.frame import Frame
+        from apps.optical_flow.refine import paired
 
         return paired(*(Frame(frame.astype(np.float32) / 255) for frame in (self.first, self.second)))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.flow.channels import absolute_distance, channel_sum, squared_distance, vectors_at
+from apps.optical_flow.channels import absolute_distance, channel_sum, squared_distance, vectors_at
 
 RNG = np.random.default_rng(5)
 

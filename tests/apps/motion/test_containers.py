@@ -9,8 +9,8 @@ import pytest
 from apps.common.containers import AVI, MATROSKA, MP4, OTHER, check_container
 from apps.common.images import InputError
 from apps.common.sequences import open_sequence
-from apps.flow import flow_command as flow
-from apps.track import track_command as track
+from apps.optical_flow import flow_command as flow
+from apps.tracking import track_command as track
 
 
 def write_video(path, count=8, code="MJPG"):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.flow.dense_flow import check_frames, flow
 from apps.motion.matches import Matches
+from apps.optical_flow.dense_flow import check_frames, flow
 
 
 def dis(pair):

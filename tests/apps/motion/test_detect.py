@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.track.detect import Finder, choose_finder, particles, to_grey
+from apps.tracking.detect import Finder, choose_finder, particles, to_grey
 
 
 def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.4):

@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from apps import track
 from apps.common.images import InputError
-from apps.track import track, track_command
-from apps.track.divisions import divided
-from apps.track.tracking import from_frames, keep_long
+from apps.tracking import track_command
+from apps.tracking.divisions import divided
+from apps.tracking.tracking import from_frames, keep_long
 
 SEARCH_RANGE = 15.0
 

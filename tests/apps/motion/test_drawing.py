@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from apps.flow import flow_figures as drawing
+from apps.optical_flow import flow_figures as drawing
 
 
 def published_colour(u, v):
@@ -140,7 +140,7 @@ def test_error_figure_has_a_scale_bar():
 
 
 def test_the_key_has_the_colours_of_the_flow():
-    from apps.flow.flow_figures import flow_figure, key_figure
+    from apps.optical_flow.flow_figures import flow_figure, key_figure
 
     key = key_figure(41)
     assert key.shape == (41, 41, 3)

@@ -7,9 +7,9 @@ import pytest
 from apps import flow
 from apps.common.clock import Clock
 from apps.common.images import InputError
-from apps.flow import fast_flow
-from apps.flow.frame import Frame
 from apps.motion.matches import Matches
+from apps.optical_flow import fast_flow
+from apps.optical_flow.frame import Frame
 
 
 def dis(pair):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.flow.flow_files import SUFFIXES, read_flow
+from apps.optical_flow.flow_files import SUFFIXES, read_flow
 from tests.apps.flow_samples import write_flow
 
 

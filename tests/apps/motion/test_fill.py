@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.flow.fill import INFINITY, _nearest_matches, adjacent_cells, fill_flow, step_length, sweep_kernel
+from apps.optical_flow.fill import INFINITY, _nearest_matches, adjacent_cells, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import flow
+from apps import flow, flow_sequence
 from apps.common.command import limited_threads
 from apps.common.images import InputError
-from apps.flow import flow_sequence
-from apps.flow.frame import Frame, SharedFrame, SharedFrames
+from apps.optical_flow.frame import Frame, SharedFrame, SharedFrames
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +114,7 @@ def test_pairs_share_the_frame_between_them(frames, tmp_path):
 
 def test_the_name_stays_that_of_the_function(frames):
     """A module of the same name would replace it as soon as the function has been loaded."""
-    import apps.flow
+    import apps
 
-    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
-    assert len(list(apps.flow.flow_sequence(frames[:2], fast=True))) == 1
+    assert len(list(apps.flow_sequence(frames[:2], fast=True))) == 1
+    assert len(list(apps.flow_sequence(frames[:2], fast=True))) == 1

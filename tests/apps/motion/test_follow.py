@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from apps.track.follow import Follower
+from apps.tracking.follow import Follower
 
 
 @pytest.fixture

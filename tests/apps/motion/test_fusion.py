@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from apps.flow import fusion
-from apps.flow.fusion import features_of, fuse, fusion_minimum, misfit
-from apps.flow.refine import Level
+from apps.optical_flow import fusion
+from apps.optical_flow.fusion import features_of, fuse, fusion_minimum, misfit
+from apps.optical_flow.refine import Level
 
 
 def level_of(lab):
@@ -15,7 +15,7 @@ def level_of(lab):
 
 
 def energy(choice, lab, flows, costs, raised=True):
-    """The energy in units, from its definition; `raised`: mixed labels raised as in apps/flow/fusion.py."""
+    """The energy in units, from its definition; `raised`: mixed labels raised as in apps/optical_flow/fusion.py."""
     total = 0
     height, width = choice.shape
     picked = np.where(choice, 0, 1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners, reversed_flow
-from apps.flow.propagate import _described, propagate
+from apps.optical_flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners, reversed_flow
+from apps.optical_flow.propagate import _described, propagate
 
 
 def grey(frame):

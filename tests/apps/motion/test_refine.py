@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from apps.flow import frame as frame_module
-from apps.flow.median import near_edges, weighted_median
-from apps.flow.refine import paired, refine, variational, warp
-from apps.flow.resizing import resized
+from apps.optical_flow import frame as frame_module
+from apps.optical_flow.median import near_edges, weighted_median
+from apps.optical_flow.refine import paired, refine, variational, warp
+from apps.optical_flow.resizing import resized
 
 
 def test_warp_samples_where_the_flow_leads():
@@ -60,7 +60,7 @@ def brute_median(values, weights):
 
 
 def test_weighted_median_against_sorting():
-    from apps.flow import median
+    from apps.optical_flow import median
 
     rng = np.random.default_rng(5)
     lab = rng.uniform(0, 20, (30, 30, 3)).astype(np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
+from apps.optical_flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 
 
 def one(mine, true):

@@ -5,7 +5,7 @@ import pytest
 
 import apps
 from apps.common.images import InputError
-from apps.track.tracking import Detections, track
+from apps.tracking.tracking import Detections, track
 
 pandas = pytest.importorskip("pandas")
 

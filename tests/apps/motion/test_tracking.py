@@ -8,9 +8,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.track.active_tracks import pairs_in_range, shared_motion
-from apps.track.global_links import GAP_COST
-from apps.track.tracking import Detections, default_search_range, from_frames, keep_long, track
+from apps.tracking.active_tracks import pairs_in_range, shared_motion
+from apps.tracking.global_links import GAP_COST
+from apps.tracking.tracking import Detections, default_search_range, from_frames, keep_long, track
 
 
 def world(seed, count=200, frames=12, size=250.0, step=1.0, speed=0.0, seen=1.0):

@@ -6,13 +6,13 @@ import pytest
 import skimage.data
 
 from apps.common.images import InputError
-from apps.match import views
-from apps.match import wide_baseline as wide
-from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log10_nfa, transfer_distance
-from apps.match.guided import first_matches
-from apps.match.wide_baseline import match_wide
 from apps.motion.candidates import nearest_descriptors
 from apps.motion.points import keypoints
+from apps.point_matching import views
+from apps.point_matching import wide_baseline as wide
+from apps.point_matching.geometry import apply, epipolar_distance, fit, fit_best, in_front, log10_nfa, transfer_distance
+from apps.point_matching.guided import first_matches
+from apps.point_matching.wide_baseline import match
 
 SLANTED = np.array([[0.76, -0.3, 130.0], [0.33, 1.0, -40.0], [4.5e-4, 0.0, 1.0]])  # about as graf 1 to 3, tilt 2
 
@@ -45,7 +45,7 @@ def ratio_test(first, second):
 def test_slanted_photograph():
     first = skimage.data.astronaut()
     second = warped(first, SLANTED)
-    found = match_wide(first, second)
+    found = match(first, second)
     assert found.model == "homography"
     corners = corners_of(first)
     error = np.linalg.norm(apply(found.matrix, corners) - apply(SLANTED, corners), axis=1)
@@ -69,7 +69,7 @@ def test_sizes_may_differ_and_results_repeat():
     half = np.diag([0.5, 0.5, 1.0])
     second = cv2.resize(first, (200, 150), interpolation=cv2.INTER_AREA)
     half[:2, 2] = -0.25
-    found, again = match_wide(first, second), match_wide(first, second)
+    found, again = match(first, second), match(first, second)
     assert (transfer_distance(half, found.matches.first, found.matches.second) < 1).mean() > 0.96
     assert (found.matches.first == again.matches.first).all()
     assert (found.matrix == again.matrix).all()
@@ -82,7 +82,7 @@ def test_large_images_are_reduced(model, monkeypatch):
     second = cv2.resize(warped(first, SLANTED), None, fx=0.75, fy=0.75, interpolation=cv2.INTER_AREA)
     smaller = np.array([[0.75, 0, -0.125], [0, 0.75, -0.125], [0, 0, 1]])
     monkeypatch.setattr(wide, "MAX_SIDE", 200)
-    found = match_wide(first, second, model=model)
+    found = match(first, second, model=model)
     assert found.matches.first.max() > 250
     right = transfer_distance(smaller @ SLANTED, found.matches.first, found.matches.second) < 4
     assert right.mean() > (0.97 if model == "homography" else 0.8)
@@ -95,7 +95,7 @@ def test_tilted_views_are_simulated_for_steep_slants():
     squeezed = np.array([[0.2, 0, 100.0], [0, 0.8, 20], [0, 0, 1]]) @ np.array(
         [[0.9, -0.4, 60], [0.4, 0.9, -60], [0, 0, 1]]
     )
-    found = match_wide(first, warped(first, squeezed))
+    found = match(first, warped(first, squeezed))
     assert "views" in found.seconds
     right = transfer_distance(squeezed, found.matches.first, found.matches.second) < 3
     assert right.mean() > 0.95
@@ -105,7 +105,7 @@ def test_tilted_views_are_simulated_for_steep_slants():
 @pytest.mark.slow
 def test_stereo_pair_needs_a_fundamental_matrix():
     left, right, disparity = skimage.data.stereo_motorcycle()
-    found = match_wide(left, right)
+    found = match(left, right)
     assert found.model == "fundamental"
     first, second = found.matches.first, found.matches.second
     truth = disparity[np.rint(first[:, 1]).astype(int), np.rint(first[:, 0]).astype(int)]
@@ -116,7 +116,7 @@ def test_stereo_pair_needs_a_fundamental_matrix():
     # The cameras are displaced horizontally: epipolar lines are the rows.
     assert np.abs(first[:, 1] - second[:, 1]).max() < 6
     assert found.residual.max() <= 3
-    plane = match_wide(left, right, model="homography")
+    plane = match(left, right, model="homography")
     assert plane.model == "homography"
     assert len(plane.matches) < len(found.matches)
 
@@ -125,14 +125,14 @@ def test_images_of_different_scenes_are_rejected():
     with pytest.raises(
         InputError, match=r"only \d+ of \d+ matches are consistent with one geometry, no more than expected by chance"
     ):
-        match_wide(skimage.data.coins(), skimage.data.chelsea())
+        match(skimage.data.coins(), skimage.data.chelsea())
 
 
 def test_a_slanted_view():
     first = np.ascontiguousarray(skimage.data.coffee()[:300, 100:420])
     slant = np.array([[0.9, -0.2, 40.0], [0.2, 0.9, -20], [2e-4, 0, 1]])
     second = warped(first, slant)
-    found = match_wide(first, second)
+    found = match(first, second)
     right = transfer_distance(slant, found.matches.first, found.matches.second) < 3
     assert right.sum() > 200
     assert right.mean() > 0.97
@@ -187,7 +187,7 @@ def test_bad_input(first, second, options, message):
         "floats": photo / 255.0,
     }
     with pytest.raises(InputError, match=message):
-        match_wide(images[first], images[second], **options)
+        match(images[first], images[second], **options)
 
 
 class TestGeometry:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.segment import full_size
+from apps.segmentation import full_size
 from apps.session import Session
 from tests.apps.session.scenes import disc_scene
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 import gridcut
-from apps.segment.terms import FORBIDDEN
+from apps.segmentation.terms import FORBIDDEN
 from apps.session.object_records import Lock, Unlock
 from apps.session.stroke_records import Box, Marks, Stroke, effective
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli
+from apps import cli, segment
 from apps.common.images import InputError
-from apps.segment import segment
 from apps.session import Session
 from apps.session.object_records import objects_of
 from apps.session.stroke_records import as_json, boxes_of, from_json

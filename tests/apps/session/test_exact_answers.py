@@ -9,10 +9,10 @@ import os
 import numpy as np
 import pytest
 
-from apps.segment.full_size import find_labels
-from apps.segment.hints import Mask
-from apps.segment.marks import is_inside, labels_in
-from apps.segment.model import ImageView, Request, values_of
+from apps.segmentation.full_size import find_labels
+from apps.segmentation.hints import Mask
+from apps.segmentation.marks import is_inside, labels_in
+from apps.segmentation.model import ImageView, Request, values_of
 from apps.session import Session
 from apps.session.object_records import objects_of, paste
 from apps.session.stroke_records import Box, MaskHint, locator_of

@@ -5,8 +5,8 @@ import pytest
 
 import gridcut
 from apps.common.images import InputError
-from apps.segment.multilabel import segment_volume
-from apps.segment.volume_object import segment_object
+from apps.segmentation.multilabel import segment_volume
+from apps.segmentation.volume_object import segment_object
 from apps.session import Session, volume_box
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke

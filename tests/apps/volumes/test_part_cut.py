@@ -10,11 +10,11 @@ import pytest
 from scipy import ndimage
 
 import gridcut
-from apps.segment import part_cut, volume_view
-from apps.segment.grid_cut import outline_cost
-from apps.segment.part_cut import PartCut
-from apps.segment.terms import UNIT
-from apps.segment.volume_view import BINS, Histograms, VolumeView
+from apps.segmentation import part_cut, volume_view
+from apps.segmentation.grid_cut import outline_cost
+from apps.segmentation.part_cut import PartCut
+from apps.segmentation.terms import UNIT
+from apps.segmentation.volume_view import BINS, Histograms, VolumeView
 from tests.apps.session.scenes import costs_with, touching
 from tests.tiers import in_quick_tier
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from apps import cli
 from apps.common.images import InputError
-from apps.segment.volume_object import refine_mask, segment_object
+from apps.segmentation.volume_object import refine_mask, segment_object
 from apps.volumes.volume_files import read_volume
 from tests.apps.volumes.conftest import (
     SHAPE,

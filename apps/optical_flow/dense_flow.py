@@ -1,0 +1,257 @@
+"""Dense flow of two frames: sparse matches by exact assignment, propagated, filled, refined and fused.
+
+match       link points of both frames one-to-one (apps.motion.sparse, or apps.motion.windows)
+propagate   match a dense grid of seeds, starting from the motion of the matches (apps.optical_flow.propagate)
+fill        interpolate the matches at half size, without crossing image edges (apps.optical_flow.fill)
+coarse      refine the fill from an eighth of the size to half of it (apps.optical_flow.refine)
+fuse        choose the better of the fill and the refined flow at each pixel, by an exact cut (fusion.py):
+            refinement loses small objects, the fill keeps them
+fine        refine the fused flow up to full size
+hidden      give pixels hidden in the second frame the motion of their own side of the edge (occlusion.py)
+consistency estimate the backward flow, starting from the reversed flow; the flow is valid where the two agree
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.clock import Clock
+from apps.common.images import InputError, to_rgb
+from apps.common.reused_memory import keep_freed_memory
+from apps.common.suggestions import suggests
+from apps.motion.matches import Matches, check_matches
+from apps.optical_flow import LINKERS
+from apps.optical_flow.frame import Frame, for_both, while_preparing
+from gridcut.device import DeviceName, run_threads, thread_count
+from gridcut.device.result import GridResult
+
+MIN_SIDE = 16
+FUSION_LEVEL = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
+COARSEST_LEVEL = 20  # level at which refinement of the fill starts
+PROPAGATED_CONFIDENCE = 0.3  # confidence of a propagated match
+INITIAL_NEIGHBOURS = 8  # neighbours per match in the fill from which propagation starts
+MIN_MATCHES = 3  # below this, propagation starts without a fill
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Flow(GridResult):
+    """Dense flow from a first frame to a second.
+
+    Attributes
+    ----------
+    flow : ndarray of float32, (H, W, 2)
+        Motion in pixels, x to the right and y down: the point p of the first frame is at p + flow[p] in the second.
+    valid : ndarray of bool, (H, W)
+        True where the backward flow agrees; False on pixels that are hidden in the second frame, leave it, or are
+        uncertain.
+    matches : Matches
+        The sparse matches from which the flow was computed.
+    seconds : dict
+        Seconds per stage, and their total.
+    """
+
+    flow: np.ndarray
+    valid: np.ndarray
+    matches: Matches
+    seconds: dict = field(default_factory=dict)
+
+    def _figure(self):
+        from apps.optical_flow.flow_figures import flow_figure
+
+        return flow_figure(self.flow, self.valid)
+
+
+@suggests
+def flow(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    matches: Matches | None = None,
+    linker: str = LINKERS[0],
+    method: str = "auto",
+    fast: bool = False,
+    device: DeviceName = "auto",
+) -> Flow:
+    """Compute the dense optical flow from one image to another.
+
+    Parameters
+    ----------
+    first, second : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
+    matches : Matches, optional
+        Sparse matches to start from; computed if absent.
+    linker : {"assignment", "windows"}, default "assignment"
+        How sparse matches are computed: by one exact assignment (`apps.motion.sparse`), or by a small assignment
+        problem per window (`apps.motion.windows`).
+    method : str, default "auto"
+        How the problems of windows are solved: "auto" as one batch, a method of `assign.solve` one after the other.
+    fast : bool, default False
+        Compute a less accurate flow in about a seventh of the time (`apps.optical_flow.fast_flow`); not with windows.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the fusion cut, and with windows the assignments, are solved.  "auto" uses a GPU if one is available.
+
+    Returns
+    -------
+    Flow
+        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds` per
+        stage.
+
+    Raises
+    ------
+    InputError
+        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture; if `fast` is
+        combined with windows, or `method` with another linker; if `linker` is unknown.
+    ValueError
+        If `method` is unknown.
+    """
+    frames = map(Frame, check_frames(first, second))
+    return flow_of_frames(*frames, matches=matches, linker=linker, method=method, fast=fast, device=device)
+
+
+def flow_of_frames(
+    first: Frame,
+    second: Frame,
+    *,
+    matches: Matches | None,
+    linker: str,
+    fast: bool,
+    device: DeviceName,
+    method: str = "auto",
+) -> Flow:
+    """Return the flow of two frames, which may be shared with other pairs; see `flow` for the arguments and errors."""
+    from apps.motion.candidates import PADDED_SIDE
+    from apps.optical_flow.fusion import fuse
+    from apps.optical_flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
+    from apps.optical_flow.refine import paired, refine
+    from apps.optical_flow.resizing import resized
+
+    check_sizes(first.shape, second.shape)
+    if matches is not None:
+        check_matches(matches, first.shape)
+    check_linker(linker, fast, method)
+    given = {"linker": linker, "method": method, "device": device}
+    if min(first.shape) < PADDED_SIDE:
+        return _padded_flow(first.rgb, second.rgb, matches=matches, fast=fast, **given)
+    keep_freed_memory()
+    clock = Clock()
+    if fast:
+        from apps.optical_flow.fast_flow import fast_flow
+
+        motion, valid, matches = fast_flow(first, second, matches, device, clock)
+        return Flow(motion, valid, matches, clock.total())
+
+    def match():
+        return _sparse_matches(first, second, **given) if matches is None else matches
+
+    # Matching has long stages on one thread, in which another one prepares what propagation and refinement need.
+    matches = while_preparing(match, first, second)
+    clock.charge("match")
+    levels = paired(first, second)
+    middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
+    filled = _fill(first, second, levels[middle], matches, clock)
+    motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
+    clock.charge("coarse")
+    motion = fuse(levels[middle], motion, resized(filled, levels[middle].shape), device)
+    clock.charge("fuse")
+    motion = refine(levels, motion, max(middle - 1, 0))
+    clock.charge("fine")
+    is_hidden = hidden_pixels(motion, owners(levels[0], motion))
+    motion = fill_hidden(levels[0], motion, is_hidden)
+    clock.charge("hidden")
+    valid = is_consistent(levels[0], motion, owners(levels[0], motion)) & ~is_hidden
+    clock.charge("consistency")
+    return Flow(motion, valid, matches, clock.total())
+
+
+def _sparse_matches(first: Frame, second: Frame, linker: str, method: str, device) -> Matches:
+    """Match two frames by one assignment, or window by window."""
+    if linker == "windows":
+        from apps.motion.agreement import agrees_with_neighbours
+        from apps.motion.windows import match_windows
+
+        found = match_windows(first.bytes, second.bytes, device=device, method=method).matches
+        return found.select(agrees_with_neighbours(found.first, found.motion))
+    from apps.motion.sparse import match_stages
+
+    points = tuple(for_both(lambda frame: frame.seed_points, first, second))
+    return match_stages(first.bytes, second.bytes, seed_points=points, device=device).matches
+
+
+def _padded_flow(first, second, **given) -> Flow:
+    """Compute the flow of frames with a short side, on frames padded by repeating their borders."""
+    from apps.motion.candidates import padded
+    from apps.optical_flow.refine import warp
+
+    height, width = first.shape[:2]
+    found = flow(padded(first), padded(second), **given)
+    cropped = np.ascontiguousarray(found.flow[:height, :width])
+    _, inside = warp(second, cropped)
+    ends = found.matches.first, found.matches.second
+    inside_frame = np.all([(end <= (width - 1, height - 1)).all(axis=1) for end in ends], axis=0)
+    return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
+
+
+def _fill(one: Frame, two: Frame, level, matches: Matches, clock) -> np.ndarray:
+    """Return the flow, at the size of `level`, filled from the sparse matches and from those found by propagation."""
+    from apps.optical_flow.fill import fill_flow
+    from apps.optical_flow.propagate import propagate_described
+
+    scale = np.array(level.shape[::-1]) / np.array(one.shape[::-1])
+
+    def reduced(points):
+        return (points + 0.5) * scale - 0.5
+
+    guesses: list[np.ndarray | None] = [None, None]
+    if len(matches) >= MIN_MATCHES:
+        ends = reduced(matches.first), reduced(matches.second)
+
+        def guess(direction):
+            one, two = ends[:: 1 - 2 * direction]
+            return fill_flow(level.lab[direction], one, two, matches.confidence, INITIAL_NEIGHBOURS)
+
+        guesses = run_threads(guess, 2) if thread_count() > 1 else [guess(0), guess(1)]
+        clock.charge("fill")
+    first, second = propagate_described(one.descriptors, two.descriptors, one.shape, *guesses)
+    clock.charge("propagate")
+    if len(first) + len(matches) == 0:
+        return np.zeros((*level.shape, 2), np.float32)
+    first, second = np.concatenate([matches.first, first]), np.concatenate([matches.second, second])
+    confidence = np.concatenate([matches.confidence, np.full(len(first) - len(matches), PROPAGATED_CONFIDENCE)])
+    filled = fill_flow(level.lab[0], reduced(first), reduced(second), confidence)
+    clock.charge("fill")
+    return filled
+
+
+def check_linker(linker: str, fast: bool, method: str = "auto", dashes: str = "") -> None:
+    """Raise InputError for an unknown linker, `fast` with windows and a method without; `dashes` precede options."""
+    if linker not in LINKERS:
+        raise InputError(f"{dashes}linker must be {' or '.join(map(repr, LINKERS))}; got {linker!r}")
+    if fast and linker == "windows":
+        raise InputError(
+            f"{dashes}fast links a grid of seeds and has no windows; pass another linker, or omit {dashes}fast"
+        )
+    if method != "auto" and linker != "windows":
+        raise InputError(f"{dashes}method solves the problems of windows; pass linker windows, or omit {dashes}method")
+
+
+def check_sizes(
+    first: tuple[int, int], second: tuple[int, int], names: tuple[str, str] = ("the first", "the second")
+) -> None:
+    """Raise InputError if the sizes (height, width) of two frames differ or are too small."""
+    if first != second:
+        raise InputError(
+            f"frames differ in size: {names[0]} is {first[1]}x{first[0]} pixels, {names[1]} "
+            f"{second[1]}x{second[0]}; pass frames of the same size"
+        )
+    if min(first) < MIN_SIDE:
+        raise InputError(f"frames are {first[1]}x{first[0]} pixels; pass frames of at least {MIN_SIDE}x{MIN_SIDE}")
+
+
+def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
+    """Return both frames as float32 RGB in [0, 1]; InputError if their sizes differ or are too small."""
+    first, second = to_rgb(first, "first frame"), to_rgb(second, "second frame")
+    check_sizes(first.shape[:2], second.shape[:2])
+    return first, second

@@ -1,0 +1,112 @@
+"""Refine a flow from coarse to fine: a variational step and a median filter on each level.
+
+The pyramid has small scale steps.  On each level OpenCV's variational refinement [1] balances constancy of grey values
+and gradients with smoothness.  It starts from the given flow, so a flow filled from sparse matches adds motion that is
+too large for the pyramid alone.  On the finer levels a colour-weighted median (`apps.optical_flow.median`) then
+determines the location of motion edges.
+
+[1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.optical_flow.frame import Frame, FrameLevel
+from apps.optical_flow.median import confidence_of, weighted_median
+from apps.optical_flow.resizing import resized
+
+SMOOTHNESS_WEIGHT = 2.0
+BRIGHTNESS_WEIGHT = 0.3  # of grey values
+GRADIENT_WEIGHT = 5 / 3
+FIXED_POINT_ITERATIONS = 6
+SOR_ITERATIONS = 10
+MEDIAN_LEVELS = 12  # finest levels, of which every second has the weighted median; the others have a 5 x 5 median
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The two frames at one size: grey (0..255) and Lab, float32."""
+
+    grey: tuple
+    lab: tuple
+
+    @property
+    def shape(self):
+        return self.grey[0].shape
+
+
+def paired(first: Frame, second: Frame) -> list[Level]:
+    """Return the pyramid levels of two frames of the same size, finest first."""
+    return [level_of(*frames) for frames in zip(first.levels, second.levels, strict=True)]
+
+
+def level_of(first: FrameLevel, second: FrameLevel) -> Level:
+    """Return the level of two frames at one size."""
+    return Level((first.grey, second.grey), (first.lab, second.lab))
+
+
+def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
+    """Refine `flow`, of any size (None: no motion), on levels[coarsest], ..., levels[finest]; float32."""
+    for number in range(coarsest, finest - 1, -1):
+        level = levels[number]
+        flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
+        flow = variational(level, flow)
+        weighted = number < MEDIAN_LEVELS and number % 2 == 0  # on every second level: nearly as accurate, and faster
+        flow = filtered(level, flow) if weighted else unweighted_median(flow)
+    return flow
+
+
+def variational(
+    level: Level,
+    flow: np.ndarray,
+    fixed_point_iterations: int = FIXED_POINT_ITERATIONS,
+    sor_iterations: int = SOR_ITERATIONS,
+) -> np.ndarray:
+    """Return `flow` after one variational refinement."""
+    import cv2
+
+    step = cv2.VariationalRefinement.create()
+    step.setAlpha(SMOOTHNESS_WEIGHT)
+    step.setDelta(BRIGHTNESS_WEIGHT)
+    step.setGamma(GRADIENT_WEIGHT)
+    step.setFixedPointIterations(fixed_point_iterations)
+    step.setSorIterations(sor_iterations)
+    return step.calc(*level.grey, flow.copy())
+
+
+def filtered(level: Level, flow: np.ndarray) -> np.ndarray:
+    """Filter a flow by the median weighted by colour and confidence."""
+    warped, inside = warp(level.lab[1], flow)
+    return weighted_median(flow, level.lab[0], confidence_of(flow, level.lab[0], warped, inside))
+
+
+def unweighted_median(flow: np.ndarray) -> np.ndarray:
+    import cv2
+
+    return cv2.merge([cv2.medianBlur(component, 5) for component in cv2.split(flow)])
+
+
+def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Warp a frame by the flow, out(p) = frame(p + flow(p)); also return a mask of p + flow(p) inside the frame."""
+    import cv2
+
+    target = targets(flow)
+    warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return warped, is_inside(target, frame.shape)
+
+
+def targets(flow: np.ndarray) -> np.ndarray:
+    """Return p + flow(p), x and y, of each pixel p; float32 (H, W, 2)."""
+    height, width = flow.shape[:2]
+    target = np.empty((height, width, 2), np.float32)
+    np.add(flow[..., 0], np.arange(width, dtype=np.float32), out=target[..., 0])
+    np.add(flow[..., 1], np.arange(height, dtype=np.float32)[:, None], out=target[..., 1])
+    return target
+
+
+def is_inside(target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Mark the points (H, W, 2) inside a frame of shape (height, width, ...); bool (H, W)."""
+    import cv2
+
+    return cv2.inRange(target, (0, 0), (shape[1] - 1, shape[0] - 1)) > 0

@@ -1,0 +1,146 @@
+"""Place the outline of an object in the full image, given the labelling of a reduced image.
+
+The labels of the reduced image are right except along their outline, where a pixel of the full image may belong to
+either side.  Only pixels within MAX_SHIFT reduced pixels of the outline are free; all others keep their label.  Their
+costs are those of the reduced image, interpolated; the edge weights are those of the full image.  So the colours decide
+what belongs to the object, and the edges of the full image where exactly it ends.
+
+The image is divided into tiles.  For each tile that contains outline, one exact minimum cut of the tile and a margin
+around it gives the labels of the tile.  Tiles are independent, so memory is that of one tile per thread for images of
+any size, and no label depends on the order of the tiles or on the number of threads.  The free band is a few pixels
+wide, so pixels beyond the margin hardly affect the labels of the tile.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+
+import gridcut
+from apps.common.images import as_floats
+from apps.common.rectangles import Rectangle, absolute, bounds, relative, tiles_of, widened
+from apps.common.row_blocks import in_parallel
+from apps.segmentation.colour_models import lab_image
+from apps.segmentation.image_sizes import enlarged_part
+from apps.segmentation.marks import BACKGROUND, OBJECT
+from apps.segmentation.terms import CONTRAST, SOFT_STROKE, UNIT, mean_squared_step
+
+MAX_SHIFT = 2.0  # reduced pixels on either side of the outline
+TILE = 128  # pixels
+MARGINS = 4  # margin of a tile, in widths of the free band on one side of the outline
+MAX_PREFERENCE = 16 * UNIT  # costs of reduced pixels count up to this difference, so that marks do not spread
+SAMPLED_ROWS = 16  # the mean contrast is measured on every 16th pair of rows
+
+
+def placed_outline(rgb, marks, guess, preference, smoothness, soft) -> np.ndarray:
+    """The labelling `guess` with its outline placed along the edges of the image.
+
+    Parameters
+    ----------
+    rgb : ndarray, shape (H, W, 3)
+        Image, float32 in [0, 1] or uint8.
+    marks : ndarray of int8, shape (H, W)
+        Marks of apps.segmentation.marks.
+    guess : ndarray of bool, shape (H, W)
+        Labelling of the reduced image, enlarged.
+    preference : ndarray of int32, shape (h, w)
+        Cost of the background minus cost of the object in the reduced image, in 1 / UNIT nats.
+    smoothness : float
+        Weight of an edge of length 1 between equal colours, in nats.
+    soft : bool
+        Whether marks are hints that cost SOFT_STROKE nats to override, and not constraints.
+
+    Returns
+    -------
+    ndarray of bool, shape (H, W)
+        True on the object; equals `guess` away from its outline.
+
+    Notes
+    -----
+    Time and memory O(tiles that contain outline), apart from the result.
+    """
+    labels = guess.copy()
+    scale = (guess.size / preference.size) ** 0.5
+    width = math.ceil(MAX_SHIFT * scale)
+    outline = _Outline(rgb, marks, guess, preference, smoothness, soft, width)
+
+    def place(tile):
+        labels[tile] = outline.placed(tile)
+
+    tiles = [tile for tile in tiles_of(guess.shape, TILE) if outline.crosses(tile)]
+    in_parallel([partial(place, tile) for tile in tiles])
+    return labels
+
+
+def mean_contrast(rgb) -> float:
+    """Mean squared difference of neighbours in Lab, over a sample of the rows of the image."""
+    rows = range(0, max(1, rgb.shape[0] - 1), SAMPLED_ROWS)
+    return sum(mean_squared_step(lab_image(as_floats(rgb[y : y + 2]))) for y in rows) / len(rows)
+
+
+class _Outline:
+    """The image, the guess and the parameters of `placed_outline`; `width` of the free band in pixels."""
+
+    def __init__(self, rgb, marks, guess, preference, smoothness, soft, width):
+        import cv2
+
+        self.rgb, self.marks, self.guess, self.soft, self.width = rgb, marks, guess, soft, width
+        self.preference = np.clip(preference, -MAX_PREFERENCE, MAX_PREFERENCE).astype(np.float32)
+        self.beta = CONTRAST / mean_contrast(rgb)
+        self.weight = smoothness * UNIT
+        self.forbidden = np.int32(8 * self.weight + 1)  # exceeds the total weight of all edges of a pixel
+        side = 2 * width + 1
+        self.disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
+
+    def crosses(self, tile: Rectangle) -> bool:
+        """Whether pixels of the tile are free."""
+        part = self.guess[widened(tile, self.width, self.guess.shape)]
+        return bool(part.any()) and not part.all()
+
+    def placed(self, tile: Rectangle) -> np.ndarray:
+        """Labels of the tile."""
+        import cv2
+
+        around = widened(tile, MARGINS * self.width, self.guess.shape)
+        guess = self.guess[around]
+        codes = guess.view(np.uint8)
+        free = cv2.dilate(codes, self.disc) - cv2.erode(codes, self.disc)
+        self._hold_sides(free, around)
+        taking_part = cv2.dilate(free, np.ones((3, 3), np.uint8)) > 0
+        labels = guess.copy()
+        box = bounds(taking_part)
+        if box is not None:
+            labels[box] = self._cut(absolute(box, around), guess[box], free[box] > 0, taking_part[box])
+        return labels[relative(tile, around)]
+
+    def _hold_sides(self, free, around) -> None:
+        """At sides of a part that are not sides of the image, keep the labels, as they are kept beyond them."""
+        (rows, columns), (H, W) = around, self.guess.shape
+        if rows.start > 0:
+            free[0] = 0
+        if rows.stop < H:
+            free[-1] = 0
+        if columns.start > 0:
+            free[:, 0] = 0
+        if columns.stop < W:
+            free[:, -1] = 0
+
+    def _cut(self, where, guess, free, taking_part):
+        """Minimum cut of a part of the image, in which the pixels that are not free keep their label."""
+        as_background, as_object = self._costs(where)
+        held = taking_part & ~free
+        source = np.where(held, self.forbidden * guess, as_background)
+        sink = np.where(held, self.forbidden * ~guess, as_object)
+        lab = lab_image(as_floats(self.rgb[where]))
+        edges = gridcut.contrast_edges(lab, weight=self.weight, connectivity=8, beta=self.beta, dtype=np.int32)
+        cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device="cpu")
+        return np.where(taking_part, cut.labels, guess)
+
+    def _costs(self, where):
+        """Costs of the background and of the object for a part of the image, int32, one of them 0."""
+        preference = enlarged_part(self.preference, where, self.guess.shape).astype(np.int32)
+        marks = self.marks[where]
+        strength = np.int32(SOFT_STROKE * UNIT) if self.soft else self.forbidden
+        preference[marks == OBJECT] = strength
+        preference[marks == BACKGROUND] = -strength
+        return np.maximum(preference, 0), np.maximum(-preference, 0)

@@ -1,0 +1,208 @@
+"""The labels of one grid: costs, marks and the solver that is kept between strokes.
+
+Two labels take one exact cut, warm-started from the flow of the last one.  More labels take alpha-expansion from the
+last labels and, on the CPU, flows.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+import gridcut
+from apps.common.figures import outline
+from apps.common.labelling import label_distances, labelling
+from apps.common.row_blocks import for_blocks, in_parallel
+from apps.segmentation.label_costs import LabelCosts
+from apps.segmentation.terms import FORBIDDEN, UNIT
+from gridcut.device import DeviceName
+
+
+class LabelsOnDevice:
+    """As `gridcut.LabelSolver`, on a GPU: expands the last labels, without their flows.
+
+    start   places of the first labels, or None
+    """
+
+    def __init__(self, unary: np.ndarray, edges: dict, start: np.ndarray | None):
+        self._unary, self._edges, self._start = unary, edges, start
+
+    def update(self, unary: np.ndarray) -> None:
+        self._unary = unary
+
+    def solve(self, callback: Callable[[dict], None] | None) -> "gridcut.Labelling":
+        distance = label_distances(len(self._unary), "potts", 1)
+        solved = labelling(self._unary, self._edges, distance, start=self._start, device="cuda", callback=callback)
+        self._start = solved.labels
+        return solved
+
+
+class GridCut:
+    """Cuts of one grid.
+
+    edges    function without arguments: the weights by offset; they are computed again for another kind of solver
+    device   where the cuts are solved; "auto" is the CPU for more than two labels, which keeps their flows
+    """
+
+    def __init__(self, edges: Callable[[], dict], device: DeviceName = "auto"):
+        self.edges, self._device = edges, device
+        self._solver: gridcut.Solver | gridcut.LabelSolver | LabelsOnDevice | None = None
+        self._unary: np.ndarray | None = None  # of more than two labels
+        self.costs: LabelCosts | None = None
+        self.solved: gridcut.Cut | gridcut.Labelling | None = None
+
+    def load(self, costs: LabelCosts, marks: np.ndarray, start: np.ndarray | None = None) -> None:
+        """Replace all costs; the flow is kept if the number of labels is.
+
+        `start` (the grid's shape) are labels from which more than two are expanded; default: the last ones.
+        """
+        unary = costs.everywhere(marks)
+        same = self.costs is not None and len(self.costs.values) == len(costs.values)
+        if len(costs.values) == 2:
+            self._unary = None
+            if same and isinstance(self._solver, gridcut.Solver):
+                self._solver.update(source=unary[0], sink=unary[1])
+            else:
+                self._solver = gridcut.Solver(unary[0], unary[1], self.edges(), device=self._device)
+        else:
+            self._unary = unary
+            if not same or start is not None or not isinstance(self._solver, gridcut.LabelSolver | LabelsOnDevice):
+                places = None if start is None else _places(start, costs.values)
+                kind = LabelsOnDevice if self._device == "cuda" else gridcut.LabelSolver
+                self._solver = kind(unary, self.edges(), start=places)
+        self.costs, self.solved = costs, None
+
+    def start_over(self) -> None:
+        """Forget the labels that the next `load` would start from; an exact cut of two labels does not depend on it."""
+        if not isinstance(self._solver, gridcut.Solver):
+            self._solver = None
+
+    def mark(self, where: tuple, marks: np.ndarray) -> None:
+        """Change the marks at an index of the grid, a tuple of index arrays."""
+        assert self.costs is not None
+        costs = self.costs.at(where, marks)
+        if isinstance(self._solver, gridcut.Solver):
+            self._solver.update(source=costs[0], sink=costs[1], where=where)
+        else:
+            assert self._unary is not None
+            self._unary[(slice(None), *where)] = costs
+
+    def solve(self, callback: Callable[[dict], None] | None = None) -> np.ndarray:
+        """Labels of minimum energy, int16; `callback` may raise to stop the solve.
+
+        A stopped solve of two labels can be repeated; more labels must be loaded again.
+        """
+        assert self.costs is not None
+        assert self._solver is not None
+        if not isinstance(self._solver, gridcut.Solver):
+            assert self._unary is not None
+            solver, self._solver = self._solver, None  # a descent that is stopped is not continued
+            solver.update(unary=self._unary)
+            self.solved = solver.solve(callback=callback)
+            self._solver = solver
+        else:
+            self.solved = self._solver.solve(callback=callback)
+        return labels_of(self.solved, self.costs.values)
+
+    @property
+    def energy(self) -> float | None:
+        """Energy in nats of the last labels; None before the first solve."""
+        if self.solved is None or self.costs is None:
+            return None
+        return energy_of(self.solved) + self.costs.common
+
+    def energy_of(self, labels: np.ndarray, marks: np.ndarray) -> float:
+        """Energy in nats of other labels, for the costs loaded and these marks."""
+        assert self.costs is not None
+        unary = self.costs.everywhere(marks)
+        total = sum(
+            int(cost[labels == value].sum(dtype=np.int64)) for cost, value in zip(unary, self.costs.values, strict=True)
+        )
+        return total / UNIT + outline_cost(labels, self.edges()) + self.costs.common
+
+
+def labels_of(solved: "gridcut.Cut | gridcut.Labelling", values: Sequence[int]) -> np.ndarray:
+    """The labels of a result, int16, of two values or more."""
+    if len(values) > 2:
+        return np.array(values, np.int16)[solved.labels]
+    labels = solved.labels.astype(np.int16)  # several times as fast as values[labels]
+    labels *= np.int16(values[1] - values[0])
+    labels += np.int16(values[0])
+    return labels
+
+
+def energy_of(solved: "gridcut.Cut | gridcut.Labelling") -> float:
+    """Energy in nats of a result, without the common costs."""
+    return int(solved.value if isinstance(solved, gridcut.Cut) else solved.energy) / UNIT
+
+
+def minimum(unary: np.ndarray, edges: dict, device: DeviceName, start: np.ndarray | None = None):
+    """The minimum cut, or labelling, of costs (L, *grid), from the places of labels `start`; see `labels_of`."""
+    if len(unary) == 2:
+        return gridcut.max_flow(unary[0], unary[1], edges, device=device)
+    return labelling(unary, edges, label_distances(len(unary), "potts", 1), start=start, device=device)
+
+
+def cut_near(unary, edges, guess, width, device):
+    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
+
+    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
+    the guess, and all others are masked out.
+    """
+    import cv2
+
+    as_background, as_object = unary
+    inside, outside = in_parallel([lambda: outline(guess, width), lambda: outline(~guess, width)])
+    opened, held = np.empty(guess.shape, np.uint8), np.empty(guess.shape, bool)
+    source, sink = np.empty(guess.shape, np.int32), np.empty(guess.shape, np.int32)
+
+    def open_rows(first, last):
+        rows = slice(first, last)
+        opened[rows] = inside[rows] | outside[rows] | ((as_object[rows] > as_background[rows]) == guess[rows])
+
+    def terminals_of_rows(first, last):
+        rows = slice(first, last)
+        held[rows] = taking_part[rows] & (opened[rows] == 0)
+        source[rows] = np.where(held[rows], np.int32(FORBIDDEN) * guess[rows], as_background[rows])
+        sink[rows] = np.where(held[rows], np.int32(FORBIDDEN) * ~guess[rows], as_object[rows])
+
+    for_blocks(open_rows, guess.shape)
+    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
+    for_blocks(terminals_of_rows, guess.shape)
+    cut = gridcut.max_flow(source, sink, edges, mask=taking_part, device=device)
+    return np.where(taking_part, cut.labels, guess), cut
+
+
+def outline_cost(labels: np.ndarray, edges: dict) -> float:
+    """Weight of the edges of an image between different labels, in nats."""
+    total = 0
+    for offset, weight in edges.items():
+        here, there = pairs(labels, offset)
+        where, _ = pairs(weight, offset)
+        total += int(where[here != there].sum(dtype=np.int64))
+    return total / UNIT
+
+
+def _places(labels: np.ndarray, values: tuple[int, ...]) -> np.ndarray:
+    """The place of each pixel's label in `values`; the first for a label that is not in it."""
+    place_of = np.zeros(256, np.int32)
+    place_of[list(values)] = np.arange(len(values))
+    return place_of[labels]
+
+
+def pairs(array, offset):
+    """Views of a grid, perhaps with channels, at p and at p + offset, for all p where both exist."""
+    here, there = [], []
+    for step, size in zip(offset, array.shape, strict=False):
+        here.append(slice(max(0, -step), size - max(0, step)))
+        there.append(slice(max(0, step), size - max(0, -step)))
+    return array[tuple(here)], array[tuple(there)]
+
+
+def edges_outside(closed: np.ndarray, edges: dict) -> dict:
+    """The edges of which no end is closed; those of the others weigh 0."""
+    found = {}
+    for offset, weight in edges.items():
+        here, there = pairs(closed, offset)
+        found[offset] = weight.copy()
+        pairs(found[offset], offset)[0][here | there] = 0
+    return found

@@ -1,0 +1,223 @@
+"""What a user gives about an object: strokes or a trimap, a box and a mask, combined.
+
+Strokes, trimaps and the outside of a box are constraints, and strokes prevail where they contradict a box.  A mask,
+such as one of an earlier run, can be overridden; see apps.segmentation.start_mask.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.common.images import InputError, check_same_size, read_bytes
+from apps.segmentation.connected_parts import strokes_of
+from apps.segmentation.image_sizes import at_centres, reduced_mask
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, is_inside, labels_in
+from apps.segmentation.mask_images import values_in
+from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of
+from apps.segmentation.strokes import check_box, check_marks, marks_of_box
+
+MAX_LISTED = 3  # strokes in a message
+MIN_STROKE = 20  # pixels of a stroke that is expected to decide about others
+MOST_MARKED = 0.5  # share of the image that strokes without any on the background can mark
+NEARLY_ALL = 0.99  # share of the image; a larger object is probably a mistake
+
+
+class Mask(NamedTuple):
+    """A start mask, which colours can override.
+
+    values    (H, W), bool or uint8; int16 are the labels of several objects
+    """
+
+    values: np.ndarray
+
+    @classmethod
+    def restored(cls, pixels: np.ndarray) -> "Mask":
+        """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
+        return cls(pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether it is of several objects."""
+        return self.values.dtype == np.int16
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The objects, ascending, for several perhaps with the background."""
+        return labels_in(self.values) if self.has_labels else (OBJECT,)
+
+    def at(self, shape: tuple[int, int]) -> "Mask | None":
+        """The mask at a smaller size; None if the object or the background is lost in it."""
+        values = at_centres(self.values, shape) if self.has_labels else reduced_mask(self.values, shape)
+        is_lost = has_both(is_inside(self.values)) and not has_both(is_inside(values))
+        return None if is_lost else Mask(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What a user says about the object of an image (H, W).
+
+    strokes     marks of strokes or of a trimap, int8
+    box         the part of the box inside the image, or None; all outside is background
+    mask        a mask that colours can override, or None
+    labelling   object of an earlier run, bool, or None; the first colour models are fitted to it
+    notes       messages for the user
+    """
+
+    strokes: np.ndarray
+    box: tuple[int, int, int, int] | None = None
+    mask: Mask | None = None
+    labelling: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """All constraints: the strokes and, where there is none, the outside of the box; int8 (H, W)."""
+        if self.box is None:
+            return self.strokes
+        return np.where(self.strokes == OPEN, marks_of_box(self.box, self.strokes.shape), self.strokes)
+
+    @property
+    def has_object(self) -> bool:
+        """Whether there are strokes on the object."""
+        return bool((self.strokes == OBJECT).any())
+
+    @property
+    def default_keep(self) -> str:
+        """Parts of the object to keep: with strokes alone those that they touch, else all."""
+        return "touching" if self.box is None and self.mask is None and self.has_object else "all"
+
+
+class ObjectOptions(NamedTuple):
+    """Options of a single object, as of `apps.segment`; a session stores them."""
+
+    keep: str | None = None
+    fill_holes: bool = False
+    min_area: int = 0
+    soft_strokes: bool = False
+
+    def or_else(self, stored: "ObjectOptions") -> "ObjectOptions":
+        """These options, where they are given, and else the stored ones."""
+        return ObjectOptions(
+            self.keep or stored.keep,
+            self.fill_holes or stored.fill_holes,
+            self.min_area or stored.min_area,
+            self.soft_strokes or stored.soft_strokes,
+        )
+
+
+DEFAULTS = ObjectOptions()
+
+
+def combine(
+    shape,
+    strokes=None,
+    box=None,
+    name: str = "scribbles",
+    earlier: Hints | None = None,
+    mask: Mask | None = None,
+) -> Hints:
+    """Combine marks of strokes or of a trimap (H, W), a box and a mask; all are optional.
+
+    name      of the strokes or the trimap, for messages
+    earlier   hints of an earlier run: the strokes are added to its strokes, the others replace its own
+
+    A start mask that is a full rectangle is treated as a box: it indicates no outline either.  Raises InputError for
+    other sizes, a box outside the image, without anything that says where the object is, and if no pixel is left open.
+    """
+    if strokes is not None:
+        check_same_size(strokes, shape, name)
+    if mask is not None:
+        mask = Mask(fitted(mask.values, shape, "start"))
+    labelling = None
+    if earlier is not None:
+        name = "--resume-session" if strokes is None else name
+        strokes = earlier.strokes if strokes is None else np.where(strokes == OPEN, earlier.strokes, strokes)
+        box = earlier.box if box is None else box
+        mask, labelling = mask or earlier.mask, earlier.labelling
+    if mask is not None and box is None and (box := box_of_rectangle(mask.values)) is not None:
+        mask = None
+    notes: list[str] = []
+    box = None if box is None else clipped(box, shape, notes)
+    strokes = np.full(shape, OPEN, np.int8) if strokes is None else strokes
+    is_alone = box is None and mask is None
+    if object_only := is_alone and _marks_object_only(strokes):
+        notes.append(f"{name} marks no background, so the sides of the image count as background; add a stroke on it")
+    hints = Hints(strokes, box, mask, labelling, tuple(notes))
+    if is_alone and not object_only:
+        check_marks(strokes, shape, name)
+    elif not (hints.marks == OPEN).any():
+        raise InputError(f"{name} marks every pixel, so there is nothing to segment; mark fewer pixels")
+    return hints
+
+
+def _marks_object_only(strokes: np.ndarray) -> bool:
+    """Whether strokes are on the object only, and do not cover most of the image, as dithering leaves it."""
+    count = int(np.count_nonzero(strokes == OBJECT))
+    return 0 < count <= MOST_MARKED * strokes.size and BACKGROUND not in strokes
+
+
+def read_mask(path) -> Mask:
+    """Read the mask of --start; InputError for a file that is none."""
+    return Mask(mask_in(read_bytes(path, "--start"), path, "--start"))
+
+
+def mask_in(data: bytes, path, name: str) -> np.ndarray:
+    """The values of a mask in the content of a file; InputError, starting with `name`, for a file that is none."""
+    return mask_of(values_in(data, path, name), f"{name}: {str(path)!r}")
+
+
+def clipped(box, shape, notes: list) -> tuple[int, int, int, int]:
+    """The part of a box inside an image of this shape; a message is added to `notes` if that is not all of it.
+
+    Raises InputError for a box that is completely outside the image.
+    """
+    x0, y0, x1, y1 = check_box(box)
+    height, width = shape
+    text = f"box {x0},{y0},{x1},{y1}"
+    if x0 >= x1 or y0 >= y1 or (x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height):
+        return x0, y0, x1, y1  # an empty box is rejected by `marks_of_box`
+    inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+    if inside[0] >= inside[2] or inside[1] >= inside[3]:
+        raise InputError(f"{text} is outside the image, which is {width} wide and {height} high; move it inside")
+    notes.append(f"{text} exceeds the image, which is {width} wide and {height} high; it was clipped")
+    return inside
+
+
+def remarks_on(mask: np.ndarray, strokes: np.ndarray | None = None) -> tuple[str, ...]:
+    """Warnings about an object that is empty or covers nearly the whole image, and about strokes that it surrounds.
+
+    strokes   marks of strokes to check; or None
+    """
+    share = np.count_nonzero(mask) / mask.size
+    if share == 0:
+        return ("the object is empty; add object strokes, or draw the box around the whole object",)
+    if share > NEARLY_ALL:
+        return (f"the object covers {100 * share:.1f} % of the image; add background strokes",)
+    found = [] if strokes is None else surrounded_strokes(mask, strokes)
+    if not found:
+        return ()
+    places = " and ".join(str(where[::-1]) for where in found[:MAX_LISTED])
+    more = " and others" if len(found) > MAX_LISTED else ""
+    return (f"most pixels around the stroke at {places}{more} have the other label; add strokes there",)
+
+
+def surrounded_strokes(mask: np.ndarray, marks: np.ndarray) -> list[tuple[int, ...]]:
+    """A pixel of each stroke around which most pixels have the other label; of at least MIN_STROKE pixels."""
+    places, stroke = strokes_of(marks)
+    sizes = np.bincount(stroke)
+    around = np.zeros((2, sizes.size))  # open pixels beside a stroke, and those of the other label
+    kinds, is_object = marks.ravel(), mask.ravel()
+    for axis, at in enumerate(np.unravel_index(places, marks.shape)):
+        for step in (-1, 1):
+            inside = np.flatnonzero((at + step >= 0) & (at + step < marks.shape[axis]))
+            beside = places[inside] + step * math.prod(marks.shape[axis + 1 :])
+            is_open = kinds[beside] == OPEN  # few, as most pixels of a stroke are not at its rim
+            beside, inside = beside[is_open], inside[is_open]
+            differs = is_object[beside] != (kinds[places[inside]] == OBJECT)
+            around += [np.bincount(stroke[inside], one, sizes.size) for one in (None, differs)]
+    wrong = (2 * around[1] > around[0]) & (sizes >= MIN_STROKE)
+    firsts = [places[np.argmax(stroke == number)] for number in np.flatnonzero(wrong)]
+    return [tuple(map(int, np.unravel_index(place, marks.shape))) for place in firsts]

@@ -1,0 +1,108 @@
+"""Images, marks, masks and labels at another size of the same picture.
+
+Colours of a smaller image are means over its pixels.  Labels are taken at the centres of the pixels.  In a smaller
+image, all pixels that contain a mark are marked, so that thin strokes remain.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from apps.common.rectangles import Rectangle
+from apps.common.row_blocks import for_blocks, in_parallel
+from apps.segmentation.marks import OBJECT, OPEN, labels_in
+
+MIN_SHARE = 0.999  # of a pixel of the reduced image that is outside a box; an object may touch the edge of the box
+
+
+def reduced_shape(shape: tuple[int, ...], pixels: int) -> tuple[int, int]:
+    """Shape (H, W) of an image reduced to about that number of pixels."""
+    scale = (pixels / (shape[0] * shape[1])) ** 0.5
+    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
+
+
+def means(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Means over the pixels of a smaller image, float32: of an image (H, W, C), or of one channel or mask (H, W)."""
+    import cv2
+
+    if values.ndim == 2 or values.dtype != np.uint8:
+        return cv2.resize(np.asarray(values, np.float32), shape[::-1], interpolation=cv2.INTER_AREA)
+    plane = np.empty(values.shape[:2], np.float32)  # of one channel at a time, a third of the memory
+
+    def of_channel(c: int) -> np.ndarray:
+        for_blocks(lambda first, last: np.copyto(plane[first:last], values[first:last, :, c]), plane.shape)
+        return means(plane, shape) / np.float32(255)
+
+    return cv2.merge([of_channel(c) for c in range(values.shape[2])])
+
+
+def reduced_mask(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A mask or levels (H, W) at a smaller size, of the same dtype: the rounded means over its pixels."""
+    small = means(mask, shape)
+    return small >= 0.5 if mask.dtype == bool else np.rint(small).astype(mask.dtype)
+
+
+def reduced_marks_by_share(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Marks at a smaller size: of those in a pixel, the one that covers most of it.
+
+    Where no object is marked, the background is the outside of a box, and only pixels completely in it are marked.
+    """
+    labels = labels_in(marks)
+
+    def share_of(label: int) -> np.ndarray:
+        return means(marks == label, shape)
+
+    shares = in_parallel([partial(share_of, label) for label in labels])
+    small = np.full(shape, OPEN, marks.dtype)
+    most = np.full(shape, 0 if labels and labels[-1] >= OBJECT else MIN_SHARE, np.float32)
+    for label, share in zip(labels, shares, strict=True):
+        small[share > most] = label
+        np.maximum(most, share, out=most)
+    return small
+
+
+def reduced_marks(marks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Marks of any labels at a smaller size: the mark at the centre of each pixel, or else one inside it."""
+    if marks.shape == tuple(shape):
+        return marks
+    out = np.full(shape, OPEN, marks.dtype)
+    where = np.nonzero(marks != OPEN)
+    out[tuple(index * n // m for index, n, m in zip(where, shape, marks.shape, strict=True))] = marks[where]
+    centres = at_centres(marks, shape)
+    np.copyto(out, centres, where=centres != OPEN)
+    return out
+
+
+def at_centres(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Labels, marks or a mask at another size, each pixel the value at its centre."""
+    if values.shape == tuple(shape):
+        return values
+    places = [centres(n, m) for n, m in zip(shape, values.shape, strict=True)]
+    for axis in reversed(range(len(places))):  # the rows, which are copied whole, last
+        values = np.take(values, places[axis], axis)
+    return values
+
+
+def centres(count: int, size: int) -> np.ndarray:
+    """The lines, of `size`, at the centres of `count` lines of another size."""
+    return (np.arange(count) * 2 + 1) * size // (2 * count)
+
+
+def enlarged_part(
+    values: np.ndarray, part: Rectangle, shape: tuple[int, ...], offset: tuple[float, float] = (0.0, 0.0)
+) -> np.ndarray:
+    """A part of values, float32 (h, w), enlarged to a shape and moved back by an offset (x, y); linear."""
+    import cv2
+
+    (rows, columns), (dx, dy), (y, x) = part, offset, [m / n for m, n in zip(values.shape, shape, strict=True)]
+    places = np.array([[x, 0, (columns.start + dx + 0.5) * x - 0.5], [0, y, (rows.start + dy + 0.5) * y - 0.5]])
+    size = columns.stop - columns.start, rows.stop - rows.start
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    return cv2.warpAffine(values, places, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+
+
+def interpolated(planes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Costs or levels (L, h, w) at another size, interpolated linearly."""
+    import cv2
+
+    return np.stack([cv2.resize(plane, shape[::-1], interpolation=cv2.INTER_LINEAR) for plane in planes])

@@ -1,0 +1,242 @@
+"""The objects in many boxes of one image: every box has its own label.
+
+Each box is segmented as `segment(box=...)` segments it, in a crop with a margin of MARGIN around it; the pixels of the
+crop outside the box are background.  The colours of a crop describe an object and its surroundings better than those of
+the whole image, and time depends on the boxes only.
+
+Where boxes overlap, one cut with several labels decides.  For each connected set R of pixels that are in two boxes or
+more, it minimises
+
+    E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q]    over p in R, and all edges with an end in R,
+
+    D_p(0) = 0
+    D_p(i) = (cost of the object of box i  -  cost of its background) at p, infinite outside box i
+
+with the labels of all other pixels fixed.  The costs are those of the last cut of each box; with a single box, E is its
+own energy.  The labels are found by alpha-expansion, in which every move is an exact cut.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.clock import Clock
+from apps.common.images import to_rgb
+from apps.common.rectangles import Rectangle, relative, widened
+from apps.common.row_blocks import in_parallel
+from apps.common.suggestions import suggests
+from apps.segmentation.fit import Found
+from apps.segmentation.full_size import find_labels
+from apps.segmentation.grid_cut import minimum
+from apps.segmentation.marks import BACKGROUND, OPEN
+from apps.segmentation.model import ImageView, Request
+from apps.segmentation.strokes import check_box, marks_of_box
+from apps.segmentation.terms import FORBIDDEN
+from gridcut.device import DeviceName, resolve
+from gridcut.device.result import GridResult
+
+MARGIN = 0.1  # around a box in its crop, on each side, as a share of the square root of the box's area
+MIN_MARGIN = 4  # pixels
+CROP_BITS = 5  # of each channel in the palette of a crop: half the time of 6, and masks as good (of 70 boxes)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Instances(GridResult):
+    """Result of `segment_boxes`: the object of every box in an image.
+
+    Attributes
+    ----------
+    labels : ndarray of uint8 or uint16, (H, W)
+        0 on the background, i on the object of the i-th box, from 1.
+    boxes : dict
+        The part inside the image of every box that has one, by label.
+    seconds : dict
+        Seconds by phase: "boxes", "overlaps", "total".
+    device : str
+        Device that solved the cuts.
+    notes : tuple of str
+        What was unusual: boxes without a pixel, objects that are empty.
+    """
+
+    labels: np.ndarray
+    boxes: dict
+    seconds: dict
+    device: str
+    notes: tuple
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The labels of the boxes that have a pixel in the image."""
+        return tuple(self.boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A box in its crop: rectangles of the image, colours and edges of the crop, and the labels found there."""
+
+    box: Rectangle
+    crop: Rectangle
+    view: ImageView
+    found: Found
+
+
+@suggests
+def segment_boxes(image: ArrayLike, boxes: ArrayLike, *, device: DeviceName = "auto") -> Instances:
+    """Cut the object of every box out of an image.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
+    boxes : array_like of int, shape (n, 4)
+        Boxes x0, y0, x1, y1 around objects in pixels, half open; they may overlap.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.
+
+    Returns
+    -------
+    Instances
+        `labels` is i on the object of the i-th box.
+
+    Raises
+    ------
+    InputError
+        A box that is not four integers.
+
+    Warns
+    -----
+    UserWarning
+        Boxes that are empty or outside the image, which have no object, and boxes in which no object was found.
+
+    See Also
+    --------
+    segment : A single object, with all of its options.
+    segment_labels : Several objects from strokes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps import segment_boxes
+    >>> image = np.zeros((20, 40), np.uint8)
+    >>> image[5:15, 4:14] = image[6:16, 22:32] = 200
+    >>> result = segment_boxes(image, [(2, 2, 17, 18), (20, 3, 35, 19)], device="cpu")
+    >>> np.bincount(result.labels.ravel())
+    array([600, 100, 100])
+    """
+    result = label_boxes(to_rgb(image), list(boxes), device)  # type: ignore[arg-type]
+    for note in result.notes:
+        warnings.warn(note, stacklevel=3)
+    return result
+
+
+def label_boxes(rgb: np.ndarray, boxes: Sequence[Sequence[int]], device: DeviceName = "auto") -> Instances:
+    """As `segment_boxes` for RGB (H, W, 3), float32 in [0, 1] or uint8, without warnings."""
+    clock, shape = Clock(), rgb.shape[:2]
+    inside = {value: _inside(box, shape) for value, box in enumerate(boxes, 1)}
+    valid = {value: box for value, box in inside.items() if box is not None}
+    tasks = [partial(_segmented, rgb, box, device) for box in valid.values()]
+    if len(tasks) > 1:
+        tasks = [partial(_on_one_thread, task) for task in tasks]
+    parts = dict(zip(valid, in_parallel(tasks), strict=True))
+    clock.charge("boxes")
+    labels = np.zeros(shape, np.uint8 if len(boxes) < 256 else np.uint16)
+    cover = np.zeros(shape, np.uint16)  # boxes that contain a pixel
+    for value, part in parts.items():
+        labels[part.crop][part.found.mask] = value
+        cover[part.box] += 1
+    whole = ImageView(lambda: rgb, shape)
+    for region, where in _regions(cover > 1):
+        _decide(whole, labels, parts, region, where, device)
+    clock.charge("overlaps")
+    sizes = np.bincount(labels.ravel(), minlength=len(boxes) + 1)
+    notes = [
+        _note([value for value in inside if value not in valid], "{} empty or outside the image: {}"),
+        _note([value for value in valid if not sizes[value]], "{} without an object: {}"),
+    ]
+    return Instances(labels, valid, clock.total(), resolve(device), tuple(filter(None, notes)))
+
+
+def _note(values: list[int], text: str) -> str:
+    numbers = ", ".join(map(str, values))
+    return text.format("box" if len(values) == 1 else "boxes", numbers) if values else ""
+
+
+def _on_one_thread(task: Callable[[], _Part]) -> _Part:
+    """Run a task whose kernels use one thread, because others run at the same time."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        return task()
+    finally:
+        numba.set_num_threads(before)
+
+
+def crop_of(box: tuple[int, int, int, int], shape: tuple[int, ...]) -> tuple[Rectangle, tuple[int, int, int, int]]:
+    """The crop in which a box of an image (H, W) is segmented, and the box in it."""
+    x0, y0, x1, y1 = box
+    margin = max(MIN_MARGIN, round(MARGIN * ((x1 - x0) * (y1 - y0)) ** 0.5))
+    rows, columns = crop = widened((slice(y0, y1), slice(x0, x1)), margin, shape)
+    return crop, (x0 - columns.start, y0 - rows.start, x1 - columns.start, y1 - rows.start)
+
+
+def _segmented(rgb: np.ndarray, box: tuple[int, int, int, int], device: DeviceName) -> _Part:
+    """Segment a box in its crop."""
+    crop, inner = crop_of(box, rgb.shape[:2])
+    part = rgb[crop]
+    request = Request(marks_of_box(inner, part.shape[:2]).astype(np.int16), keep="all")
+    view = ImageView(lambda: part, part.shape[:2], bits=CROP_BITS)
+    return _Part((slice(box[1], box[3]), slice(box[0], box[2])), crop, view, find_labels(view, request, device))
+
+
+def _regions(several: np.ndarray) -> Iterator[tuple[Rectangle, np.ndarray]]:
+    """The connected sets of pixels in bool (H, W): a rectangle that contains one and its neighbours, and its pixels."""
+    import cv2
+
+    if not several.any():
+        return
+    count, numbers, sizes, _ = cv2.connectedComponentsWithStats(several.view(np.uint8), connectivity=8)
+    for number in range(1, count):
+        left, top, width, height = sizes[number, :4].tolist()
+        region = widened((slice(top, top + height), slice(left, left + width)), 1, several.shape)
+        yield region, numbers[region] == number
+
+
+def _decide(whole: ImageView, labels: np.ndarray, parts: dict[int, _Part], region: Rectangle, where, device) -> None:
+    """Replace the labels of pixels in several boxes, `where` in a region, by those of minimum energy."""
+    meeting = {value: shared for value, part in parts.items() if (shared := _shared(part.box, region))}
+    fixed = labels[region]
+    values = np.array(sorted({BACKGROUND, *meeting, *np.unique(fixed).tolist()}), np.int32)
+    unary = np.full((len(values), *where.shape), FORBIDDEN, np.int32)
+    unary[0] = 0
+    for place, value in enumerate(values.tolist()):
+        if value in meeting:
+            part, shared = parts[value], meeting[value]
+            at = relative(shared, part.crop)
+            none = np.full(tuple(side.stop - side.start for side in shared), OPEN)
+            as_background, as_object = part.view.costs(part.found.models).at(at, none)
+            unary[place][relative(shared, region)] = as_object - as_background
+        unary[place][~where] = np.where(fixed[~where] == value, 0, FORBIDDEN)
+    edges = {offset: np.ascontiguousarray(weight[region]) for offset, weight in whole.edges(is_box=True).items()}
+    solved = minimum(unary, edges, device, np.searchsorted(values, fixed))
+    fixed[where] = values[solved.labels[where]]
+
+
+def _shared(one: Rectangle, other: Rectangle) -> Rectangle | None:
+    """The intersection of two rectangles; None if it is empty."""
+    rows, columns = (slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
+    return (rows, columns) if rows.start < rows.stop and columns.start < columns.stop else None
+
+
+def _inside(box: Sequence[int], shape: tuple[int, ...]) -> tuple[int, int, int, int] | None:
+    """The part of a box inside an image (H, W); None if it is empty."""
+    x0, y0, x1, y1 = check_box(box)
+    x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, shape[1]), min(y1, shape[0])
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None

@@ -1,0 +1,97 @@
+"""The options that say where the object is, and the files they name, for images, volumes, clips and the page."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.common.command import passed, spelled
+from apps.common.errors import InputError
+
+if TYPE_CHECKING:
+    from apps.segmentation.session_files import Instructions
+
+
+OPTIONS = {  # and their help
+    "scribbles": "stroke image, or a folder of them",
+    "box": "box around the object in pixels, half open, or a file of one box per image",
+    "boxes": "boxes of several objects, as detectors and annotators write them",
+    "trimap": "trimap, or a folder of them",
+    "start": "rough or soft mask to refine, or a folder of them",
+    "labels": "strokes of several objects, seeds of a volume, or a folder of them",
+    "resume_session": "add to the strokes of an earlier run, stored by --save-session",
+}
+OF_VOLUMES = ("scribbles", "start", "labels")
+OF_CLIPS = ("scribbles", "box", "trimap", "start")
+# What the file of an option holds, of which each image has its own.
+FILES = {"scribbles": "stroke image", "trimap": "trimap", "start": "mask", "labels": "stroke image or seed volume"}
+
+
+def either(options: Iterable[str]) -> str:
+    """A list of options for a message."""
+    *first, last = map(spelled, options)
+    return f"{', '.join(first)} or {last}"
+
+
+def check_location(chosen: Namespace) -> None:
+    """Raise InputError unless an option says where the object is, and those that do combine."""
+    given = passed(chosen, *OPTIONS)
+    if not given:
+        raise InputError(f"pass {either(OPTIONS)}, got none")
+    for option in ("--boxes", "--labels"):
+        others = [other for other in (*given, *passed(chosen, "save_session")) if other != option]
+        if option in given and others:
+            is_one = f"but {' and '.join(others)} applies to a single one"
+            clash = "and so does --labels" if "--labels" in others else is_one
+            raise InputError(f"{option} marks several objects, {clash}; omit one of them")
+    if "--scribbles" in given and "--trimap" in given:
+        raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
+
+
+def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str] = FILES) -> None:
+    """Raise InputError for one file of an option for several images."""
+    for option in options:
+        given = getattr(chosen, option)
+        if given and len(images) > 1 and os.path.exists(given) and not os.path.isdir(given):
+            clip = "; if they are the frames of a clip, pass --clip" if option in OF_CLIPS else ""
+            raise InputError(
+                f"{spelled(option)}: one file for {len(images)} images; pass a folder with one {FILES[option]} per "
+                f"image, with the name of the image{clip}"
+            )
+
+
+def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instructions":
+    """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
+
+    hints       files by option; a box as four integers
+    rgb         float in [0, 1], or uint8
+    scribbles   values of the stroke image as `strokes.codes_and_colours` returns them, if it has been read
+
+    What the options give replaces what a session contains, except that strokes are added to its strokes.  A file may
+    have lost the paint of a colour, so strokes alone must be of both kinds.
+    """
+    from apps.common.images import to_bytes
+    from apps.segmentation.box_files import Detection
+    from apps.segmentation.hints import ObjectOptions, combine, read_mask
+    from apps.segmentation.session_files import Instructions, load_session
+    from apps.segmentation.strokes import check_marks, codes_and_colours, read_scribbles, read_trimap
+
+    strokes, name, earlier = None, "--scribbles", None
+    if "scribbles" in hints:
+        scribbles = codes_and_colours(hints["scribbles"], name) if scribbles is None else scribbles
+        strokes = read_scribbles(hints["scribbles"], chosen.encoding, to_bytes(rgb), scribbles)
+    elif "trimap" in hints:
+        strokes, name = read_trimap(hints["trimap"]), "--trimap"
+    mask = read_mask(hints["start"]) if "start" in hints else None
+    options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
+    if "resume_session" in hints:
+        earlier, stored = load_session(hints["resume_session"], rgb)
+        options = options.or_else(stored)
+    box = hints.get("box")
+    if isinstance(box, Detection):
+        box = box.box(rgb.shape)
+    found = combine(rgb.shape[:2], strokes, box, name, earlier, mask)
+    if found.box is None and found.mask is None:
+        check_marks(found.strokes, rgb.shape[:2], name)
+    return Instructions(found, options)

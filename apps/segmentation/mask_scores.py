@@ -1,0 +1,99 @@
+"""Scores of masks and label maps against the ground truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.common.images import InputError, check_same_size, read_codes
+from apps.segmentation.marks import OPEN
+from apps.segmentation.strokes import grey_levels
+
+BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Percentages; pixels that are undecided in the ground truth are ignored.
+
+    Attributes
+    ----------
+    error : float
+        Wrong pixels among those without marks in the input.
+    iou : float
+        Intersection over union of the object.
+    boundary_f : float
+        F-measure of boundary pixels that have a boundary pixel of the other mask within 2 pixels.
+    """
+
+    error: float
+    iou: float
+    boundary_f: float
+
+
+def read_truth(path) -> np.ndarray:
+    """Read a ground truth as uint8 (H, W): 0 background, 255 object, 128 undecided; 0 and 1 only also work."""
+    codes = read_codes(path, "--truth")
+    codes = codes[..., 0] if codes.ndim == 3 else codes
+    if codes.max() <= 1 and codes.min() >= 0:
+        return np.uint8(255) * codes.astype(np.uint8)
+    codes = grey_levels(codes, f"--truth: {str(path)!r}")
+    truth = np.full(codes.shape, 128, np.uint8)
+    truth[codes < 64] = 0
+    truth[codes > 192] = 255
+    return truth
+
+
+def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
+    """Compare a mask (H, W) with the ground truth; errors are counted where `marks` is OPEN."""
+    check_same_size(truth, mask.shape, "--truth")
+    decided = truth != 128
+    is_object = truth == 255
+    judged = decided & (marks == OPEN)
+    wrong = (mask != is_object) & judged
+    either = (mask | is_object) & decided
+    both = mask & is_object & decided
+    return Scores(
+        error=100.0 * wrong.sum() / max(1, judged.sum()),
+        iou=100.0 * both.sum() / max(1, either.sum()),
+        boundary_f=_boundary_f(np.where(decided, mask, is_object), is_object),
+    )
+
+
+def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dict:
+    """Compare labels with a ground truth of the same shape, 0 where undecided.
+
+    Returns the mean IoU over the labels of the ground truth, the wrong pixels among the decided ones without seeds
+    (both in per cent), and the IoU of each label.
+    """
+    check_label_truth(truth, labels.shape)
+    decided = truth != 0
+    judged = decided & (seeds == 0)
+    ious = {}
+    for value in np.unique(truth[decided]):
+        mine, true = (labels == value) & decided, truth == value
+        ious[int(value)] = 100.0 * float((mine & true).sum() / (mine | true).sum())
+    return {
+        "iou_percent": round(float(np.mean(list(ious.values()))), 4),
+        "error_percent": round(100.0 * float(((labels != truth) & judged).sum()) / max(1, int(judged.sum())), 4),
+        "iou_percent_of": {value: round(iou, 4) for value, iou in ious.items()},
+    }
+
+
+def check_label_truth(truth: np.ndarray, shape) -> None:
+    """Raise InputError unless a ground truth has this shape and at least one decided pixel."""
+    if truth.shape != tuple(shape):
+        raise InputError(f"--truth has shape {truth.shape}, but the image has {tuple(shape)}; make them the same size")
+    if not truth.any():
+        raise InputError("--truth has no decided pixel: all its values are 0; pass another file")
+
+
+def _boundary_f(mask, truth):
+    from scipy import ndimage
+
+    edges = [shape & ~ndimage.binary_erosion(shape, border_value=1) for shape in (mask, truth)]
+    if not edges[0].any() or not edges[1].any():
+        return 100.0 * float(not edges[0].any() and not edges[1].any())
+    near = [ndimage.distance_transform_edt(~edge) <= BOUNDARY_TOLERANCE for edge in edges]
+    precision = (edges[0] & near[1]).sum() / edges[0].sum()
+    recall = (edges[1] & near[0]).sum() / edges[1].sum()
+    return 100.0 * 2 * precision * recall / max(1e-9, precision + recall)

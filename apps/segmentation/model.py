@@ -1,0 +1,399 @@
+"""What an image and its marks say about labels: colours, location, trust, and where fits of colours start.
+
+    ImageView   colours and edge weights of an image, which no mark changes
+    Prior       what marks, a box and a mask say, before any fit
+    Models      colours of the labels, fitted to a labelling, with the prior's costs by location; they can be evaluated
+                for another size of the image
+
+An object with or without a marked background has the prior of apps.segmentation.mark_prior; in a box, that of
+apps.segmentation.geodesic; with a mask, apps.segmentation.start_mask.  With further objects, geodesic
+distances from the marks of a label are compared with those from the nearest others.  They count the more, the fewer
+pixels are marked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+import gridcut
+from apps.common.images import as_floats
+from apps.common.row_blocks import concurrently
+from apps.segmentation.colour_models import (
+    BITS,
+    COMPONENTS,
+    Mixture,
+    fit_mixture,
+    lab_image,
+    make_palette,
+    mixed_cost,
+    whole_density,
+)
+from apps.segmentation.geodesic import depth_in_box, geodesic_excess, geodesic_preference
+from apps.segmentation.grid_cut import edges_outside
+from apps.segmentation.hints import Mask
+from apps.segmentation.image_sizes import at_centres, interpolated, means, reduced_marks_by_share, reduced_mask
+from apps.segmentation.label_costs import LabelCosts
+from apps.segmentation.mark_prior import FEW, mark_prior, side_lengths
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN, has_both, labels_in
+from apps.segmentation.start_mask import MaskPrior, start_of
+from apps.segmentation.terms import (
+    BLUR,
+    BOX_SMOOTHNESS,
+    CONTRAST,
+    GEODESIC_WEIGHT,
+    SMOOTHNESS,
+    UNIT,
+    blend,
+    mean_squared_step,
+    with_wide_steps,
+)
+
+ROUNDS = 10  # of fits and cuts, at most; most images converge after 3 or 4
+BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
+# Initial object and background in a box: shares of the pixels, deepest and shallowest.
+BOX_SHARES = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
+
+
+class Models(NamedTuple):
+    """Appearance and location costs of labels.
+
+    values     the labels, ascending
+    mixtures   colours of each label
+    location   int16 (L, h, w) on the grid that the models were fitted on, in 1 / UNIT nats
+    trust      factor of the costs by appearance; that of the location is applied already
+    soft       whether marks are strong hints and not constraints
+    """
+
+    values: tuple[int, ...]
+    mixtures: tuple[Mixture, ...]
+    location: np.ndarray
+    trust: float = 1.0
+    soft: bool = False
+
+
+class ImageView:
+    """An image of some size: its colours and edge weights, each computed when it is first used.
+
+    image    function that returns the image, (H, W, 3), float32 in [0, 1] or uint8
+    scale    pixels per pixel of the reduced image, in each direction.  The costs of a region grow with its area and
+             those of its outline with its length only, so edges count `scale` times as much; so do the colours along
+             a path, whose pixels are `scale` times as many.  So the labelling does not depend on the size of the image.
+    bits     of each RGB channel in the palette
+    closed   pixels that take no part, bool (H, W), or None; see `without`
+    """
+
+    def __init__(self, image: Callable[[], np.ndarray], shape: tuple[int, ...], scale: float = 1.0, bits: int = BITS):
+        self.image, self.shape, self.scale, self.bits = image, tuple(shape), scale, bits
+        self.closed: np.ndarray | None = None
+        self._open: ImageView = self  # the view of all pixels
+        self._last: ImageView = self  # of `without`
+        self._edges: dict[bool, Callable[[], dict]] = {}
+        self._smaller: dict[tuple[int, int], ImageView] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def lab(self) -> np.ndarray:
+        """CIELAB, float32 (H, W, 3)."""
+        if self._open is not self:
+            return self._open.lab
+        return lab_image(as_floats(self.image()))
+
+    @cached_property
+    def palette(self):
+        """The colours, see apps.segmentation.colour_models."""
+        if self._open is not self:
+            return self._open.palette
+        return make_palette(as_floats(self.image()), self.lab, self.bits)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Density of the image's colours at each entry of the palette."""
+        if self._open is not self:
+            return self._open.whole
+        return whole_density(self.palette)
+
+    def edges(self, is_box: bool = False) -> dict:
+        """Contrast weights by offset, uint16, since pixels are at least 1 apart."""
+        return self.begin_edges(is_box)()
+
+    def begin_edges(self, is_box: bool) -> Callable[[], dict]:
+        """Start to compute the edges; the function returned waits for them."""
+        if is_box not in self._edges and self.closed is not None:
+            everywhere, closed = self._open.begin_edges(is_box), self.closed
+            self._edges[is_box] = cache(lambda: edges_outside(closed, everywhere()))
+        elif is_box not in self._edges:
+            lab = self.lab
+            self._edges[is_box] = cache(concurrently(lambda: self._weights(lab, is_box)))
+        return self._edges[is_box]
+
+    def _weights(self, lab, is_box: bool) -> dict:
+        return gridcut.contrast_edges(
+            with_wide_steps(lab, BLUR * self.scale) if is_box else lab,
+            weight=(BOX_SMOOTHNESS if is_box else SMOOTHNESS) * UNIT * self.scale,
+            connectivity=8,
+            beta=CONTRAST / mean_squared_step(lab),
+            dtype=np.uint16,
+        )
+
+    def costs(self, models: Models) -> LabelCosts:
+        """The models' costs on this image."""
+        nats = models.trust * np.stack(
+            [mixed_cost(one.density(self.palette.colour), self.whole) for one in models.mixtures]
+        )
+        # The cost common to all labels is omitted from the cut, but included in the energy.
+        common = nats.min(axis=0)
+        table = np.rint((nats - common) * UNIT).astype(np.int32)
+        location = models.location
+        if location.shape[1:] != self.shape:
+            location = interpolated(location, self.shape)
+        index, whole = self.palette.index, float(self.palette.count @ common)
+        return LabelCosts(models.values, table, index, location, whole, models.soft, self.closed)
+
+    def counts(self, mask: np.ndarray) -> np.ndarray:
+        """Weights of the palette's entries in a mask, bool (H, W)."""
+        return self.palette.counts(mask if self.closed is None else mask & ~self.closed)
+
+    def models(self, prior: "Prior", counts: Sequence[np.ndarray], soft: bool) -> Models:
+        """Models fitted to weights of the palette's entries; a label that has none gets the colours of the image."""
+        counts = [count if count.any() else self.palette.count for count in counts]
+        mixtures = tuple(fit_mixture(self.palette.colour, count, COMPONENTS) for count in counts)
+        return Models(prior.values, mixtures, prior.location, prior.trust, soft)
+
+    def smaller(self, shape: tuple[int, int], scale: float) -> "ImageView":
+        """The view of the image reduced to a shape; it is kept."""
+        if self.closed is not None:
+            return self._open.smaller(shape, scale).without(at_centres(self.closed, shape))
+        if shape not in self._smaller:
+            self._smaller[shape] = ImageView(cache(lambda: means(self.image(), shape)), shape, scale, self.bits)
+        return self._smaller[shape]
+
+    def without(self, closed: np.ndarray | None) -> "ImageView":
+        """The view in which pixels take no part, bool (H, W) or None; the last one is kept.
+
+        The energy is that of the other pixels.  Closed pixels have the first label, and nothing is learnt from them; no
+        edge leads to them, as the label on their side is not to be found.
+        """
+        if closed is not self._last.closed:
+            self._last = self
+            if closed is not None:
+                self._last = ImageView(self.image, self.shape, self.scale, self.bits)
+                self._last.closed, self._last._open = closed, self
+        return self._last
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is given about the objects of an image, and how their labels are found.
+
+    marks       int8 or int16 (H, W) of apps.segmentation.marks
+    boxed       whether the background marks contain the outside of a box; it matters if there are marks of objects too
+    labelling   an earlier object, bool (H, W); the first colour models are fitted to it, and it has no other influence
+    keep        parts of objects to keep, as in apps.segmentation.connected_parts
+    soft        whether marks are strong hints and not constraints
+    rounds      of fits and cuts, at most
+    min_area    pixels of the parts to keep, as in apps.segmentation.full_size; 0: its default
+    mask        a mask that can be overridden, also one of several objects, or None
+    box_label   label of the object that nothing but a box locates
+    """
+
+    marks: np.ndarray
+    boxed: bool = False
+    labelling: np.ndarray | None = None
+    keep: str = "touching"
+    soft: bool = False
+    rounds: int = ROUNDS
+    mask: Mask | None = None
+    min_area: int = 0
+    box_label: int = OBJECT
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """The marks and, of a mask of several objects, these; parts without any are those that touch none."""
+        if self.mask is None or not self.mask.has_labels:
+            return self.marks
+        labels = self.mask.values
+        return np.where((self.marks == OPEN) & (labels > BACKGROUND), labels, self.marks)
+
+    @property
+    def has_object(self) -> bool:
+        """Whether there are marks of objects."""
+        return bool((self.marks >= OBJECT).any())
+
+    @property
+    def is_box(self) -> bool:
+        """Whether nothing but a box says where the object is."""
+        return self.mask is None and not self.has_object
+
+    @property
+    def in_box(self) -> bool:
+        """Whether the object is the one in a box: there is a box and no mask."""
+        return self.mask is None and (self.boxed or self.is_box) and self.is_single
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The labels to find, ascending."""
+        return values_of(labels_in(self.marks), self.mask.labels if self.mask else ()) or (BACKGROUND, self.box_label)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there are only one object and the background."""
+        values = self.values
+        return len(values) == 2 and values[0] == BACKGROUND
+
+    def reduced(self, shape: tuple[int, int]) -> "Request | None":
+        """The request at a smaller size; None if marks, the open pixels or the mask are lost in it."""
+        marks = reduced_marks_by_share(self.marks, shape)
+        mask = None if self.mask is None else self.mask.at(shape)
+        is_open = bool((marks == OPEN).any()) or not (self.marks == OPEN).any()
+        if labels_in(marks) != labels_in(self.marks) or not is_open or (mask is None) != (self.mask is None):
+            return None
+        labelling = None if self.labelling is None else reduced_mask(self.labelling, shape)
+        return replace(self, marks=marks, labelling=labelling, mask=mask)
+
+
+def values_of(marked: Sequence[int], hinted: Sequence[int]) -> tuple[int, ...]:
+    """The labels to find, ascending, given those marked and those of a hint; () if there is nothing to cut.
+
+    A single object has the background as its counterpart, marked or not.
+    """
+    if hinted:
+        return tuple(sorted({BACKGROUND, *hinted, *marked}))
+    if len(marked) == 1 and marked[0] > 0:
+        return BACKGROUND, marked[0]
+    return tuple(marked) if len(marked) > 1 else ()
+
+
+class Prior(NamedTuple):
+    """What marks, a box and a mask say before any fit.
+
+    values     the labels, ascending
+    strokes    weights of the palette's entries of the marks of each label
+    location   as in `Models`
+    trust      as in `Models`
+    initial    weights of the palette's entries of each label, to fit first models to; several are tried
+    depth      float32 (H, W) of a box, as `depth_in_box`; or None
+    """
+
+    values: tuple[int, ...]
+    strokes: list[np.ndarray]
+    location: np.ndarray
+    trust: float = 1.0
+    initial: Sequence[list[np.ndarray]] = ()
+    depth: np.ndarray | None = None
+
+    def blended(self, counts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Weights of labellings and of the marks."""
+        return [blend(count, stroke) for count, stroke in zip(counts, self.strokes, strict=True)]
+
+
+def prior_of(view: ImageView, request: Request, refining: bool = False) -> Prior:
+    """The prior of a request; for `refining` labels of a smaller image without `initial`, and without a box's depth."""
+    values = request.values
+    strokes = [view.counts(request.marks == value) for value in values]
+    if not request.is_single:
+        return _prior_of_several(view, request, values, strokes)
+    if request.mask is not None:
+        prior = _prior_of_mask(view, request, values, strokes)
+    elif request.is_box:
+        costs = np.where(request.marks == BACKGROUND, np.float32(UNIT), np.float32(0))
+        prior = Prior(values, strokes, _both_sides(costs if refining else np.zeros_like(costs)))
+    else:
+        prior = _prior_of_marks(view, request, values, strokes)
+    if refining:
+        return prior
+    if request.in_box:
+        prior = _with_box(view, request, prior)
+    labelling = request.labelling
+    if labelling is not None and has_both(labelling):
+        counts = view.counts
+        initial = [[counts(~labelling), counts(labelling)]]
+        return prior._replace(initial=initial if request.is_box else [prior.blended(one) for one in initial])
+    return prior
+
+
+def _prior_of_marks(view, request, values, strokes) -> Prior:
+    """Of marks on an object and perhaps on the background; see apps.segmentation.mark_prior."""
+    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
+    found = mark_prior(view.lab, view.palette, view.whole, is_object, is_background, view.scale)
+    location = _both_sides((GEODESIC_WEIGHT * UNIT * found.trust) * found.location)
+    prior = Prior(values, strokes, location, found.trust)
+    initial = [prior.blended([view.counts(part) for part in reversed(one)]) for one in found.initial]
+    if found.alone and strokes[0].any():
+        initial.append(strokes)
+    return prior._replace(initial=initial or [[view.palette.count, strokes[1]]])
+
+
+def _what_mask_says(view, request) -> MaskPrior:
+    return start_of(request.mask.values, np.minimum(request.marks, OBJECT), view)
+
+
+def _prior_of_mask(view, request, values, strokes) -> Prior:
+    """Of a mask and perhaps marks."""
+    is_object, is_background = request.marks > BACKGROUND, request.marks == BACKGROUND
+    found = _what_mask_says(view, request)
+    inside, outside = found.seeds
+    preference = geodesic_preference(
+        view.lab if view.scale == 1 else view.lab * np.float32(view.scale),
+        is_object | (inside & ~is_background),
+        is_background | (outside & ~is_object),
+    )
+    location = _both_sides(UNIT * (GEODESIC_WEIGHT * np.where(found.held, 0, preference) + found.costs))
+    prior = Prior(values, strokes, location)
+    return prior._replace(initial=[prior.blended([view.counts(core) for core in reversed(found.cores)])])
+
+
+def _with_box(view, request, prior) -> Prior:
+    """With the depth in a box; if there are also marks of the object, these alone are a further start."""
+    is_background = request.marks == BACKGROUND
+    depth = depth_in_box(view.lab, is_background, side_lengths(view.palette, view.whole, is_background))
+    costs = prior.location[1].astype(np.float32) - prior.location[0] + (BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth)
+    counts = view.counts
+    initial = [[counts(depth < shallow), counts(depth > 1 - deep)] for deep, shallow in BOX_SHARES]
+    if not request.is_box:
+        initial = [*(prior.blended(one) for one in initial), prior.strokes]
+    return prior._replace(location=_both_sides(costs), initial=initial, depth=depth)
+
+
+def _prior_of_several(view, request, values, strokes) -> Prior:
+    """Of several objects, with or without a background, and perhaps a mask of all of them."""
+    marks = request.marks
+    places = np.full(marks.shape, OPEN, np.int16)
+    for place, value in enumerate(values):
+        places[marks == value] = place
+    if request.mask is not None:
+        found = _what_mask_says(view, request)
+        labels = request.mask.values if request.mask.has_labels else found.mask
+        inside, outside = found.seeds
+        for place, (value, stroke) in enumerate(zip(values, strokes, strict=True)):
+            if not stroke.any():  # without seeds, a label would be far from everything
+                core = outside if value == BACKGROUND else inside & (labels == value)
+                places[core & (marks == OPEN)] = place
+    share = np.count_nonzero(marks != OPEN) / marks.size
+    weight = GEODESIC_WEIGHT * (1 + FEW / (FEW + share))
+    location = (weight * UNIT) * geodesic_excess(view.lab, places, len(values))
+    counts = strokes
+    if request.mask is not None:
+        costs = UNIT * found.costs
+        location[0] += np.maximum(-costs, 0)
+        location[1:] += np.maximum(costs, 0)
+        inside, outside = found.cores
+        counts = [
+            blend(view.counts(outside), stroke) if value == BACKGROUND
+            else stroke if stroke.any() else view.counts(inside & (labels == value))
+            for value, stroke in zip(values, strokes, strict=True)
+        ]  # fmt: skip
+    return Prior(values, strokes, location.clip(max=np.iinfo(np.int16).max).astype(np.int16), initial=[counts])
+
+
+def _both_sides(costs: np.ndarray) -> np.ndarray:
+    """Costs of the background and of the object, int16 (2, H, W), from costs against the object in 1 / UNIT nats."""
+    whole = costs.astype(np.int16)
+    against_object = np.maximum(whole, 0)
+    return np.stack([against_object - whole, against_object])

@@ -1,0 +1,170 @@
+"""Several objects from seeds: one label per pixel or voxel, with an appearance model per label fitted to its seeds.
+
+The energy of a labelling is
+
+    E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
+    D_p(l) = -log p(appearance of p | model of l)  +  GEODESIC_WEIGHT * max(0, g_p,l)
+
+with infinite costs against the seeds and w the contrast weights of `gridcut.contrast_edges`.  In images, g_p,l compares
+the geodesic distance of p from the seeds of l with that from the nearest other seeds (see apps.segmentation.geodesic).
+Two  labels take one exact cut; more labels take alpha-expansion, whose moves are exact cuts [1].
+
+In images the models are then refitted, as apps.segmentation.fit describes.  Finally that label is forbidden in parts
+that touch no seed of it, and the labels are minimised again.
+
+Internally the labels are the objects 1 .. L in the order of the seeds' values; callers receive the values.
+
+[1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import array_of
+from apps.common.certified import Certified
+from apps.common.clock import Clock
+from apps.common.images import InputError, to_rgb
+from apps.common.suggestions import suggests
+from apps.segmentation import CONNECTIVITIES, SPACING
+from apps.segmentation.fit import certifiable, reassigned
+from apps.segmentation.full_size import find_labels
+from apps.segmentation.grid_cut import energy_of, labels_of, minimum
+from apps.segmentation.marks import marks_of_seeds
+from apps.segmentation.model import ImageView, Request
+from apps.segmentation.volume_view import Histograms, VolumeView
+from gridcut.device import DeviceName
+from gridcut.device.result import GridResult
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Objects(Certified, GridResult):
+    """Result of `segment_labels` and `segment_volume`: several objects in an image or volume.
+
+    Attributes
+    ----------
+    labels : ndarray, the grid's shape, dtype of the seeds
+        Seed value of the object of each pixel.
+    values : tuple of int
+        Distinct seed values.
+    energies : tuple of float
+        Energy of the labelling after each round, in nats, before parts are reassigned; never increases.
+    seconds : dict
+        Seconds by stage.
+    solved : object
+        Result of the last solve, a gridcut.Cut or gridcut.Labelling, with `device` and `check()`.
+    """
+
+    labels: np.ndarray
+    values: tuple
+    energies: tuple
+    seconds: dict
+    solved: Any
+
+
+@suggests
+def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto") -> Objects:
+    """Segment several objects in an image.
+
+    Parameters
+    ----------
+    rgb : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
+    seeds : array_like of int, shape (H, W)
+        0 without a seed; each other value marks an object.  At least two values.
+    keep : {"touching", "all"}, default "touching"
+        With "touching", parts that touch no seed of their label are assigned to other labels, and small parts
+        without a seed to those beside them, of less than the default `min_area` of `segment`.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.
+
+    Returns
+    -------
+    Objects
+        `labels` has the shape and dtype of the seeds.
+
+    Raises
+    ------
+    InputError
+        The seeds have another size, fewer than two values, or cover every pixel.
+    """
+    clock = Clock()
+    rgb, seeds = to_rgb(rgb, "rgb"), array_of(seeds, "seeds")
+    check_keep(keep)
+    values, marks = marks_of_seeds(seeds, rgb.shape[:2])
+    view = ImageView(lambda: rgb, rgb.shape[:2])
+    request = Request(marks, keep=keep, min_area=int(keep == "all"))
+    found = find_labels(view, request, device, clock)
+    solved = certifiable(view, request, found, device)
+    labels = np.array((0, *values), seeds.dtype)[found.labels]
+    return Objects(labels, values, found.energies, clock.total(), solved)
+
+
+@suggests
+def segment_volume(
+    volume: ArrayLike,
+    seeds: ArrayLike,
+    *,
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
+    keep: str = "touching",
+    device: DeviceName = "auto",
+) -> Objects:
+    """Segment several objects in a volume, with a histogram of grey values per object.
+
+    Parameters
+    ----------
+    volume : array_like, shape (D, H, W)
+        Finite numbers of any scale.
+    seeds : array_like of int, shape (D, H, W)
+        0 without a seed; each other value marks an object.  At least two values.
+    connectivity : {6, 26}, default 6
+        Number of neighbours of a voxel.  26 measure areas of oblique surfaces more evenly.
+    spacing : sequence of three float, default (1, 1, 1)
+        Size of a voxel along z, y and x, in any unit.  Weights decrease with the distance between two voxels.
+    keep, device
+        As in `segment_labels`.
+
+    Returns
+    -------
+    Objects
+        `labels` has the shape and dtype of the seeds.
+
+    Raises
+    ------
+    InputError
+        As in `segment_labels`, or `spacing` or `connectivity` is invalid.
+
+    Notes
+    -----
+    About 127 bytes per voxel for two labels and 6 neighbours.
+    """
+    clock = Clock()
+    seeds = array_of(seeds, "seeds")
+    check_keep(keep)
+    view = VolumeView(volume, spacing, connectivity)
+    values, marks = marks_of_seeds(seeds, view.shape)
+    edges = view.edges()
+    clock.charge("edges")
+    labels = tuple(range(1, len(values) + 1))
+    costs = view.costs(Histograms(labels, view.stroke_counts(marks, labels)))
+    unary = costs.everywhere(marks)
+    clock.charge("models")
+    solved = minimum(unary, edges, device)
+    found, energy = labels_of(solved, costs.values), energy_of(solved)
+    clock.charge("cuts")
+    if keep == "touching":
+        found, solved = reassigned(costs.values, unary, found, solved, marks, edges, device)
+        clock.charge("parts")
+    return Objects(np.array((0, *values), seeds.dtype)[found], values, (energy,), clock.total(), solved)
+
+
+def check_keep(keep: str) -> None:
+    """Raise InputError unless the parts to keep are a choice for several labels."""
+    if keep not in ("touching", "all"):
+        raise InputError(f"keep must be touching or all for several objects, got {keep!r}")

@@ -1,0 +1,199 @@
+"""Cut objects out of images and volumes.
+
+  cutmatch segment photo.jpg --scribbles strokes.png      strokes: object red, background blue
+  cutmatch segment photo.jpg --box 40,30,300,280          the object is inside x0,y0,x1,y1
+  cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
+  cutmatch segment photo.jpg --box 40,30,300,280 --scribbles strokes.png     a box, corrected by strokes
+  cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
+  cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
+  cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO
+  cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
+  cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
+  cutmatch segment scan.nii.gz --scribbles strokes.nrrd   one object in a volume, from strokes or from a rough mask
+  cutmatch segment clip.mp4 --scribbles 0000.png          a clip: strokes on one frame or more, or a folder of them,
+                                                          named by frame; --clip reads a folder as its frames
+
+Strokes can be painted in any paint program: the object in any red, the background in any blue, with opaque colours on
+white, on black, on transparency or on a copy of the photograph, and saved as an image of the same size.  A grey image
+of values 0 (no stroke), 1 (object) and 2 (background) will do too.
+
+A single object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (outline
+drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline); with strokes or a trimap also
+NAME-strokes.png: the strokes as they were read, red and blue on the dimmed photograph.  Parts that touch no object
+stroke are dropped, unless there is a box or a start mask; --keep decides otherwise.  Colour models and labelling are
+updated alternately; each labelling is an exact minimum cut.  Several images need a folder with a stroke image, a
+trimap or a mask per image; --box is one box for all, or a file as for --boxes with one box per image.
+
+A box, --start and strokes (or a trimap) can be combined: strokes are constraints, a mask is a hint.  NAME-mask.png of
+an earlier run is such a mask.  --save-session keeps the strokes and the result of a run; --resume-session adds further
+strokes to them.
+
+--write chooses the files: mask, labels, overlay, cutout, strokes, and annotations of the exact outlines for other
+programs: coco (polygons), coco-rle (run lengths), geojson (QuPath) and labelme; for a batch also coco.json of all
+images.  Photographs keep their colour profile and resolution.
+
+Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6; its
+values look black in image viewers), NAME-labels.json (the names, colours and pixel numbers of the values),
+NAME-overlay.png, NAME-strokes.png, and a cut-out per object, NAME-objectVALUE.png.  The background counts as an
+object.
+
+--boxes reads COCO (annotations or results), JSON {"NAME": [[x0, y0, x1, y1], ...]}, or a folder of YOLO files
+(NAME.txt).  Every box gets an object of its own, and where boxes overlap one cut divides the pixels.
+NAME-labels.png has the number of the object's box, from 1; NAME-labels.json and NAME-coco.json keep names, categories
+and scores; NAME-overlay.png shows all.  Images without a box have no object.
+
+Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .npy, TIFF
+with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
+DICOM: .nii.gz): NAME-labels and NAME-labels.json, or for one object NAME-mask (1 on the object), and NAME-slices.png,
+three slices.  Seeds, strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with
+images of some slices.  The spacing of the voxels is the file's unless --spacing is given; volumes of the labels are in
+its unit.
+
+A clip gives NAME-mask0000.png and so on, and NAME-overlay.mp4.  The mask is carried from the frames with strokes to the
+others along the optical flow, each frame by an exact cut.  The first frame with strokes needs both colours; on a later
+one, strokes of one colour correct the mask.  --write mask,overlay,cutout adds NAME-cutout0000.png and so on.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from apps.common.command import passed, spelled
+from apps.common.errors import InputError
+from apps.common.number_lists import three_numbers
+from apps.common.stems import stem_of
+from apps.many.inputs import companion_of, image_items
+from apps.many.program import Program, Work
+from apps.segmentation import BAND, CONNECTIVITIES, KEEP, image_jobs, label_jobs, video_jobs
+from apps.segmentation.box_files import boxes_of, is_box_file, read_boxes, read_single_boxes
+from apps.segmentation.location import OPTIONS, check_files, check_location
+from apps.segmentation.result_files import BOX_KINDS, KINDS, check_kinds, merged_files, write_merged
+from apps.segmentation.strokes import ENCODINGS
+from apps.segmentation.volume_jobs import check_volume_options, inputs_of, volume_job
+
+
+def _add_options(options) -> None:
+    options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
+    where = options.add_argument_group("location of the object (at least one)")
+    for option, text in OPTIONS.items():
+        where.add_argument(spelled(option), metavar="X0,Y0,X1,Y1" if option == "box" else "FILE", help=text)
+    how = options.add_argument_group("segmentation")
+    how.add_argument(
+        "--encoding",
+        choices=ENCODINGS,
+        default="auto",
+        help="encoding of the strokes (default: detected from their values)",
+    )
+    how.add_argument(
+        "--keep",
+        choices=KEEP,
+        help="parts of the object to keep (default: touching a stroke; with a box, all but islands)",
+    )
+    how.add_argument("--fill-holes", action="store_true", help="assign holes without a background stroke to the object")
+    how.add_argument(
+        "--min-area",
+        type=int,
+        default=0,
+        metavar="PIXELS",
+        help="drop parts with fewer pixels, and fill such holes (default: 10, or 1e-5 of a large image; 1: keep all)",
+    )
+    how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
+    how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")
+    options.add_argument(
+        "--write",
+        metavar="KIND[,KIND...]",
+        help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
+    )
+    options.add_argument(
+        "--save-session", metavar="FILE", help="store the hints and the result of one image in FILE.json"
+    )
+    volumes = options.add_argument_group("volumes")
+    volumes.add_argument(
+        "--band",
+        type=float,
+        metavar="VOXELS",
+        help=f"how far --start may be off, in shortest sides of a voxel (default: {BAND:g})",
+    )
+    volumes.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
+    clips = options.add_argument_group("clips")
+    clips.add_argument("--clip", action="store_true", help="read a folder, stack or animation as the frames of a clip")
+    volumes.add_argument(
+        "--connectivity",
+        type=int,
+        choices=CONNECTIVITIES,
+        help=f"neighbours of a voxel (default: {CONNECTIVITIES[0]})",
+    )
+    volumes.add_argument(
+        "--spacing",
+        type=three_numbers,
+        metavar="Z,Y,X",
+        help="size of a voxel, in any unit (default: from the file, else 1,1,1)",
+    )
+
+
+def _plan(chosen) -> Work:
+    check_location(chosen)
+    if chosen.min_area < 0:
+        raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
+    if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
+        return video_jobs.plan(chosen)
+    written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
+    several = chosen.labels is not None or chosen.boxes is not None
+    has_strokes = bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
+    chosen.kinds = check_kinds(written, several, has_strokes)
+    if several:
+        return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)
+    images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
+    check_files(chosen, images)
+    boxes = read_single_boxes(chosen.box, images) if chosen.box and is_box_file(chosen.box) else None
+    items = image_items(
+        images, partial(image_jobs.job_of, chosen, boxes, many), lambda path: image_jobs.results_of(path, chosen)
+    )
+    alone = "applies to one image; pass one, without --workers, --scheduler and --resume"
+    one_only = {option: f"{spelled(option)} {alone}" for option in ("save_session", "resume_session")}
+    return _work(chosen, items, many, image_jobs)._replace(one_only=one_only)
+
+
+def _plan_labels(chosen) -> Work:
+    """The same for several objects, in images and volumes."""
+    if single := passed(chosen, "fill_holes", "soft_strokes", "min_area"):
+        raise InputError(f"{single[0]} applies to a single object; omit it with --labels")
+    images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
+    check_files(chosen, images)
+
+    def job(path):
+        if found := volume_job(path, chosen, many):
+            return found
+        seeds = companion_of(chosen.labels, stem_of(path), "--labels")
+        assert seeds is not None, "the option selects this plan"
+        return label_jobs.Job(path, seeds, companion_of(chosen.truth, stem_of(path), "--truth"))
+
+    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
+    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
+
+
+def _plan_boxes(chosen) -> Work:
+    """The same for the boxes of a detector, in images."""
+    if others := passed(chosen, "fill_holes", "soft_strokes", "min_area", "keep", "truth"):
+        raise InputError(f"{others[0]} does not apply to --boxes; omit it")
+    images, many = inputs_of(chosen)
+    check_volume_options(images, chosen)
+    found = read_boxes(chosen.boxes, images, "--boxes")
+
+    def job(path):
+        return volume_job(path, chosen, many) or label_jobs.Job(path, boxes=boxes_of(found, path))
+
+    parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
+    return _work(chosen, image_items(images, job, *parts), many, label_jobs)
+
+
+def _work(chosen, items, many: bool, kind) -> Work:
+    """The work on these items by a module of jobs, with the annotation files of a whole batch."""
+    out = Path(chosen.out)
+    finish, named = partial(write_merged, chosen.kinds, out), merged_files(chosen.kinds, out)
+    return Work(items, many, kind.segment, kind.line, label_jobs.summary, finish=finish, named=named)
+
+
+PROGRAM = Program("segment", __doc__, "image", ("image", *OPTIONS, "truth"), _add_options, _plan)
+main, run = PROGRAM.main, PROGRAM.run

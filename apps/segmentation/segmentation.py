@@ -1,0 +1,240 @@
+"""Cut an object out of an image, from strokes, a trimap, a box or a start mask.
+
+The energy of a labelling x (True: object) is
+
+    E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
+
+    D_p(object)     = -log p(colour_p | object model)      + GEODESIC_WEIGHT * max(0, g_p)
+    D_p(background) = -log p(colour_p | background model)  + GEODESIC_WEIGHT * max(0, -g_p)
+    w_pq            = contrast-sensitive weights of the 8 neighbours in Lab (gridcut.contrast_edges)
+
+with g_p in [-1, 1] the geodesic preference of apps.segmentation.geodesic and infinite costs against the strokes [1, 3].
+For  fixed models one exact cut minimises E.  Parts of the object that touch no object stroke are dropped: users would
+have marked a part they want, and no later step can remove it.  Then the colour models are fitted to the labelling, with
+the strokes weighted as much as the whole labelling, and the cut is repeated [2].  The iteration ends when the
+labelling has converged or after `rounds` rounds.  A round that would increase E is discarded, so the reported energies
+never increase.
+
+For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
+[4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
+tried, and apps.segmentation.colour_separation compares the results.  Edges of a box count the steps of a blurred image
+as well, because outlines in a box are often soft, and texture is not (see apps.segmentation.terms).
+
+Few strokes trust colours less, take the sides of the image for background, and try further initial models, as
+apps.segmentation.mark_prior describes.
+
+An object that is empty, or too small for its box, does not win (see apps.segmentation.plausible_objects).  If no other
+is found in a box, its deepest pixels are constrained to be object.
+
+With a box and strokes as well, both kinds of costs by location add up, the initial models contain the colours of the
+strokes, and the strokes alone are a further initialisation.
+
+A mask adds costs by location, and the first colour models are fitted to it; see apps.segmentation.start_mask.
+
+An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
+cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.  An image with
+more than WORKING_PIXELS pixels is segmented at that number of pixels, and the outline found is then placed in the full
+image (see apps.segmentation.full_size).
+
+Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
+
+[1] Boykov, Jolly. "Interactive graph cuts." ICCV 2001.
+[2] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004.
+[3] Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
+[4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from apps.common.arguments import check_number
+from apps.common.clock import Clock
+from apps.common.images import InputError, to_bytes, to_rgb
+from apps.common.suggestions import suggests
+from apps.segmentation import KEEP, connected_parts
+from apps.segmentation.full_size import find_labels
+from apps.segmentation.hints import DEFAULTS, Hints, Mask, ObjectOptions, combine, remarks_on
+from apps.segmentation.model import ROUNDS, ImageView, Request
+from apps.segmentation.start_mask import mask_of
+from apps.segmentation.strokes import marks_of
+from gridcut.device import DeviceName
+from gridcut.device.result import GridResult
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Segmentation(GridResult):
+    """Result of `segment`: an object cut out of an image.
+
+    Attributes
+    ----------
+    mask : ndarray of bool, (H, W)
+        True on the object.
+    marks : ndarray of int8, (H, W)
+        The user's marks: -1 none, 0 background, 1 object (see `apps.segmentation.marks`).
+    energies : tuple of float
+        Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
+        the energy of the image reduced to that size.
+    seconds : dict
+        Seconds by phase: "reduce", "colours", "edges", "distances", "models", "cuts", "outline", "parts", "total".
+    device, method : str
+        Device and method that solved the cuts.
+    """
+
+    mask: np.ndarray
+    marks: np.ndarray
+    energies: tuple
+    seconds: dict
+    device: str
+    method: str
+
+    def _figure(self):
+        return self.mask
+
+    def _headline(self):
+        rounds = len(self.energies)
+        return f"object {self.mask.mean():.1%}, {rounds} round{'s' * (rounds > 1)}, {self.seconds['total']:.2f} s"
+
+
+@suggests
+def segment(
+    image: ArrayLike,
+    *,
+    scribbles: ArrayLike | None = None,
+    trimap: ArrayLike | None = None,
+    box: Sequence[int] | None = None,
+    start: ArrayLike | None = None,
+    keep: str | None = None,
+    fill_holes: bool = False,
+    min_area: int = 0,
+    soft_strokes: bool = False,
+    rounds: int = ROUNDS,
+    device: DeviceName = "auto",
+) -> Segmentation:
+    """Cut an object out of an image, given scribbles or a trimap, a box, a start mask, or several of them.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].  Not BGR: of what `cv2.imread`
+        returns, pass ``image[..., ::-1]``.
+    scribbles : array_like, shape (H, W) or (H, W, 3), optional
+        Strokes in any of the encodings of `apps.segmentation.strokes`; colours are RGB, red on the object.
+    trimap : array_like, shape (H, W), optional
+        0 background, 255 object, 128 unknown.
+    box : tuple of int (x0, y0, x1, y1), optional
+        Box around the object in pixels, half open; all outside is background, except for object strokes.  A box that
+        exceeds the image is clipped, with a UserWarning.
+    start : array_like, shape (H, W), optional
+        A rough mask: bool, 0 and another value, or grey levels.  It is a hint, whereas strokes are constraints; a full
+        rectangle is treated as a box.  Probabilities, logits and blurred grey levels, perhaps of a lower resolution,
+        are refined as by `apps.refine`, and only strokes that contradict them change the result nearby.
+    keep : {"touching", "all", "largest"}, optional
+        Parts of the object to keep: those that touch an object stroke (default for strokes or a trimap alone), all, or
+        only the largest.  Default with a box or a start mask: all but specks, and in a box but islands of less than 1 %
+        of the largest part.
+    fill_holes : bool, default False
+        Assign holes without a background stroke to the object.
+    min_area : int, default 0
+        Drop parts, and fill holes, of fewer pixels, unless they have a mark.  0: of less than 10 pixels, or
+        a hundred-thousandth of an image above a megapixel, or a ten-thousandth of one below 0.1 megapixels, but none
+        if `keep` is "all"; 1: none.  The energies are those of the cuts before this.
+    soft_strokes : bool, default False
+        Treat strokes as strong hints rather than constraints, for strokes that overshoot the object.
+    rounds : int, default 10
+        Maximum number of rounds of fitting colour models and cutting.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.
+
+    Returns
+    -------
+    Segmentation
+        `mask` is bool (H, W), True on the object.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message: nothing that locates the object, both `scribbles` and `trimap`, sizes
+        that differ, a box outside the image or without background, or background strokes and nothing else.
+
+    Warns
+    -----
+    UserWarning
+        The object found is empty or covers nearly the whole image, the box was clipped, or there are object strokes and
+        nothing else, so that the sides of the image count as background.
+
+    See Also
+    --------
+    segment_labels : Several objects in an image.
+    segment_volume : Several objects in a volume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps import segment
+    >>> image = np.zeros((20, 30), np.uint8)
+    >>> image[5:15, 10:20] = 200
+    >>> result = segment(image, box=(7, 2, 23, 18), device="cpu")
+    >>> int(result.mask.sum())
+    100
+    """
+    rgb = to_rgb(image)
+    strokes, name = _strokes(rgb, scribbles, trimap)
+    mask = None if start is None else Mask(mask_of(start))
+    if strokes is None and box is None and mask is None:
+        raise InputError("pass scribbles, trimap, box or start, got none")
+    hints = combine(rgb.shape[:2], strokes, box, name, mask=mask)
+    options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
+    result = segment_marked(rgb, hints, options, rounds=rounds, device=device)
+    for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
+        warnings.warn(note, stacklevel=3)
+    return result
+
+
+def segment_marked(
+    rgb: NDArray[np.float32] | NDArray[np.uint8],
+    hints: Hints | NDArray[np.int8],
+    options: ObjectOptions = DEFAULTS,
+    *,
+    rounds: int = ROUNDS,
+    device: DeviceName = "auto",
+) -> Segmentation:
+    """Like `segment`, for RGB (H, W, 3), float32 in [0, 1] or uint8, and hints.
+
+    Marks (H, W) of apps.segmentation.marks are hints, too, without a box.
+    """
+    clock = Clock()
+    hints = hints if isinstance(hints, Hints) else Hints(hints)
+    check_number(rounds, "rounds", integer=True)
+    if rounds < 1:
+        raise InputError(f"rounds must be 1 or more, got {rounds}")
+    check_number(options.min_area, "min_area")
+    min_area = 1 if options.keep == "all" and not options.min_area else options.min_area
+    keep = hints.default_keep if options.keep is None else options.keep
+    if keep not in KEEP:
+        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+    if keep == "touching" and not hints.has_object:
+        raise InputError("keep touching needs object strokes, but there are none; use all or largest")
+    marks, is_boxed = hints.marks, hints.box is not None
+    request = Request(
+        marks.astype(np.int16), is_boxed, hints.labelling, keep, options.soft_strokes, rounds, hints.mask, min_area
+    )
+    found = find_labels(ImageView(lambda: rgb, marks.shape), request, device, clock)
+    mask = connected_parts.fill_holes(found.mask, marks) if options.fill_holes else found.mask
+    clock.charge("parts")
+    return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
+
+
+def _strokes(rgb, scribbles, trimap):
+    """Marks of the scribbles or the trimap, None if there are none, and the argument's name."""
+    if scribbles is not None and trimap is not None:
+        raise InputError("pass scribbles or trimap, got both; paint the strokes into the trimap")
+    if scribbles is None and trimap is None:
+        return None, "scribbles"
+    name, codes, encoding = ("scribbles", scribbles, "auto") if trimap is None else ("trimap", trimap, "grey")
+    return marks_of(codes, encoding, name, to_bytes(rgb)), name

@@ -1,0 +1,353 @@
+"""User input for an image (strokes, a trimap or a box), converted to an array of marks.
+
+Marks are int8, shape (H, W), as in apps.segmentation.marks.  Stroke images have one of five encodings, which are
+distinguished by their values:
+
+  encoding   no stroke    object         background    also
+  colour     other        any red        any blue      painted on white, black, transparency or a copy of the image
+  index      0            1              2             grey value, or index of a palette of PALETTES
+  grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
+  grey       128          255            0             recognised by values above 3
+  marks      -1           1              0             arrays only (apps.segmentation.marks); recognised by a -1
+
+apps/segmentation/painted.py finds strokes in colours, or refuses the image; other colours than red and blue are
+refused.  Grey values of 16 bits are divided by 257: 65535 is 255.
+
+Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in colours get
+the values of COLOURS.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import array_of, pixels_of
+from apps.common.images import InputError, as_integers, check_same_size, codes_of, read_codes, read_pixels
+from apps.common.row_blocks import blocks_of
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.painted import REMEDY, Colour, hex_code, listed, painted_strokes
+
+CODES = {
+    "index": {0: OPEN, 1: OBJECT, 2: BACKGROUND},
+    "grabcut": {0: BACKGROUND, 1: OBJECT, 2: OPEN, 3: OPEN},  # cv2.GC_BGD, GC_FGD, GC_PR_BGD, GC_PR_FGD
+    "grey": {0: BACKGROUND, 128: OPEN, 255: OBJECT},  # also trimaps
+}
+ENCODINGS = ("auto", "colour", *CODES)
+USE = {"grey": "0 background, 128 unknown, 255 object, in grey"}  # in messages
+GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
+PALETTES = (  # the first colours of palettes whose indices are values, whatever the colours are
+    ((0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)),  # PASCAL VOC, DAVIS, labelme
+    ((0, 0, 0), (255, 255, 207), (219, 0, 0), (0, 0, 219)),  # strokes of the GrabCut images (Gulshan et al. 2010)
+)
+FRAME = 0.01  # width of the background frame, as a share of the shorter side
+COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
+_MARKS = {"red": OBJECT, "blue": BACKGROUND}
+
+
+def read_scribbles(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
+    """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes.
+
+    image    uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
+    values   the result of `codes_and_colours`, if the file has been read
+    """
+    name = f"--scribbles: {str(path)!r}"
+    codes, colours = codes_and_colours(path, "--scribbles") if values is None else values
+    return marks_of(codes, encoding, name, image, colours)
+
+
+def codes_and_colours(path, option: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """The values of a stroke image, and for a palette image also its colours."""
+    codes = read_pixels(path, option, indices=True)
+    if codes.ndim == 3 and codes.shape[2] in (2, 4) and not codes[..., -1].any():
+        raise InputError(f"{option}: {str(path)!r} is blank: every pixel is transparent (alpha 0); {REMEDY}")
+    if codes.ndim == 2:
+        stored = read_pixels(path, option)
+        return as_integers(codes, f"{option}: {str(path)!r}"), stored if stored.ndim == 3 else None
+    if codes.shape[2] == 4 and codes.dtype == np.uint8 and not is_grey(codes):
+        return codes, None
+    return codes_of(codes, f"{option}: {str(path)!r}"), None
+
+
+def is_grey(colours: np.ndarray) -> bool:
+    """Whether all channels agree at every opaque pixel."""
+    for first, last in blocks_of(colours.shape):  # the first coloured block ends the search
+        part = colours[first:last]
+        grey = (part[..., 0] == part[..., 1]) & (part[..., 0] == part[..., 2])
+        if not (grey if part.shape[2] < 4 else grey | (part[..., 3] == 0)).all():
+            return False
+    return True
+
+
+def read_trimap(path) -> np.ndarray:
+    """Read the marks of a trimap: 0 background, 255 object, unknown between; InputError as `read_scribbles`."""
+    codes = read_codes(path, "--trimap")
+    name = f"--trimap: {str(path)!r}"
+    if codes.ndim == 3:
+        if not is_grey(codes):
+            raise InputError(f"{name} is coloured; use {USE['grey']}")
+        codes = codes[..., 0]
+    codes = grey_levels(codes, name)
+    return _decoded(codes, "grey") if codes.max() > 3 else _from_codes(codes, "grey", name)
+
+
+def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "scribbles", image=None, colours=None) -> np.ndarray:
+    """Marks of an array of codes, (H, W) integers or (H, W, 3 or 4) uint8; see the table above for the encodings.
+
+    image     uint8 RGB (H, W, 3) of the photograph, or None
+    colours   colours of a palette image, whose indices are the codes; or None
+
+    Raises InputError for values outside the encodings, colours other than red and blue, and if there is no stroke.
+    """
+    codes = array_of(codes, name)
+    codes = pixels_of(codes, name) if codes.ndim == 3 else codes
+    if encoding not in ENCODINGS:
+        raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
+        raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
+    if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
+        raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
+    if codes.dtype.kind == "i" and codes.min() < 0:
+        low, high = int(codes.min()), int(codes.max())
+        if low < OPEN or high > OBJECT:
+            raise InputError(f"{name} holds values from {low} to {high}; marks are -1 none, 0 background, 1 object")
+        marks = codes.astype(np.int8)
+    elif codes.ndim == 2:
+        marks = _from_palette(codes, colours, encoding, name, image)
+    elif encoding in ("auto", "colour") and not is_grey(codes):
+        marks = _marks_of_painting(painted_strokes(codes, image, name), codes.shape[:2], name)
+    elif encoding == "colour":
+        raise InputError(f"{name} has no coloured stroke; {REMEDY}")
+    elif not is_grey(codes):
+        raise InputError(f"{name} is coloured, but the encoding is {encoding!r}; omit it, or convert the file to grey")
+    else:
+        marks = _from_codes(codes[..., 0], encoding, name)
+    return _checked(marks, codes if colours is None else colours, name)
+
+
+def marks_of_values(values: np.ndarray, encoding: str, name: str) -> np.ndarray:
+    """Marks of integers of any shape, such as a volume's; see the table above.  Raises InputError as `marks_of`."""
+    return _checked(_from_codes(values, encoding, name), values, name)
+
+
+def _checked(marks, codes, name: str) -> np.ndarray:
+    """The marks; InputError if there is no stroke, or if all is object because the image is blank, mostly white."""
+    if not (marks != OPEN).any():
+        raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
+    if (marks == OBJECT).all():
+        first = codes[(0,) * marks.ndim]
+        seen = hex_code(first[:3]) if first.ndim and len(first) >= 3 else str(int(first.ravel()[0]))
+        if (codes == first).all():
+            raise InputError(f"{name} is blank: every pixel is {seen}; {REMEDY}")
+    return marks
+
+
+def _from_palette(codes, colours, encoding, name, image) -> np.ndarray:
+    """Marks of indices or grey values.
+
+    A palette in colours is read as paint, unless it is of PALETTES: the order of the colours that a paint program or
+    a quantiser chose has no meaning.
+    """
+    if colours is None or encoding not in ("auto", "colour"):
+        return _from_codes(codes, encoding, name)
+    if is_grey(colours) and (colours.shape[2] == 3 or (colours[..., 3] > 127).all()):
+        if codes.max() > 3:
+            return _from_codes(colours[..., 0], encoding, name)
+        levels = [int(colours[..., 0][codes == code].max()) for code in np.unique(codes)]
+        if levels == sorted(levels):  # another order is a quantiser's
+            return _from_codes(codes, encoding, name)
+    if encoding == "auto" and any(_has_palette(codes, colours, palette) for palette in PALETTES):
+        return _from_codes(codes, encoding, name)
+    try:
+        return _marks_of_painting(painted_strokes(colours, image, name), codes.shape, name)
+    except InputError as error:
+        if codes.max() > 3:
+            raise
+        raise InputError(
+            f"{error}; if its palette indices are 0 none 1 object 2 background, --encoding index"
+        ) from None
+
+
+def _has_palette(codes, colours, palette) -> bool:
+    return codes.max() < len(palette) and (np.array(palette, np.uint8)[codes] == colours[..., :3]).all()
+
+
+def _marks_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
+    """Red is the object, blue the background; InputError for another colour."""
+    marks = np.full(shape, OPEN, np.int8)
+    for colour in colours:
+        if colour.name not in _MARKS:
+            raise InputError(f"{name} has strokes in {listed(colours)}; only red and blue have a meaning; {REMEDY}")
+        marks[colour.pixels] = _MARKS[colour.name]
+    return marks
+
+
+def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
+    """Read strokes of several objects: values (H, W), 0 without a stroke.
+
+    Grey values are unchanged, and so are the indices of a palette of PALETTES or in grey; strokes in colours get the
+    values of COLOURS.  Other palettes are read as paint, or as indices if those are flat areas on 0, the most frequent
+    index, and if the colours have no values.  `image` as in `read_scribbles`; the encoding "index" reads indices, and
+    "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, for a colour
+    without a value, and if indices and colours say different things.
+    """
+    from apps.segmentation.label_values import label_values
+
+    name = f"--labels: {str(path)!r}"
+    codes, colours = codes_and_colours(path, "--labels")
+    if codes.ndim == 2 and encoding != "colour" and (colours is None or encoding == "index" or is_grey(colours)):
+        return label_values(codes, name)
+    if encoding == "auto" and colours is not None and any(_has_palette(codes, colours, one) for one in PALETTES):
+        return label_values(codes, name)
+    painting = codes if colours is None else colours
+    if painting.ndim == 2 or is_grey(painting):
+        return label_values(codes if codes.ndim == 2 else codes[..., 0], name)
+    is_map = colours is not None and encoding == "auto" and _is_map(codes)
+    hint = "" if colours is None else "; if its palette indices are the values, --encoding index"
+    try:
+        labels = _labels_of_painting(painted_strokes(painting, image, name), painting.shape[:2], name)
+    except InputError as error:
+        if is_map:
+            return label_values(codes, name)
+        raise InputError(f"{error}{hint}") from None
+    if is_map and (labels != codes).any():
+        y, x = np.argwhere(labels != codes)[0]
+        raise InputError(
+            f"{name} is ambiguous: at ({x}, {y}) its palette index is {codes[y, x]}, and its colour "
+            f"{hex_code(painting[y, x, :3])} means {labels[y, x]}; say which with --encoding index or --encoding colour"
+        )
+    return labels
+
+
+def _is_map(indices) -> bool:
+    """Whether indices are flat areas, as in a label map: each occurs in a square of 3 x 3, and 0 most often."""
+    import cv2
+
+    square = np.ones((3, 3), np.uint8)
+    inner = indices[cv2.erode(indices, square) == cv2.dilate(indices, square)]
+    counts, of_inner = (np.bincount(values, minlength=256) for values in (indices.ravel(), inner))
+    return counts.argmax() == 0 and bool(((of_inner > 0) == (counts > 0)).all())
+
+
+def _labels_of_painting(colours: list[Colour], shape, name: str) -> np.ndarray:
+    """The values of COLOURS; InputError for another colour."""
+    number_of = {colour: number for number, colour in COLOURS.items()}
+    labels = np.zeros(shape, np.uint8)
+    for colour in colours:
+        if colour.name not in number_of:
+            raise InputError(
+                f"{name} has strokes in {listed(colours)}; use {', '.join(number_of)}, or a grey image with one "
+                "value per object"
+            )
+        labels[colour.pixels] = number_of[colour.name]
+    return labels
+
+
+def marks_of_box(box, shape) -> np.ndarray:
+    """Marks of a box (x0, y0, x1, y1), half open, in pixels: outside is background, inside is open.
+
+    A box that covers the whole image leaves a frame of FRAME of its shorter side to the background.
+    Raises InputError for a box that is empty, outside the image, or covers an image too small for a frame.
+    """
+    height, width = shape
+    x0, y0, x1, y1 = check_box(box)
+    text = f"box {x0},{y0},{x1},{y1}"
+    if x1 <= x0 or y1 <= y0:
+        raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
+    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
+        raise InputError(f"{text} exceeds the image, which is {width} wide and {height} high; keep it inside")
+    if (x1 - x0, y1 - y0) == (width, height):
+        # A generous box may reach all four sides; the frame of the image then serves as background.
+        frame = max(1, round(FRAME * min(shape)))
+        x0, y0, x1, y1 = frame, frame, width - frame, height - frame
+        if x1 <= x0 or y1 <= y0:
+            raise InputError(f"{text} covers the whole image, so no background is left to learn from; draw it tighter")
+    marks = np.full(shape, BACKGROUND, np.int8)
+    marks[y0:y1, x0:x1] = OPEN
+    return marks
+
+
+def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
+    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
+    check_same_size(marks, shape, name)
+    counts = {mark: int(np.count_nonzero(marks == mark)) for mark in (OBJECT, BACKGROUND, OPEN)}
+    kinds = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
+    for (mark, what, how), (other, found, _) in (kinds, kinds[::-1]):
+        if not counts[mark]:
+            share = f"{100 * counts[other] / marks.size:.2g} % of the image"
+            seen = f"only {found} marks were found, on {share}" if counts[other] else "no mark was found"
+            hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
+            raise InputError(f"{name} marks no {what}: {seen}; {hint}")
+    if not counts[OPEN]:
+        raise InputError(
+            f"{name} marks every pixel, so there is nothing to segment: {counts[OBJECT]} pixels are object, "
+            f"{counts[BACKGROUND]} pixels are background; mark fewer pixels, and save strokes in colour, because 1 bit "
+            "per pixel and dithering make all pixels black or white"
+        )
+    return marks
+
+
+def parse_box(text: str) -> tuple[int, int, int, int]:
+    """Parse four integers separated by commas or spaces."""
+    parts = text.replace(",", " ").split()
+    try:
+        return check_box([int(part) for part in parts])
+    except ValueError:  # includes InputError
+        raise InputError(f"box needs four integers x0,y0,x1,y1, got {text!r}") from None
+
+
+def check_box(box) -> tuple[int, int, int, int]:
+    """Return four integers; InputError for anything else, including strings."""
+    whole = whole_numbers(box, 4)
+    if whole is None:
+        raise InputError(f"box needs four integers x0,y0,x1,y1, got {box!r}")
+    x0, y0, x1, y1 = whole
+    return x0, y0, x1, y1
+
+
+def whole_numbers(values, count: int) -> tuple[int, ...] | None:
+    """That many integers, or floats without a fraction, as a tuple; None for anything else, including strings."""
+    try:
+        values = [] if isinstance(values, str | bytes) else list(values)
+        whole = tuple(int(v) for v in values)
+    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
+        return None
+    if len(whole) != count or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+        return None
+    return whole
+
+
+def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
+    """Convert grey values of 8 or 16 bits to 0 to 255; InputError, starting with `name`, for other values."""
+    low, high = int(codes.min()), int(codes.max())
+    if low < 0 or high > 65535:
+        raise InputError(f"{name} holds values from {low} to {high}; grey values have 8 or 16 bits, 0 to 65535")
+    return codes if high <= 255 else np.rint(codes / 257).astype(np.uint8)
+
+
+def _from_codes(codes, encoding, name):
+    use = USE.get(encoding, "0 none 1 object 2 background, grabCut's 0-3, 0/128/255, or red and blue strokes")
+    if encoding in ("auto", "colour", "grey") and codes.max() > 255:
+        # 16-bit grey values, unless all are 8-bit codes that a program has multiplied by 257.
+        encoding = encoding if (codes % 257 == 0).all() else "grey"
+        codes = grey_levels(codes, name)
+    values = np.unique(codes)
+    if encoding in ("auto", "colour"):
+        encoding = next((known for known, mark_of in CODES.items() if set(values) <= set(mark_of)), "grey")
+    unknown = [int(v) for v in values if min(abs(int(v) - code) for code in CODES[encoding]) > _slack(encoding)]
+    if encoding == "grey" and values[-1] <= 3:  # labels, not grey levels
+        unknown = values.astype(int).tolist()
+    if unknown:
+        some = ", ".join(map(str, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+        raise InputError(f"{name} holds unknown values {some}; use {use}")
+    return _decoded(codes, encoding)
+
+
+def _decoded(codes, encoding: str) -> np.ndarray:
+    """Marks of codes; values without a meaning are open."""
+    marks, slack = np.full(codes.shape, OPEN, np.int8), _slack(encoding)
+    for code, mark in CODES[encoding].items():
+        marks[(codes >= max(0, code - slack)) & (codes <= code + slack)] = mark
+    return marks
+
+
+def _slack(encoding: str) -> int:
+    return GREY_SLACK if encoding == "grey" else 0

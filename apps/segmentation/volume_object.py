@@ -1,0 +1,184 @@
+"""Cut one object out of a volume: from strokes, or by refining a rough mask.
+
+Both are the exact cuts of a session with the same marks (apps.segmentation.part_cut).  A rough mask fixes the voxels
+further than a band from its surface; its surface moves within the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.certified import Certified
+from apps.common.clock import Clock
+from apps.common.errors import InputError
+from apps.common.suggestions import suggests
+from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
+from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.part_cut import PartCut
+from apps.segmentation.strokes import check_marks
+from apps.segmentation.volume_view import Histograms, VolumeView, relative_spacing
+from gridcut.device import DeviceName
+from gridcut.device.figures import plane
+from gridcut.device.result import GridResult
+
+CONTEXT = 2  # bands of background around the band itself, from which the background's histogram is taken
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class VolumeObject(Certified, GridResult):
+    """Result of `segment_object` and `refine_mask`.
+
+    Attributes
+    ----------
+    mask : ndarray of bool, (D, H, W)
+        True on the object.
+    marks : ndarray of int8, (D, H, W)
+        What was fixed: -1 nothing, 0 background, 1 object (see `apps.segmentation.marks`).
+    energies : tuple of float
+        Energy of the cut in nats; of the parts kept if boxes were cut (apps/segmentation/part_cut.py).
+    seconds : dict
+        Seconds by stage.
+    solved : apps.segmentation.part_cut.PartCuts
+        The cuts, with `device` and `check()`.
+    """
+
+    mask: np.ndarray
+    marks: np.ndarray
+    energies: tuple
+    seconds: dict
+    solved: object
+
+    def _figure(self):
+        return plane(self.mask)
+
+
+@suggests
+def segment_object(
+    volume: ArrayLike,
+    marks: ArrayLike,
+    *,
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
+    keep: str = "touching",
+    fill_holes: bool = False,
+    min_volume: int = 0,
+    device: DeviceName = "auto",
+) -> VolumeObject:
+    """Cut an object out of a volume, from strokes on it and on the background.
+
+    Parameters
+    ----------
+    volume : array_like, shape (D, H, W)
+        Finite numbers of any scale.
+    marks : array_like of int, shape (D, H, W)
+        -1 without a stroke, 0 on the background, 1 on the object.
+    connectivity, spacing
+        As in `apps.segment_volume`.
+    keep : {"touching", "all", "largest"}, default "touching"
+        Parts of the object to keep: those that touch an object stroke, all, or the largest.
+    fill_holes : bool, default False
+        Assign holes without a background stroke to the object.
+    min_volume : int, default 0
+        Drop parts without a stroke, and fill holes, of fewer voxels.
+    device
+        As in `apps.segment_volume`.
+
+    Returns
+    -------
+    VolumeObject
+        `mask` is bool (D, H, W).
+
+    Raises
+    ------
+    InputError
+        Strokes of one kind only, sizes that differ, or as in `segment_volume`.
+    """
+    clock = Clock()
+    if keep not in KEEP:
+        raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+    view, marks = VolumeView(volume, spacing, connectivity), np.asarray(marks)
+    if view.shape != marks.shape:
+        raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
+    marks = check_marks(marks, marks.shape, "scribbles").astype(np.int16)
+    values = (BACKGROUND, OBJECT)
+    models = Histograms(values, view.stroke_counts(marks, values))
+    clock.charge("models")
+    cut = PartCut(view, device)
+    mask = cut.solve(models, marks, keep) > BACKGROUND
+    clock.charge("cuts")
+    if fill_holes:
+        mask = connected_parts.fill_holes(mask, marks)
+    if min_volume > 1:
+        mask = connected_parts.tidied(mask.view(np.int8), marks, min_volume).view(bool)
+    clock.charge("parts")
+    return VolumeObject(mask, marks.astype(np.int8), (cut.energy,), clock.total(), cut.solved)
+
+
+@suggests
+def refine_mask(
+    volume: ArrayLike,
+    start: ArrayLike,
+    *,
+    band: float = BAND,
+    marks: ArrayLike | None = None,
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
+    keep: str = "all",
+    device: DeviceName = "auto",
+) -> VolumeObject:
+    """Move the surface of a rough mask to the edges in the volume near it.
+
+    Parameters
+    ----------
+    volume : array_like, shape (D, H, W)
+        Finite numbers of any scale.
+    start : array_like of bool, shape (D, H, W)
+        The rough mask.
+    band : float, default 3
+        How far the surface may move, in units of the shortest side of a voxel.  Voxels further from it stay as they
+        are, except that half the depth of a thin object stays open.
+    marks : array_like of int, shape (D, H, W), optional
+        Strokes that correct the mask: 0 on the background, 1 on the object, else -1.
+    connectivity, spacing, keep, device
+        As in `segment_object`.
+
+    Returns
+    -------
+    VolumeObject
+        `mask` is bool (D, H, W); `solved` is the cut of the box around the band.
+
+    Raises
+    ------
+    InputError
+        As in `segment_object`, or a band that is not above 0.
+    """
+    from scipy import ndimage
+
+    volume, start = np.asarray(volume), np.asarray(start, bool)
+    if not (np.isfinite(band) and band > 0):
+        raise InputError(f"band must be above 0 voxels, got {band:g}")
+    if volume.shape != start.shape:
+        raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
+    sampling = relative_spacing(spacing)
+    touched = start if marks is None else start | (np.asarray(marks) != OPEN)
+    reach = [int(np.ceil((1 + CONTEXT) * band / step)) for step in sampling]
+    box = tuple(
+        slice(max(0, part.start - far), part.stop + far)
+        for part, far in zip(ndimage.find_objects(touched.astype(np.uint8))[0], reach, strict=True)
+    )
+    inside = ndimage.distance_transform_edt(start[box], sampling=sampling)
+    outside = ndimage.distance_transform_edt(~start[box], sampling=sampling)
+    fixed = np.full(inside.shape, OPEN, np.int8)
+    fixed[inside > min(band, inside.max() / 2)] = OBJECT
+    fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
+    if marks is not None:
+        strokes = np.asarray(marks)[box]
+        fixed[strokes != OPEN] = strokes[strokes != OPEN]
+    found = segment_object(volume[box], fixed, connectivity=connectivity, spacing=spacing, keep=keep, device=device)
+    mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
+    mask[box], all_marks[box] = found.mask, fixed
+    return VolumeObject(mask, all_marks, found.energies, found.seconds, found.solved)

@@ -1,0 +1,278 @@
+"""Dense disparities of a rectified pair by graph cuts: one integer label per pixel.
+
+The energy of a labelling d of the left image is
+
+    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),
+    w_pq = smoothness * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * contrast weight)
+
+with C from apps.stereo_matching.costs and V a distance of apps.common.labelling, over 4 neighbours.  The contrast
+weight decreases from 1 across image edges [1, 2].  The right image is labelled in the same way, from the same costs
+read along the other diagonal.  On the CPU, each pixel may take the labels near those of a first labelling in its
+surroundings (apps.stereo_matching.disparity_bands), and large pairs are labelled at a reduced size first
+(apps.stereo_matching.coarse_to_fine).  Pixels where the two labellings disagree are hidden or wrong, and are filled
+(apps.stereo_matching.stereo_occlusion).
+
+Sub-pixel values are the minimum of a parabola through the `absolute` costs of each label and its two neighbours,
+averaged over SUPPORT_SIDE x SUPPORT_SIDE pixels, followed by a bilateral filter.  Birchfield and Tomasi's costs do not
+distinguish positions between pixels.
+
+[1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+[2] Szeliski et al. "A comparative study of energy minimization methods for Markov random fields with smoothness-based
+    priors." PAMI 30(6), 2008.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import check_number
+from apps.common.certified import Certified
+from apps.common.clock import Clock
+from apps.common.images import InputError, to_rgb
+from apps.common.labelling import label_distances, labelling
+from apps.common.suggestions import suggests
+from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
+from apps.stereo_matching.coarse_to_fine import contrast_weights, enlarged, halved, refine
+from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
+from apps.stereo_matching.disparity_bands import band, first_labels
+from apps.stereo_matching.disparity_range import guess_max_disparity
+from apps.stereo_matching.stereo_occlusion import filled, is_consistent
+from gridcut.device import DeviceName, resolve
+from gridcut.device.result import GridResult
+
+MIN_SIDE = 8  # pixels
+MAX_COSTS = 40_000_000  # pixels times labels; larger pairs are halved first, and refined in tiles
+COST_ROWS = 16  # rows whose costs are computed together for the sub-pixel values
+SUPPORT_SIDE = 9  # pixels
+BILATERAL_DIAMETER, BILATERAL_SIGMA = (
+    9,
+    1.0,
+)  # pixels, and pixels of disparity: filter of the sub-pixel values
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Disparity(Certified, GridResult):
+    """Disparities of the left image of a pair.
+
+    Attributes
+    ----------
+    disparity : ndarray of float32, (H, W)
+        Shift to the left, in pixels, from each pixel to its match in the right image; hidden pixels are filled.
+    valid : ndarray of bool, (H, W)
+        True where the disparities of the right image agree; elsewhere the disparity is filled from neighbours.
+    max_disparity : int
+        Largest disparity searched.
+    solved : tuple
+        The solver's results (gridcut's Labelling) for the left image and, with the consistency check, the right image,
+        with `energy`, `device`, `stats` and `check()`.  Of a large pair, on the CPU, those of the reduced images.
+    seconds : dict
+        Seconds per stage.
+    """
+
+    disparity: np.ndarray
+    valid: np.ndarray
+    max_disparity: int
+    solved: tuple
+    seconds: dict
+
+    def _figure(self):
+        from apps.common.scales import coloured
+        from apps.stereo_matching.disparity_figures import COLOURS, ends_of
+
+        return coloured(self.disparity, *ends_of(self.disparity), COLOURS)
+
+
+@suggests
+def stereo(
+    left: ArrayLike,
+    right: ArrayLike,
+    *,
+    max_disparity: int | None = None,
+    cost: str = COSTS[0],
+    smoothness: float = SMOOTHNESS,
+    smoothness_term: str = SMOOTHNESS_TERM,
+    truncate: int = TRUNCATE,
+    consistency_check: bool = True,
+    subpixel: bool = False,
+    device: DeviceName = "auto",
+) -> Disparity:
+    """Compute the disparity map of a rectified image pair by graph cuts.
+
+    Parameters
+    ----------
+    left, right : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA images of the same size, rectified; unsigned integers, or floats in [0, 1].
+    max_disparity : int, optional
+        Largest disparity to search, in pixels, below the width; estimated from matched points if absent.
+    cost : {"birchfield-tomasi", "absolute"}, default "birchfield-tomasi"
+        Dissimilarity of two pixels; see `apps.stereo_matching.costs`.
+    smoothness : float, default 13
+        Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.
+    smoothness_term : {"linear", "potts", "quadratic"}, default "linear"
+        How the cost grows with the step.
+    truncate : int, default 5
+        Maximum cost of a step, in multiples of `smoothness`.
+    consistency_check : bool, default True
+        Label the right image too, and fill the pixels where the two labellings disagree.
+    subpixel : bool, default False
+        Refine the disparities to fractions of a pixel.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.  "auto" uses a GPU if one is available.
+
+    Returns
+    -------
+    Disparity
+        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, seconds per stage.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message for the user: different sizes, exchanged images, or a parameter out of
+        range.
+
+    Notes
+    -----
+    Time grows with the number of pixels times the number of disparities, and memory is 32 bytes for each, up to 4e7 of
+    them.  On the CPU, a larger pair is halved until there are no more.  The labels of the reduced images are then
+    improved in the larger ones, in tiles and among the labels nearby; this takes 150 bytes per pixel, and the result
+    may differ from that of a labelling of the whole.
+
+    References
+    ----------
+    .. [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+    .. [2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
+    """
+    clock = Clock()
+    rgb, right_rgb = _pair(left, right)
+    if cost not in COSTS:
+        raise InputError(f"cost must be one of {', '.join(COSTS)}, got {cost!r}")
+    check_number(smoothness, "smoothness")
+    check_number(truncate, "truncate", integer=True)
+    if max_disparity is not None:
+        check_number(max_disparity, "max_disparity", integer=True)
+    if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
+        raise InputError(f"smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
+    width = rgb.shape[1]
+    if max_disparity is None:
+        max_disparity = guess_max_disparity(rgb, right_rgb)
+    elif not 1 <= max_disparity < width:
+        raise InputError(f"max_disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
+    clock.charge("range")
+    # A GPU expands every label everywhere.
+    in_tiles = resolve(device) == "cpu"
+    how = Settings(cost, smoothness, smoothness_term, truncate, consistency_check, device)
+    labels, solved = _labellings(rgb, right_rgb, max_disparity, how, in_tiles)
+    clock.charge("cuts")
+    values = labels[0].astype(np.float32)
+    if subpixel:
+        values = refined(labels[0], neighbour_costs(labels[0], rgb, right_rgb, max_disparity), max_disparity)
+    clock.charge("subpixel")
+    valid = is_consistent(*labels) if consistency_check else np.ones(rgb.shape[:2], bool)
+    values = filled(values, valid, rgb)
+    clock.charge("hidden")
+    return Disparity(values, valid, max_disparity, solved, clock.total())
+
+
+class Settings(NamedTuple):
+    """The arguments of `stereo` that determine the energy, and where it is minimised."""
+
+    cost: str
+    smoothness: float
+    smoothness_term: str
+    truncate: int
+    consistency_check: bool
+    device: DeviceName
+
+
+def _labellings(left, right, max_disparity: int, how: Settings, in_tiles: bool) -> tuple[list, tuple]:
+    """Label the left image, and with the consistency check the right one.
+
+    Returns the labels, and the solver's results: of the reduced images if the pair is large and `in_tiles`.
+    """
+    height, width = left.shape[:2]
+    views = [(left, right, True), (right, left, False)][: 1 + how.consistency_check]
+    differences = label_distances(max_disparity + 1, how.smoothness_term, how.truncate)
+    # Truncated squares take swap moves, for which no band is supported.
+    takes_bands = in_tiles and how.smoothness_term != "quadratic"
+    if in_tiles and height * width * (max_disparity + 1) > MAX_COSTS and min(height, width) >= 2 * MIN_SIDE:
+        reduced, solved = _labellings(halved(left), halved(right), (max_disparity + 1) // 2, how, in_tiles)
+        found = [enlarged(labels, (height, width), max_disparity) for labels in reduced]
+
+        def improve(i):
+            own, other, is_left = views[i]
+            refine(found[i], own, other, is_left, how.cost, how.smoothness, differences, takes_bands)
+
+        _concurrently(improve, range(len(views)))
+        return found, solved
+
+    costs = disparity_costs(left, right, max_disparity + 1, how.cost)
+
+    def label(i):
+        unary = costs if i == 0 else mirrored_costs(costs)
+        weights = contrast_weights(views[i][0], how.smoothness)
+        first = near = None
+        if takes_bands:
+            first = first_labels(unary, weights, int(differences.max()))
+            near = band(first, unary)
+        return labelling(unary, weights, differences, start=first, allowed=near, device=how.device)
+
+    solved = tuple(_concurrently(label, range(len(views))))
+    return [one.labels for one in solved], solved
+
+
+def _concurrently(run, items) -> list:
+    """Call run(item) for all items at once; the kernels release the GIL."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, items))
+
+
+def default_max_disparity(left, right) -> int:
+    """Return the default of `max_disparity` in `stereo`; raise InputError as that does for an invalid pair."""
+    return guess_max_disparity(*_pair(left, right))
+
+
+def neighbour_costs(labels: np.ndarray, left: np.ndarray, right: np.ndarray, max_disparity: int) -> np.ndarray:
+    """Return the `absolute` costs, float32 (3, H, W), of each label and its two neighbours."""
+    three = np.empty((3, *labels.shape), np.float32)
+    for first in range(0, len(labels), COST_ROWS):
+        rows = slice(first, min(first + COST_ROWS, len(labels)))
+        part = labels[rows]
+        near = range(max(0, int(part.min()) - 1), min(max_disparity, int(part.max()) + 1) + 1)
+        costs = region_costs(left, right, True, rows, slice(0, labels.shape[1]), near, "absolute")
+        neighbours = np.clip(part + np.arange(-1, 2)[:, None, None], 0, max_disparity) - near[0]
+        three[:, rows] = np.take_along_axis(costs, neighbours, axis=0)
+    return three
+
+
+def refined(labels: np.ndarray, three: np.ndarray, max_disparity: int) -> np.ndarray:
+    """Shift labels by up to half a pixel, to the minimum of a parabola through the costs of `neighbour_costs`."""
+    import cv2
+
+    before, here, after = (cv2.blur(plane, (SUPPORT_SIDE, SUPPORT_SIDE)) for plane in three)
+    curvature = before + after - 2 * here
+    slope = 0.5 * (before - after)
+    step = np.where(curvature > 0, np.clip(slope / np.where(curvature > 0, curvature, 1), -0.5, 0.5), 0)
+    step[(labels == 0) | (labels == max_disparity)] = 0
+    return cv2.bilateralFilter(
+        (labels + step).astype(np.float32), BILATERAL_DIAMETER, BILATERAL_SIGMA, BILATERAL_DIAMETER / 2
+    )
+
+
+def _pair(left, right):
+    left, right = to_rgb(left, "left"), to_rgb(right, "right")
+    if left.shape != right.shape:
+        raise InputError(
+            f"left is {left.shape[1]}x{left.shape[0]} pixels, right {right.shape[1]}x{right.shape[0]}; "
+            "pass a rectified pair of the same size"
+        )
+    if min(left.shape[:2]) < MIN_SIDE:
+        raise InputError(f"the images are {left.shape[1]}x{left.shape[0]} pixels; pass at least {MIN_SIDE}x{MIN_SIDE}")
+    for name, rgb in (("left", left), ("right", right)):
+        if (rgb == rgb[0, 0]).all():
+            raise InputError(f"{name} has no texture: one colour throughout; pass an image with content")
+    return left, right

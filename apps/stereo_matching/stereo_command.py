@@ -1,0 +1,160 @@
+"""Compute the disparity map of a rectified image pair by graph cuts.
+
+  cutmatch stereo left.png right.png                    a rectified pair of the same size
+  cutmatch stereo lefts/ rights/                        two folders: lefts/NAME.jpg is paired with rights/NAME.png
+  cutmatch stereo left.png right.png --truth t.pfm      with rates of bad pixels and an error figure
+
+The integer disparities minimise matching cost plus smoothness by alpha-expansion; every move is an exact minimum cut.
+Both images are labelled.  Pixels where the two labellings disagree are hidden from one camera, or wrong, and are
+filled from their neighbours.
+
+Each pair writes to the --out folder, under the left image's name: NAME-disparity.png (16 bits, disparity * 256 rounded,
+as in KITTI; or the format of --format), NAME-colour.png (near is red, with a scale bar), NAME-valid.png (255 where both
+labellings agree), and with --truth NAME-error.png.
+"""
+
+from pathlib import Path
+
+from apps.common.clock import charge, shown_seconds
+from apps.common.images import InputError, read_image, write_image
+from apps.common.labelling import SMOOTHNESS_TERMS
+from apps.many.inputs import Pair, pair_items
+from apps.many.program import Program, Work, mean_scores, report_of
+from apps.stereo_matching import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
+
+FORMATS = ("png", "pfm", "npy")
+INPUTS = ("left", "right", "truth")
+
+
+def _add_options(options) -> None:
+    options.add_argument("left", help="left image, or a folder of them")
+    options.add_argument("right", help="right image, or a folder of them with the same names")
+    how = options.add_argument_group("method")
+    how.add_argument(
+        "--max-disparity", type=int, metavar="PIXELS", help="largest disparity to search (default: estimated)"
+    )
+    how.add_argument(
+        "--cost", choices=COSTS, default=COSTS[0], help="dissimilarity of two pixels (default: %(default)s)"
+    )
+    how.add_argument(
+        "--smoothness",
+        type=float,
+        default=SMOOTHNESS,
+        metavar="LEVELS",
+        help="cost of a one-pixel disparity step, in grey levels (default: %(default)g)",
+    )
+    how.add_argument(
+        "--smoothness-term",
+        choices=SMOOTHNESS_TERMS,
+        default=SMOOTHNESS_TERM,
+        help="cost as a function of the disparity step (default: %(default)s)",
+    )
+    how.add_argument(
+        "--truncate",
+        type=int,
+        default=TRUNCATE,
+        metavar="STEPS",
+        help="truncate the cost at this many one-pixel steps (default: %(default)s)",
+    )
+    how.add_argument("--no-consistency-check", action="store_true", help="label the left image only, fill nothing")
+    how.add_argument("--subpixel", action="store_true", help="refine disparities to fractions of a pixel")
+    options.add_argument("--format", choices=FORMATS, default="png", help="format of the disparity file (default: png)")
+    options.add_argument("--truth", metavar="FILE", help="ground-truth disparities, or a folder of them; adds scores")
+    options.add_argument(
+        "--truth-scale", type=float, metavar="LEVELS", help="grey levels of the ground truth per pixel of disparity"
+    )
+
+
+def _plan(chosen) -> Work:
+    if chosen.truth_scale is not None and not 1e-6 <= chosen.truth_scale <= 1e6:
+        raise InputError(f"--truth-scale must be 1e-6 to 1e6, got {chosen.truth_scale}")
+    if chosen.format == "png" and chosen.max_disparity is not None:
+        from apps.stereo_matching.disparity_files import check_png
+
+        check_png(chosen.max_disparity)
+    images = {"left": chosen.left, "right": chosen.right}
+    items, many = pair_items(images, chosen.truth, lambda left, right: left.stem, lambda name: _files(name, chosen))
+    return Work(items, many, _stereo_one, _line, _scores, threads_per_item=2)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """Return the output files of a pair, by kind."""
+    kinds = ("colour", "valid", "error") if chosen.truth is not None else ("colour", "valid")
+    folder = Path(chosen.out)
+    files = {"disparity": folder / f"{name}-disparity.{chosen.format}"}
+    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
+
+
+def _stereo_one(pair: Pair, chosen) -> dict:
+    """Process one pair and return its report.  All results are encoded before the first file is written."""
+    from apps.common.images import write_bytes
+    from apps.stereo_matching.disparities import default_max_disparity, stereo
+    from apps.stereo_matching.disparity_figures import disparity_figure, error_figure
+    from apps.stereo_matching.disparity_files import check_png, encoded, read_disparity
+    from apps.stereo_matching.disparity_scores import check_truth, score_disparity
+
+    charge("import")
+    left, right = read_image(pair.first, "left"), read_image(pair.second, "right")
+    truth = known = None
+    if pair.truth is not None:
+        truth, known = read_disparity(pair.truth, chosen.truth_scale, "--truth")
+        check_truth(truth, known, left.shape[:2])
+    max_disparity = chosen.max_disparity
+    if chosen.format == "png" and max_disparity is None:  # checked before labelling, which may take a minute
+        max_disparity = default_max_disparity(left, right)
+        check_png(max_disparity)
+    result = stereo(
+        left,
+        right,
+        max_disparity=max_disparity,
+        cost=chosen.cost,
+        smoothness=chosen.smoothness,
+        smoothness_term=chosen.smoothness_term,
+        truncate=chosen.truncate,
+        consistency_check=not chosen.no_consistency_check,
+        subpixel=chosen.subpixel,
+        device=chosen.device,
+    )
+    figures = {
+        "colour": disparity_figure(result.disparity),
+        "valid": result.valid.astype("uint8") * 255,
+    }
+    if truth is not None:
+        figures["error"] = error_figure(result.disparity, truth, known)
+    charge("figures")
+    data = encoded(result.disparity, chosen.format)
+    charge("write")
+    files = _files(pair.first.stem, chosen)
+    write_bytes(files["disparity"], data)
+    for kind, pixels in figures.items():
+        write_image(files[kind], pixels)
+    report = report_of(
+        {"pair": f"{pair.first} | {pair.second}"},
+        left.shape[:2],
+        result.seconds,
+        files,
+        max_disparity=result.max_disparity,
+        valid_percent=round(100.0 * float(result.valid.mean()), 3),
+        energies=[int(one.energy) for one in result.solved],
+        device=result.solved[0].device,
+    )
+    if truth is not None:
+        report["truth"] = score_disparity(result.disparity, truth, known).as_dict()
+    return report
+
+
+def _line(report) -> str:
+    text = (
+        f"{report['pair']}: {report['width']}x{report['height']}, disparities up to {report['max_disparity']}, "
+        f"{report['valid_percent']:.1f} % valid, {shown_seconds(report['seconds'])} -> {report['files']['disparity']}"
+    )
+    return text + _scores([report])
+
+
+def _scores(reports) -> str:
+    means = mean_scores(reports, "bad_10", "visible_bad_10")
+    return "; off by more than 1 px: {:.2f} % of all pixels, {:.2f} % of visible ones".format(*means) if means else ""
+
+
+PROGRAM = Program("stereo", __doc__, "pair", INPUTS, _add_options, _plan)
+main, run = PROGRAM.main, PROGRAM.run

@@ -1,0 +1,328 @@
+"""Track particles or corners through a sequence.
+
+  cutmatch track movie.avi --search-range 8               detect points in each frame and link them
+  cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles of 9 pixels diameter
+  cutmatch track stack.npy --memory 3 --predict velocity  tracks may be lost for 3 frames, predicted by their velocity
+  cutmatch track detections.csv --search-range 12         given detections: columns frame, x, y, and any others
+  cutmatch track a.avi b.avi c/ --workers 2               several sequences, independently
+
+The points of each frame are linked to the active tracks by an exact one-to-one assignment, which minimises the sum of
+squared distances; leaving a track unlinked costs the square of the search range.  Crowds of any size are solved
+exactly.  Corners of photographs are predicted from the images (--predict image); particles are expected at their last
+position.  --global links all frames together, without prediction: with --memory, fewer links are wrong if points are
+missed or noise is detected.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track,
+frame, x, y, ..., link_margin.  The margin of a link is a lower bound on the cost increase of its frame without it.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.common.clock import charge, shown_seconds
+from apps.common.images import InputError, write_image
+from apps.common.stems import stem_of
+from apps.many.inputs import check_out_is_not_input, check_unique_names, image_items
+from apps.many.program import Program, Work
+from apps.many.progress import frame_bar
+from apps.tracking import DETECTORS, DIVISION_COST, LINKERS, THRESHOLD
+
+PREDICTIONS = ("off", "velocity", "image")
+MIN_DETECTIONS = 4  # of a sequence
+IMAGE_SEARCH_RANGE = 2.0  # pixels: default with --predict image
+MAX_VIDEO_FRAMES = 100_000  # of a video drawn from a table
+IMAGE_MEMORY = 3  # frames: default with --predict image
+INPUTS = ("input",)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sequence, or a table of detections: a path."""
+
+    input: Path
+
+
+def _add_options(options) -> None:
+    options.add_argument(
+        "input",
+        nargs="+",
+        help="video, folder of frames, .npy stack, TIFF, GIF, CSV of detections; or several",
+    )
+    options.add_argument(
+        "--columns",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="FRAME,X,Y",
+        help="names of the columns of a CSV with other ones, such as t,pos_x,pos_y; a fourth one is z",
+    )
+    found = options.add_argument_group("detection")
+    found.add_argument(
+        "--detect",
+        choices=DETECTORS,
+        default=DETECTORS[0],
+        help="particles or corners (default: chosen from the first frame)",
+    )
+    found.add_argument(
+        "--size", type=int, metavar="PIXELS", help="particle diameter, or minimum distance between corners"
+    )
+    found.add_argument(
+        "--threshold",
+        type=float,
+        metavar="T",
+        help=f"minimum brightness in multiples of the noise (default: {THRESHOLD:g}; on large frames up to 6, so that "
+        "noise alone has hardly any peak)",
+    )
+    linked = options.add_argument_group("linking")
+    linked.add_argument(
+        "--search-range",
+        type=float,
+        metavar="PIXELS",
+        help="maximum distance from the predicted position (default: half the point spacing; 2 with --predict image)",
+    )
+    linked.add_argument(
+        "--memory",
+        type=int,
+        metavar="FRAMES",
+        help="frames for which a track may be lost (default: 0; 3 with --predict image)",
+    )
+    linked.add_argument(
+        "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
+    )
+    linked.add_argument(
+        "--global",
+        dest="linker",
+        action="store_const",
+        const="global",
+        default=LINKERS[0],
+        help="link all frames together at minimum total cost",
+    )
+    linked.add_argument(
+        "--divisions",
+        type=float,
+        nargs="?",
+        const=DIVISION_COST,
+        metavar="COST",
+        help="cells may divide, at this cost in squared search ranges, 0 to 1 (default: they do not; without COST "
+        "%(const)g): the table gets a column parent",
+    )
+    linked.add_argument(
+        "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
+    )
+    shown = options.add_argument_group("results")
+    shown.add_argument(
+        "--table",
+        metavar="FILE",
+        help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)",
+    )
+    shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
+    shown.add_argument(
+        "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"
+    )
+
+
+def _plan(chosen) -> Work:
+    _check(chosen)
+    from apps.common.video_files import check_video
+    from apps.tracking.track_files import check_table
+
+    if chosen.table:
+        check_table(chosen.table)
+    if chosen.video:
+        check_video(chosen.video)
+    paths = [Path(name) for name in chosen.input]
+    check_out_is_not_input(paths, chosen.out, "input")
+    for option, file in (("--table", chosen.table), ("--video", chosen.video)):
+        if file:
+            check_out_is_not_input(paths, Path(file).parent, "input", option)
+    items = image_items(paths, Job, lambda path: _files(stem_of(path), chosen).values())
+    check_unique_names(paths, "input")
+    one_sequence = {
+        option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
+        for option in ("table", "video")
+    }
+    return Work(items, len(paths) > 1, _track_one, _line, threads_per_item=None, one_only=one_sequence)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """Return the output files of a sequence in --out, by kind."""
+    folder = Path(chosen.out)
+    files = {} if chosen.table else {"table": folder / f"{name}-tracks.csv"}
+    return files | {"trails": folder / f"{name}-trails.png"}
+
+
+def _track_one(job: Job, chosen) -> dict:
+    """Detect, link and write one sequence; return its report."""
+    from apps.tracking.track_files import read_detections
+    from apps.tracking.tracking import keep_long, track
+
+    charge("import")
+    start = time.perf_counter()
+    sequence = finder = last = None
+    if job.input.suffix.lower() == ".csv":
+        if chosen.predict == "image":
+            raise InputError("--predict image needs frames; a table of detections has none")
+        detections = read_detections(job.input, names=chosen.columns)
+        frames = int(detections.frame.max() - detections.frame.min()) + 1
+        if chosen.video and frames > MAX_VIDEO_FRAMES:
+            raise InputError(
+                f"--video: frame numbers span {frames}, more than {MAX_VIDEO_FRAMES}; number frames 0, 1, ..."
+            )
+    else:
+        from apps.common.sequences import open_sequence
+
+        sequence = open_sequence(job.input)
+        detections, finder, last, frames = _detect(sequence, chosen)
+    if len(detections) < MIN_DETECTIONS:
+        raise InputError(
+            f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to track; "
+            "try --detect, --size or a lower --threshold"
+        )
+    detected = time.perf_counter()
+    charge("detect")
+    settings = _linking_settings(chosen, detections, finder)
+    predict = settings["predict"] == "velocity"
+    if settings["predict"] == "image":
+        from apps.tracking.follow import Follower
+
+        predict = Follower(sequence)
+    bar = frame_bar(chosen, "linking")
+    tracks = track(
+        detections,
+        search_range=settings["search_range"],
+        memory=settings["memory"],
+        predict=predict,
+        linker=chosen.linker,
+        divisions=chosen.divisions,
+        device=chosen.device,
+        progress=bar,
+    )
+    linked = time.perf_counter()
+    charge("link")
+    tracks = keep_long(tracks, chosen.min_length)
+    if not len(tracks):
+        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
+    files = _write(tracks, sequence, last, job.input, frames, chosen)
+    length = tracks.length
+    report = {
+        "input": str(job.input),
+        "frames": frames,
+        "detections": len(detections),
+        "detector": None if finder is None else {"kind": finder.kind, "size": finder.size},
+        **settings,
+        "tracks": len(tracks),
+        "links": len(tracks.link),
+        "mean_length": round(float(length.mean()), 3),
+        "longest": int(length.max()),
+        "unlinked_in_range": tracks.counts["unlinked_in_range"],
+        "pairs_in_range": tracks.counts["candidates"],
+        "contested": tracks.counts["contested"],
+        **({} if tracks.parent is None else {"divisions": tracks.counts["divisions"]}),
+        "device": "cpu",  # sparse assignments are solved on the CPU on every device
+        "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+    return report
+
+
+def _check(chosen) -> None:
+    if chosen.search_range is not None:
+        from apps.tracking.tracking import check_search_range
+
+        check_search_range(chosen.search_range, "--search-range")
+    if chosen.linker == "global" and chosen.predict not in (None, "off"):
+        raise InputError(f"--global compares detections without prediction; omit --predict {chosen.predict}")
+    if chosen.memory is not None and chosen.memory < 0:
+        raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
+    if chosen.divisions is not None and not 0 <= chosen.divisions <= 1:
+        raise InputError(f"--divisions must be a cost of 0 to 1 squared search ranges, got {chosen.divisions:g}")
+    for option, number in (("--min-length", chosen.min_length), ("--tail", chosen.tail)):
+        if number < 1:
+            raise InputError(f"{option} must be 1 or more, got {number}")
+    if chosen.columns and len(chosen.columns) not in (3, 4):
+        raise InputError(f"--columns needs 3 or 4 names, got {len(chosen.columns)}; pass those of frame, x, y")
+    if chosen.size is not None and not 1 <= chosen.size <= 999:
+        raise InputError(f"--size must be 1 to 999 pixels, got {chosen.size}")
+    if chosen.threshold is not None and not 0 < chosen.threshold < float("inf"):
+        raise InputError(f"--threshold must be above 0, got {chosen.threshold}")
+
+
+def _linking_settings(chosen, detections, finder) -> dict:
+    """Return prediction, search range and memory; defaults depend on the kind of detections."""
+    from apps.tracking.tracking import default_search_range
+
+    corners = finder is not None and finder.kind == "corners"
+    predict = chosen.predict or ("image" if corners and chosen.linker != "global" else "off")
+    search_range, memory = chosen.search_range, chosen.memory
+    if search_range is None:
+        search_range = IMAGE_SEARCH_RANGE if predict == "image" else default_search_range(detections)
+    if memory is None:
+        memory = IMAGE_MEMORY if predict == "image" else 0
+    return {"predict": predict, "search_range": round(search_range, 6) or search_range, "memory": memory}
+
+
+def _detect(sequence, chosen):
+    """Detect points in all frames, several concurrently; return them, the detector, the last frame and their number."""
+    from collections import deque
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy as np
+
+    from apps.tracking.detect import choose_finder
+    from apps.tracking.tracking import Detections
+    from gridcut.device import thread_count
+
+    threads = thread_count()
+    finder: Any = None  # a sequence has at least one frame
+    frame, found = None, []
+    pending: deque = deque()
+    bar = frame_bar(chosen, "detecting", sequence.count)
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        for frame in bar(sequence):
+            finder = finder or choose_finder(frame, chosen.detect, chosen.size, chosen.threshold)
+            pending.append(pool.submit(finder, frame))
+            if len(pending) > 2 * threads:  # frames are large: limit those read in advance
+                found.append(pending.popleft().result())
+        found += [one.result() for one in pending]
+    number = np.repeat(np.arange(len(found)), [len(position) for position, _ in found])
+    position, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    detections = Detections(number, position, {"mass" if finder.kind != "corners" else "score": weight})
+    return detections, finder, frame, len(found)
+
+
+def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
+    from apps.common.video_files import write_video
+    from apps.tracking.track_files import write_tracks
+    from apps.tracking.trails import Trails
+
+    trails = Trails(tracks, None if sequence is None else sequence.shape)
+    figure = trails.figure(last)
+    charge("figures")
+    files = _files(stem_of(source), chosen)
+    option = "--table" if chosen.table else "--out"
+    files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
+    write_image(files["trails"], figure)
+    if chosen.video:
+        first = 0 if sequence is not None else int(tracks.detections.frame.min())
+        backgrounds = sequence if sequence is not None else [None] * frames
+        bar = frame_bar(chosen, "video", frames)
+        shown = (
+            trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
+        )
+        files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
+        charge("video")
+    return files
+
+
+def _line(report) -> str:
+    divisions = f"{report['divisions']} divisions, " if "divisions" in report else ""
+    return (
+        f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
+        f"{divisions}{report['links']} links, mean length {report['mean_length']:.1f}, "
+        f"search range {report['search_range']:.1f}, "
+        f"{report['unlinked_in_range']} times a track lost a point in range to another, "
+        f"{shown_seconds(report['seconds'])} -> {report['files']['table']}"
+    )
+
+
+PROGRAM = Program("track", __doc__, "input", INPUTS, _add_options, _plan)
+main, run = PROGRAM.main, PROGRAM.run

@@ -1,0 +1,171 @@
+"""Read tables of detections (CSV), and write tables of tracks.
+
+The suffix is the format: .csv, .json or NumPy's .npz.
+
+A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied
+character by character to a CSV file, and as numbers, if all of a column are, to JSON and .npz.  Numbers of a CSV file
+have as many digits as reading the same numbers again takes.  A
+table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
+link_margin, which is empty for the first detection of a track, and parent, if divisions were searched (see
+`apps.tracking.tracking.Tracks`).
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.command import finite
+from apps.common.images import InputError, read_bytes, write_bytes
+from apps.tracking.tracking import AXES, MAX_COORDINATE, MAX_FRAME, Detections, Tracks, margins_of, parents_of
+
+SUFFIXES = (".csv", ".json", ".npz")
+TABLE_COLUMNS = ("track", "link_margin", "parent")  # columns added to a table of tracks; ignored when it is read again
+
+
+def read_detections(path, name: str = "input", names: tuple[str, ...] = ()) -> Detections:
+    """Read a CSV file of detections; the InputError for an unusable file states the line.
+
+    names   of the columns of frame, x, y and, of positions in space, z, if they have others
+    """
+    try:
+        text = read_bytes(path, name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
+    lines = _lines(text, path, name)
+    if not lines:
+        raise InputError(f"{name}: {str(path)!r} is empty; the first line must contain frame, x, y")
+    columns = [column.strip().lower() for column in lines[0][1]]
+    known = dict(zip((one.strip().lower() for one in names), ("frame", *AXES), strict=False))
+    if absent := [one for one in known if one not in columns]:
+        raise InputError(f"--columns: {str(path)!r} has no column {absent[0]!r}; it has {', '.join(columns)}")
+    columns = [known.get(column, column) for column in columns]
+    missing = [column for column in ("frame", "x", "y") if column not in columns]
+    if missing:
+        raise InputError(
+            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must contain frame, x, y, "
+            f"or pass --columns with the names of these columns among {', '.join(columns)[:200]}"
+        )
+    if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
+        raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")
+    rows, numbers = [], []
+    for number, row in lines[1:]:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(columns):
+            raise InputError(f"{name}: line {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
+        rows.append(row)
+        numbers.append(number)
+    if not rows:
+        raise InputError(f"{name}: {str(path)!r} contains no detections")
+    cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
+
+    def numeric(column):
+        values = np.empty(len(rows))
+        for i, cell in enumerate(cells[column]):
+            try:
+                values[i] = float(cell)
+            except ValueError:
+                values[i] = np.nan
+            if not np.isfinite(values[i]):
+                raise InputError(
+                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, expected a finite number"
+                )
+        return values
+
+    def reject(column, is_wrong, reason):
+        if is_wrong.any():
+            first = int(np.flatnonzero(is_wrong)[0])
+            where = f"line {numbers[first]} of {str(path)!r}"
+            raise InputError(f"{name}: {where}: {column} is {cells[column][first].strip()}, {reason}")
+
+    frame = numeric("frame")
+    reject("frame", frame != np.rint(frame), "expected an integer")
+    reject("frame", np.abs(frame) > MAX_FRAME, f"above the maximum of {MAX_FRAME}; renumber the frames")
+    axes = [axis for axis in AXES if axis in columns]
+    for axis in axes:
+        reject(
+            axis,
+            np.abs(numeric(axis)) > MAX_COORDINATE,
+            f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length",
+        )
+    position = np.column_stack([numeric(axis) for axis in axes])
+    extra = {c: np.array(cells[c]) for c in columns if c and c not in ("frame", *axes, *TABLE_COLUMNS)}
+    return Detections(frame.astype(np.int64), position, extra)
+
+
+def _lines(text: str, path, name: str) -> list:
+    """Split a table with any line endings and one of three delimiters into (line number, row) pairs."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    head = text.split("\n", 1)[0]
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
+
+
+def _numbers(column: np.ndarray) -> np.ndarray:
+    """Return a column of text as integers or floats if all its cells are, otherwise as it is."""
+    cells = column.tolist()
+    if column.dtype.kind != "U" or any("_" in cell for cell in cells):  # Python takes 1_000 for a number
+        return column
+    for kind, dtype in ((int, np.int64), (float, np.float64)):
+        try:
+            return np.array([kind(cell) for cell in cells], dtype)
+        except (ValueError, OverflowError):  # int64 has at most 18 digits
+            continue
+    return column
+
+
+def check_table(path) -> Path:
+    """Return the path; raise InputError if `write_tracks` does not support its suffix."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--table: {str(path)!r} must end in {', '.join(SUFFIXES)}")
+    return path
+
+
+def columns_of(tracks: Tracks) -> dict:
+    """Return the table as a dict of columns, with rows sorted by track and frame."""
+    found = tracks.detections
+    order = np.lexsort((found.frame, tracks.track))
+    axes = dict(zip(AXES, found.position.T, strict=False))
+    added = {"link_margin": margins_of(tracks), **parents_of(tracks)}
+    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, **added}
+    return {name: values[order] for name, values in columns.items()}
+
+
+def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
+    """Write the table atomically; the suffix selects the format.
+
+    Raises InputError, with `option` in its message, if the folder is not writable.
+    """
+    path = check_table(path)
+    columns = columns_of(tracks)
+    suffix = path.suffix.lower()
+    if suffix != ".csv":
+        columns = {name: _numbers(values) for name, values in columns.items()}
+    if suffix == ".npz":
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **columns)
+        return write_bytes(path, buffer.getvalue(), option)
+    if suffix == ".json":
+        json_columns = {name: finite(values.tolist()) for name, values in columns.items()}
+        return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    return write_bytes(path, text.getvalue().encode(), option)
+
+
+def _cells(values: np.ndarray) -> list:
+    """Return a column as text: floats with the fewest digits that give the same number, NaN as nothing."""
+    if values.dtype.kind != "f":
+        return values.tolist()
+    if values.dtype == np.float64:  # Python's floats are formatted faster than NumPy's, and equally
+        return ["" if value != value else repr(value) for value in values.tolist()]
+    return ["" if np.isnan(value) else str(value) for value in values]

@@ -1,0 +1,389 @@
+"""Link the detections of a sequence into tracks, frame by frame, by exact gated assignments.
+
+Each active track is a row, each detection of the next frame a column.  Pairs within `search_range` pixels may be
+linked at the square of their distance; leaving a track unlinked costs search_range^2.  The links have the minimum sum
+of costs, as defined by Crocker and Grier [1].  Their combinatorial search of each connected group of tracks and
+detections is limited to about thirty of them.  One sparse assignment solves all groups together, whatever their size:
+a shortest-path search never leaves its group, and splitting the graph first took longer than the whole solve.
+
+An unlinked track is kept for `memory` frames, at its last or its predicted position.  An unlinked detection starts a
+new track.  The linker "global" links all frames together instead (global_links.py).  If cells may divide, tracks that
+start beside another one become daughters (divisions.py).
+
+[1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from apps.common.arguments import check_number
+from apps.common.images import InputError
+from apps.common.suggestions import suggests
+from apps.motion.linking import link
+from apps.motion.plots import plot_lines
+from apps.tracking import LINKERS
+from apps.tracking.active_tracks import ActiveTracks, pairs_in_range
+from apps.tracking.divisions import divided, family_tracks
+from apps.tracking.global_links import pairs_of_frames
+from gridcut.device import DeviceName
+from gridcut.device.result import Result
+from gridcut.device.tables import DataFrame, data_frame, is_data_frame
+
+MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
+MAX_FRAME = 2**53  # up to here float64 represents every integer
+AXES = ("x", "y", "z")
+ADDED_COLUMNS = ("particle", "link_margin", "parent")  # columns that `Tracks.to_pandas` adds
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Detections(Result):
+    """Points found in the frames of a sequence, in any order.
+
+    Attributes
+    ----------
+    frame : (N,) int64
+    position : (N, d) float64
+        x, y (and z) in pixels, or any unit of length.
+    extra : dict of str to (N,) arrays
+        Further columns, such as "mass"; copied to the tracks.
+    """
+
+    frame: np.ndarray
+    position: np.ndarray
+    extra: dict = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tracks(Result):
+    """The track of each detection, and the links between detections.
+
+    Attributes
+    ----------
+    detections : Detections
+        As passed in, unchanged.
+    track : (N,) int64
+        Index of each detection's track: 0, 1, ... in order of their first detection.
+    link : (L, 2) int64
+        Linked detections, earlier and later, as indices into `detections`; a cell that divides has one such link.
+    margin : (L,) float64
+        Lower bound on the cost increase of the frame's links (linker "global": of all links) without this one, in
+        squared pixels: 0 if another solution costs the same, at most 2 search_range^2.
+    counts : dict
+        "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
+        had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
+        the nearest of another track; "divisions": cells that divided, if they may.
+    parent : (T,) int64, or None
+        The track of the cell that divided into each track and another one, or -1; None if divisions were not searched.
+    """
+
+    detections: Detections
+    track: np.ndarray
+    link: np.ndarray
+    margin: np.ndarray
+    counts: dict
+    parent: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        """Number of tracks."""
+        return int(self.track.max()) + 1 if len(self.track) else 0
+
+    @property
+    def length(self) -> np.ndarray:
+        """Number of detections of each track."""
+        return np.bincount(self.track, minlength=len(self))
+
+    def to_pandas(self) -> Any:
+        """The detections as a pandas.DataFrame with their tracks as `particle`; ImportError without pandas.
+
+        The rows are in the order of the detections.  The columns are x, y (and z), frame, those of
+        `Detections.extra`, particle, link_margin, which is NaN for the first detection of a track, and parent, if
+        divisions were searched.
+        """
+        found = self.detections
+        axes = {name: found.position[:, i] for i, name in enumerate(AXES[: found.position.shape[1]])}
+        added = {"particle": self.track, "link_margin": margins_of(self), **parents_of(self)}
+        return data_frame({**axes, "frame": found.frame, **found.extra, **added})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw all links with matplotlib, one colour per track, on `ax` or the current axes, which are returned.
+
+        Raises ImportError if `ax` is None and matplotlib is not installed, InputError for positions with one axis.
+        """
+        position = self.detections.position
+        if position.shape[1] < 2:
+            raise InputError(f"plot() draws x and y, but positions have {position.shape[1]} axis")
+        start, end = self.link.T
+        return plot_lines(ax, position[start, :2], position[end, :2], self.track[start])
+
+
+@suggests
+def track(
+    detections: Detections | DataFrame | Iterable[ArrayLike],
+    *,
+    search_range: float,
+    memory: int = 0,
+    predict: bool | Callable = False,
+    linker: str = LINKERS[0],
+    divisions: float | None = None,
+    device: DeviceName = "auto",
+    progress: Callable | None = None,
+) -> Tracks:
+    """Link detections into tracks.
+
+    Parameters
+    ----------
+    detections : Detections, a DataFrame, or a sequence of arrays (n, d), one per frame
+        A DataFrame has the columns frame, x and y, and optionally z, as for trackpy; its other columns are kept.
+    search_range : float
+        Maximum distance of a link from the predicted position of the track, in pixels.
+    memory : int
+        Number of frames for which a track may be lost.
+    predict : bool or callable
+        False: tracks are expected at their last position.  True: they continue at their velocity, the running mean of
+        their displacements.  A new track starts with the velocity of its neighbours, and the first tracks with the
+        displacement shared by most points, which may exceed the search range.
+        A callable receives the frame number and the positions (n, d) predicted in the previous frame, and returns the
+        predicted positions; it is called for every frame with detections (see `apps.tracking.follow.Follower`).
+    linker : {"assignment", "global"}
+        "assignment" links frame by frame (see `apps.motion.linking`), "global" all frames together at minimum total
+        cost, without prediction; with `memory`, fewer links are then wrong (see `apps.tracking.global_links`).
+    divisions : float, optional
+        The cost of a division in squared search ranges, 0 to 1, such as 0.2: a track that starts within the search
+        range of another becomes the second daughter of its cell (see `apps.tracking.divisions`).  By default cells do
+        not divide.
+    device : {"auto", "cpu", "cuda"}
+        Checked for availability; these sparse assignments are solved on the CPU on every device.
+    progress : callable, optional
+        Wraps the iterable of frames, as tqdm does.
+
+    Returns
+    -------
+    Tracks
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or positions are not finite or not of shape (N, d).
+    """
+    check_search_range(search_range, "search_range")
+    if linker not in LINKERS:
+        raise InputError(f"linker must be {', '.join(LINKERS)}, got {linker!r}")
+    check_number(memory, "memory", integer=True)
+    if memory < 0:
+        raise InputError(f"memory must be 0 or more frames, got {memory}")
+    if divisions is not None:
+        check_number(divisions, "divisions")
+        if not 0 <= divisions <= 1:
+            raise InputError(f"divisions must be a cost of 0 to 1 squared search ranges, got {divisions}")
+    if linker == "global" and predict is not False:
+        raise InputError(f"linker 'global' compares detections without prediction; pass predict=False, got {predict!r}")
+    if is_data_frame(detections):
+        detections = from_data_frame(detections)
+    elif not isinstance(detections, Detections):
+        detections = from_frames(detections)
+    check_detections(detections)
+    order = np.argsort(detections.frame, kind="stable")
+    frames, first = np.unique(detections.frame[order], return_index=True)
+    steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
+    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
+    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
+    how = search_range, memory, unmatched_cost, counts, device, progress
+    if linker == "global":
+        links, margin = _all_frames(detections, order, steps, *how)
+    else:
+        links, margin = _frame_by_frame(detections, steps, predict, *how)
+    mother = second = np.zeros(0, np.int64)
+    if divisions is not None:
+        mother, second = divided(steps, detections.position, links, search_range, divisions, device)
+        counts["divisions"] = len(mother)
+    track_of, parent = family_tracks(links, order, mother, second)
+    return Tracks(detections, track_of, links, margin, counts, None if divisions is None else parent)
+
+
+def _frame_by_frame(
+    detections, steps, predict, search_range, memory, unmatched_cost, counts, device, progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Links (L, 2) and their margins, each frame linked to the tracks before it."""
+    active = ActiveTracks(detections.position.shape[1], predict)
+    links, margins = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
+    for frame, found in progress(steps) if progress else steps:
+        position = detections.position[found]
+        active.prune(frame, memory)
+        active.predict(frame, position, search_range)
+        row, col, cost = pairs_in_range(active.expected, position, search_range)
+        chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, device)
+        linked, taken = row[chosen.pair], col[chosen.pair]
+        _count(counts, row, col, cost, len(linked))
+        links.append(np.column_stack([active.detection[linked], found[taken]]))
+        margins.append(chosen.margin)
+        active.update(frame, position, found, linked, taken, np.setdiff1d(np.arange(len(found)), taken))
+    return np.concatenate(links), np.concatenate(margins)
+
+
+def _all_frames(
+    detections, order, steps, search_range, memory, unmatched_cost, counts, device, progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Links (L, 2) and their margins, by the linker "global"."""
+    row, col, cost = pairs_of_frames(progress(steps) if progress else steps, detections.position, search_range, memory)
+    shape = len(order), len(order)
+    chosen = link(row, col, cost, shape, unmatched_cost, device, exact_margin=False)
+    pair = chosen.pair[np.lexsort((row[chosen.pair], detections.frame[col[chosen.pair]]))]
+    margin = np.empty(len(row))
+    margin[chosen.pair] = chosen.margin
+    _count(counts, row, col, cost, len(pair))
+    return np.column_stack([row[pair], col[pair]]), margin[pair]
+
+
+def from_frames(frames) -> Detections:
+    """Convert arrays (n, d), one per frame, to Detections."""
+    if isinstance(frames, str | bytes | dict):
+        raise InputError(
+            f"detections must be Detections, a DataFrame or arrays (n, d), one per frame; got {type(frames).__name__}"
+        )
+    try:
+        arrays = [np.asarray(points, np.float64) for points in frames]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"detections must be Detections, a DataFrame, or arrays (n, d) of numbers, one per frame ({error})"
+        ) from None
+    width = {points.shape[1] for points in arrays if points.ndim == 2 and len(points)}
+    if len(width) > 1 or any(points.ndim != 2 and points.size for points in arrays):
+        raise InputError(
+            f"detections must be arrays (n, d) with the same d, got shapes {sorted({a.shape for a in arrays})}"
+        )
+    d = width.pop() if width else 2
+    full = [points if points.size else np.zeros((0, d)) for points in arrays]
+    frame = np.repeat(np.arange(len(full)), [len(points) for points in full])
+    return Detections(frame, np.concatenate(full) if full else np.zeros((0, d)))
+
+
+def margins_of(tracks: Tracks) -> np.ndarray:
+    """The margin of the link to each detection from the one before, float64 (N,); NaN for the first of a track."""
+    margin = np.full(len(tracks.detections), np.nan)
+    margin[tracks.link[:, 1]] = tracks.margin
+    return margin
+
+
+def parents_of(tracks: Tracks) -> dict[str, np.ndarray]:
+    """The column `parent` of a table of detections: the parent of each one's track or -1; none without divisions."""
+    return {} if tracks.parent is None else {"parent": tracks.parent[tracks.track]}
+
+
+def from_data_frame(frame: DataFrame) -> Detections:
+    """Convert a DataFrame with the columns frame, x, y (and z) to Detections, with its other columns as extra.
+
+    The columns that `Tracks.to_pandas` adds are ignored, so that its tables can be linked again.  Raises InputError for
+    missing columns, and for values that are not numbers, not finite or, as frame numbers, not integers.
+    """
+    names = list(frame.columns)
+    if missing := [name for name in ("frame", "x", "y") if name not in names]:
+        raise InputError(f"detections: the DataFrame has no column {' and no '.join(missing)}; it needs frame, x and y")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InputError(f"detections: the DataFrame has several columns {twice[0]!r}; rename or drop the others")
+    axes = [name for name in AXES if name in names]
+    columns = {}
+    for name in ("frame", *axes):
+        try:
+            columns[name] = np.asarray(frame[name], np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"detections: the column {name!r} of the DataFrame must hold numbers ({error})") from None
+    number = columns["frame"]
+    is_wrong = ~((number == np.rint(number)) & (np.abs(number) <= MAX_FRAME))
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong)[0])
+        raise InputError(
+            f"detections: row {row} of the DataFrame has frame {number[row]}; frame numbers are integers up to "
+            f"{MAX_FRAME}"
+        )
+    extra = {name: np.asarray(frame[name]) for name in names if name not in ("frame", *axes, *ADDED_COLUMNS)}
+    return Detections(number.astype(np.int64), np.column_stack([columns[name] for name in axes]), extra)
+
+
+def keep_long(tracks: Tracks, min_length: int) -> Tracks:
+    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed.
+
+    Daughters of tracks that are dropped have no parent.
+    """
+    if min_length <= 1:
+        return tracks
+    is_long = tracks.length >= min_length
+    kept = is_long[tracks.track]
+    number, new_index = np.cumsum(is_long) - 1, np.cumsum(kept) - 1
+    links = kept[tracks.link[:, 0]]
+    found = tracks.detections
+    extra = {name: values[kept] for name, values in found.extra.items()}
+    return Tracks(
+        Detections(found.frame[kept], found.position[kept], extra),
+        number[tracks.track[kept]],
+        new_index[tracks.link[links]],
+        tracks.margin[links],
+        tracks.counts,
+        None if tracks.parent is None else np.append(np.where(is_long, number, -1), -1)[tracks.parent[is_long]],
+    )
+
+
+def default_search_range(detections: Detections) -> float:
+    """Return half the median distance between neighbours in a frame, up to which most links are unambiguous.
+
+    Raises InputError if no frame contains two distinct points.
+    """
+    from scipy.spatial import cKDTree
+
+    frames, count = np.unique(detections.frame, return_counts=True)
+    spacing = []
+    for frame in frames[count > 1][:50]:
+        points = detections.position[detections.frame == frame]
+        spacing.append(cKDTree(points).query(points, 2)[0][:, 1])
+    if not spacing or not np.median(np.concatenate(spacing)):
+        raise InputError(
+            "the search range cannot be estimated from frames of one point each; pass search_range, in pixels"
+        )
+    return float(np.median(np.concatenate(spacing)) / 2)
+
+
+def _count(counts: dict, row, col, cost, links: int) -> None:
+    counts["candidates"] += len(row)
+    if not len(row):
+        return
+    order = np.lexsort((cost, row))
+    tried, first = np.unique(row[order], return_index=True)
+    nearest = col[order[first]]
+    counts["unlinked_in_range"] += len(tried) - links
+    counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
+
+
+def check_search_range(search_range, name: str) -> None:
+    """Raise InputError unless the search range is above 0 and small enough for exact costs."""
+    check_number(search_range, name)
+    if not 0 < search_range < np.inf:
+        raise InputError(f"{name} must be above 0 pixels, got {search_range}")
+    if search_range > MAX_COORDINATE:
+        raise InputError(f"{name} must be at most {MAX_COORDINATE:g} pixels, got {search_range}")
+
+
+def check_detections(detections: Detections) -> None:
+    """Raise InputError for mismatched shapes, frame numbers of another type, and positions not finite or too large."""
+    position, frame = detections.position, detections.frame
+    if position.ndim != 2 or frame.shape != position.shape[:1]:
+        raise InputError(
+            f"detections need frame (N,) and position (N, d), got shapes {frame.shape} and {position.shape}"
+        )
+    if frame.dtype.kind not in "iu":
+        raise InputError(f"detections need integer frame numbers, got {frame.dtype}")
+    if not np.isfinite(position).all():
+        bad = int(np.flatnonzero(~np.isfinite(position).all(axis=1))[0])
+        raise InputError(f"detections need finite positions; number {bad} is {position[bad].tolist()}")
+    if (is_far := np.abs(position) > MAX_COORDINATE).any():
+        bad = int(np.flatnonzero(is_far.any(axis=1))[0])
+        raise InputError(
+            f"detections need positions up to {MAX_COORDINATE:g}; number {bad} is {position[bad].tolist()}"
+        )

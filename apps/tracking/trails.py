@@ -1,0 +1,93 @@
+"""Figures of tracks as trails over the frames, in one colour per track.
+
+Figures are uint8 RGB.  Small frames are enlarged by an integer factor, so that trails can be distinguished.
+"""
+
+import numpy as np
+
+from apps.common.images import to_bytes
+from apps.common.scales import enlarged, in_corner, length_bar, letter_height, zoom_of
+from apps.tracking.tracking import Tracks
+from gridcut.device.figures import label_colours
+
+MIN_LONG_SIDE = 800  # pixels: minimum length of a figure's longer side
+BACKGROUND_BRIGHTNESS = 0.6  # relative brightness of the frame under the trails
+MIN_CONTRAST = 0.5  # frames with a smaller range of values are stretched
+SUBPIXEL_BITS = 3  # of coordinates in OpenCV's drawing functions
+
+
+class Trails:
+    """Draws tracks over frames of the same size.
+
+    Parameters
+    ----------
+    tracks : Tracks
+        Their x and y are drawn; a third axis is ignored.
+    shape : tuple, optional
+        (height, width) of the frames; without frames, the figure is fitted to the tracks.
+    """
+
+    def __init__(self, tracks: Tracks, shape: tuple | None = None):
+        position = tracks.detections.position[:, :2]
+        low, scale, unit = np.zeros(2), 1.0, " px"
+        if shape is None:
+            # Without frames the unit of length is unknown: fit the tracks into the default size.
+            low, high, unit = position.min(axis=0), position.max(axis=0), ""
+            extent = max(float((high - low).max()), 1e-9)
+            scale = MIN_LONG_SIDE / extent
+            shape = tuple(int(s) for s in np.maximum(1, np.ceil((high - low) * scale * 1.02 + 20))[::-1])
+            low = low - (0.01 * (high - low) + 10 / scale)
+        self.zoom = zoom_of(shape, MIN_LONG_SIDE)
+        self.shape = (shape[0] * self.zoom, shape[1] * self.zoom)
+        scaled = ((position - low) * scale + 0.5) * self.zoom - 0.5
+        self.position = np.rint(np.clip(scaled, -1e6, 1e6) * 2**SUBPIXEL_BITS).astype(np.int32)
+        self.colour = label_colours(np.arange(len(tracks)))[tracks.track]
+        self.tracks = tracks
+        self.scale = length_bar(scale * self.zoom, self.shape[1], letter_height(self.shape), unit)
+
+    def figure(self, frame: np.ndarray | None) -> np.ndarray:
+        """Draw all trails over the last frame (H, W, 3), or over black, with circles at tracks in the last frame.
+
+        A bar of a round length is in the lower left corner.
+        """
+        shown = self._background(frame)
+        self._draw(shown, np.arange(len(self.tracks.link)))
+        when = self.tracks.detections.frame
+        self._rings(shown, np.flatnonzero((when == when.max()) & (self.tracks.length[self.tracks.track] > 1)))
+        return in_corner(shown, self.scale)
+
+    def frame_figure(self, number: int, frame: np.ndarray | None, tail: int) -> np.ndarray:
+        """Draw frame `number` with its detections and the links of the last `tail` frames."""
+        shown = self._background(frame)
+        when = self.tracks.detections.frame
+        later = when[self.tracks.link[:, 1]]
+        self._draw(shown, np.flatnonzero((later <= number) & (later > number - tail)))
+        self._rings(shown, np.flatnonzero(when == number))
+        return shown
+
+    def _draw(self, shown, links) -> None:
+        import cv2
+
+        first, second = self.position[self.tracks.link[links, 0]], self.position[self.tracks.link[links, 1]]
+        colour = self.colour[self.tracks.link[links, 1]]
+        for a, b, c in zip(first.tolist(), second.tolist(), colour.tolist(), strict=True):
+            cv2.line(shown, a, b, c, self._width(), cv2.LINE_AA, SUBPIXEL_BITS)
+
+    def _rings(self, shown, detections) -> None:
+        import cv2
+
+        radius = 3 * self._width() << SUBPIXEL_BITS
+        for a, c in zip(self.position[detections].tolist(), self.colour[detections].tolist(), strict=True):
+            cv2.circle(shown, a, radius, c, 1, cv2.LINE_AA, SUBPIXEL_BITS)
+
+    def _width(self) -> int:
+        return max(1, max(self.shape) // 1000)
+
+    def _background(self, frame) -> np.ndarray:
+        if frame is None:
+            return np.zeros((*self.shape, 3), np.uint8)
+        low, high = np.percentile(frame, (0.2, 99.8))
+        if high - low < MIN_CONTRAST:
+            frame = (frame - low) / max(high - low, 1e-3)
+        dimmed = to_bytes(BACKGROUND_BRIGHTNESS * frame)
+        return enlarged(dimmed, self.zoom)
