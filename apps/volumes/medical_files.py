@@ -45,7 +45,7 @@ def package_of(kind: str, name: str, path: Path):
     try:
         module = importlib.import_module(package)
     except ImportError:
-        hint = install("volumes", package)
+        hint = install("volumes", "nibabel", "SimpleITK")
         raise InputError(f"{name}: {str(path)!r} is a {kind} volume, which requires {package}; {hint}") from None
     if package == "SimpleITK":
         module.ProcessObject.SetGlobalWarningDisplay(False)
@@ -94,7 +94,7 @@ def write_nifti(path: Path, labels: np.ndarray, geometry: Geometry, header, niba
         image.header["descrip"] = b"cutmatch segment"
     else:
         affine = np.eye(4)
-        affine[:3, :3] = LPS @ np.reshape(geometry.direction, (3, 3)) * geometry.spacing[::-1]
+        affine[:3, :3] = LPS @ np.array(geometry.direction).reshape(3, 3) * geometry.spacing[::-1]
         affine[:3, 3] = LPS @ geometry.origin
         image = nibabel.Nifti1Image(labels.T, affine)
         image.set_qform(affine, code=1)

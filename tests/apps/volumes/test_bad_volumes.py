@@ -209,7 +209,7 @@ def test_dicom_series_that_are_no_volume(ball, tmp_path):
 def test_volumes_without_the_package(ball, tmp_path, name, package, monkeypatch):
     path = write_volume(tmp_path / name, ball.values)
     monkeypatch.setitem(sys.modules, package, None)
-    rejected(path, f"which requires {package}; pip install {package}, or")
+    rejected(path, f"which requires {package}; pip install nibabel SimpleITK, or")
 
 
 def test_dicom_without_simple_itk(ball, tmp_path, monkeypatch):
