@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from apps import demo, matching
-from apps.common import annotation_files
+from apps.common import annotations
 from apps.denoising import denoise_command as denoise
 from apps.optical_flow import flow_command as flow
 from apps.optical_flow.flow_files import SUFFIX_OF
@@ -48,7 +48,7 @@ def planned(command):
             files += label_jobs.results_of(Path(f"NAME{suffix}"), given)
             files += image_jobs.results_of(Path(f"NAME{suffix}"), Namespace(**{**vars(given), "labels": None}))
         files.append(video_jobs._overlay("NAME", given))
-        return files + [OUT / annotation_files.SUFFIXES[kind] for kind in MERGED]
+        return files + [OUT / annotations.SUFFIXES[kind] for kind in MERGED]
     if command == "demo":
         return [OUT / re.sub("^[a-z]+", "NAME", name) for name in demo.FILES]
     files = []
@@ -81,7 +81,7 @@ def test_the_document_names_every_kind():
     """Of --write."""
     (kinds,) = re.findall(r"The kinds are (.*?)\.\s", DOCUMENT, re.DOTALL)
     words = re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", kinds))
-    assert [word for word in words if word != "and"] == [*FIGURES, *annotation_files.SUFFIXES]
+    assert [word for word in words if word != "and"] == [*FIGURES, *annotations.SUFFIXES]
 
 
 DISPARITY = np.array([[0.5, 12.25, 200.0], [3.0, 7.125, 1.0]], np.float32)
