@@ -16,7 +16,7 @@ NEEDED = {
     "gridcut/device/kernel_cache.py",
 }
 SAMPLES = {"apps/samples/README.md", "apps/samples/astronaut.jpg"}  # the former has the terms of the photographs
-OURS = (".py", ".pyi", "py.typed", ".jinja", "gridcut/device/first_use.json", ".html", ".css", ".js", ".svg")
+OURS = (".py", ".pyi", "py.typed", ".jinja", ".html", ".css", ".js", ".svg")
 SOURCES = {
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "setup.py", "run"),
     *("tests/conftest.py", "tests/gridcut/battery.py", "benchmarks/__init__.py", "docs/architecture.md", ".ci/run"),

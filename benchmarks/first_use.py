@@ -4,13 +4,12 @@
   python -m benchmarks first_use --python PATH      another one: a fresh one after `pip install .`, or with a wheel
   python -m benchmarks first_use --none-compiled    exit status 1 if any job compiles a kernel
   python -m benchmarks first_use --kernels          processor seconds of each kernel that is compiled, and its types
-  python -m benchmarks first_use --list             write gridcut/device/first_use.json, the kernels of each job
 
 Each job is one process: a command on a 512 x 512 photograph of skimage.data, or one call of a library.  The cache of
 compiled kernels is an empty folder, so the first process compiles what the package does not carry.  Times are wall
 clocks of the processes, start and imports included; medians of the repeats.  "processors" is the processor time of the
-first process and those that it starts to compile, "compiling" that of numba's compiler in all of its own threads, and
-"kernels" the number that it compiled, with those that kernels call.
+first process, "compiling" that of numba's compiler in all of its threads, and "kernels" the number that it compiled,
+with those that kernels call.
 """
 
 import json
@@ -67,7 +66,7 @@ def report():
     from gridcut.device import kernel_cache
     with open(os.environ["FIRST_USE_REPORT"], "w") as file:
         carried = list(kernel_cache.origins.values()).count("carried")
-        json.dump([listener.rows, carried, listener.listed], file)
+        json.dump([listener.rows, carried], file)
 atexit.register(report)
 """
 
@@ -143,26 +142,8 @@ def run(python: str, job: str, folder: Path, cache: Path) -> dict:
     seconds, busy = time.perf_counter() - start, processor_seconds() - before
     if done.returncode:
         raise RuntimeError(f"{job}: {done.stderr.strip()}")
-    kernels, carried, listed = json.loads(report.read_bytes())
-    return {"seconds": seconds, "busy": busy, "kernels": kernels, "carried": carried, "listed": listed}
-
-
-def write_list(folder: Path, jobs) -> int:
-    """Write gridcut/device/first_use.json: which kernels each job compiles."""
-    from gridcut.device.first_use import LIST
-
-    os.environ["CUTMATCH_COMPILERS"] = "0"
-    rows: dict[str, dict] = {}
-    for number, job in enumerate(jobs):
-        cache = folder.parent / f"list-{number}" / "cache"
-        cache.parent.mkdir()
-        for row in run(sys.executable, job, folder, cache)["listed"]:
-            known = rows.setdefault(json.dumps([row["kernel"], row["types"]]), {**row, "jobs": []})
-            known["jobs"].append(job)
-        print(job, len(rows), flush=True)
-    lines = (json.dumps(row) for _, row in sorted(rows.items()))
-    LIST.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    return 0
+    kernels, carried = json.loads(report.read_bytes())
+    return {"seconds": seconds, "busy": busy, "kernels": kernels, "carried": carried}
 
 
 def main(argv) -> int:
@@ -171,7 +152,6 @@ def main(argv) -> int:
     options.add_argument("--repeats", type=int, default=3, metavar="N", help="processes per job (default: 3)")
     options.add_argument("--kernels", action="store_true", help="list the kernels that are compiled")
     options.add_argument("--none-compiled", action="store_true", help="fail if a kernel is compiled")
-    options.add_argument("--list", action="store_true", help="write the list of kernels, gridcut/device/first_use.json")
     chosen = options.parse_args(argv)
     rows, wrong = [], []
     report = command.begin("First use", ["numba", "numpy"])
@@ -179,8 +159,6 @@ def main(argv) -> int:
         folder = Path(name) / "files"
         folder.mkdir()
         write_samples(folder)
-        if chosen.list:
-            return write_list(folder, JOBS)
         for job in JOBS:
             first, second = [], []
             for repeat in range(chosen.repeats):

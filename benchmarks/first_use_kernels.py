@@ -5,8 +5,6 @@ counted there.  Functions of numba itself (np.sort, hashes of tuples, ...) are k
 Seconds of the thread's processor time vary little on a busy machine; wall clocks do.
 """
 
-import contextlib
-import sys
 import threading
 import time
 from pathlib import Path
@@ -21,7 +19,6 @@ class Listener(event.Listener):
 
     def __init__(self):
         self.rows = []  # (kernel, types, own seconds)
-        self.listed = []  # {kernel, types, seconds} of gridcut/device/first_use.json, with the kernels that they call
         self._thread = threading.local()
 
     def on_start(self, _) -> None:
@@ -30,29 +27,13 @@ class Listener(event.Listener):
     def on_end(self, end) -> None:
         running = self._advance()
         if running:  # else it began before this listener
-            dispatcher, own = end.data["dispatcher"], running.pop()
-            self.rows.append((_name(dispatcher.py_func), str(end.data["args"]), own))
-            self._thread.inside += own
-            if not running:
-                self._list(dispatcher, end.data["args"], self._thread.inside)
-                self._thread.inside = 0.0
-
-    def _list(self, dispatcher, kinds, seconds: float) -> None:
-        function = dispatcher.py_func
-        kernel = getattr(sys.modules[function.__module__], function.__qualname__, None)
-        if getattr(kernel, "dispatcher", kernel) is dispatcher:  # else no other process can find it by its name
-            with contextlib.suppress(ValueError, ImportError):  # an environment with an earlier version
-                from gridcut.device.kernel_types import encoded
-
-                types = [encoded(kind) for kind in kinds]
-                place = f"{function.__module__}:{function.__qualname__}"
-                self.listed.append({"kernel": place, "types": types, "seconds": round(seconds, 2)})
+            self.rows.append((_name(end.data["dispatcher"].py_func), str(end.data["args"]), running.pop()))
 
     def _advance(self) -> list[float]:
         """Add the time since the last event of this thread to the innermost compilation; return the open ones."""
         now = time.thread_time()
         if not hasattr(self._thread, "open"):
-            self._thread.open, self._thread.last, self._thread.inside = [], now, 0.0
+            self._thread.open, self._thread.last = [], now
         running = self._thread.open
         if running:
             running[-1] += now - self._thread.last

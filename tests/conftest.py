@@ -18,7 +18,6 @@ import sys
 import tempfile
 
 # Before numba is imported: what earlier runs compiled must not hide what this one would.
-os.environ.setdefault("CUTMATCH_COMPILERS", "0")  # the processes of the tests share the cores already
 if "NUMBA_CACHE_DIR" not in os.environ:
     os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="cutmatch-tests-")
     atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)

@@ -20,7 +20,7 @@ import time
 from functools import cached_property
 from pathlib import Path
 
-from gridcut.device import carried_kernels, first_use, turns
+from gridcut.device import carried_kernels
 from gridcut.device.kernel_digest import edited_since, module_of, package_of, source_digest
 from gridcut.device.kernel_folders import cache_folder, is_ours
 from gridcut.device.numba_internals import CpuCode, dumps, loads, store
@@ -45,7 +45,6 @@ class KernelFiles:
         self.folder = folder
         self.module = module_of(function.__code__.co_filename)
         self.digest = source_digest(function)
-        self.place = f"{self.module}:{function.__qualname__}"
         name = re.sub(r"[^\w.]", "", function.__qualname__)
         self.name = f"{self.module}-{self.digest}-{name}-{function.__code__.co_firstlineno}"
         self._swept = False
@@ -58,10 +57,6 @@ class KernelFiles:
     def path(self, key) -> Path:
         """The file of a numba key in the cache folder."""
         return self.folder / self.file_name(key)
-
-    def turn(self, key) -> Path:
-        """The file by which processes take turns to compile the kernel of a key."""
-        return self.path(key).with_suffix(".turn")
 
     def load(self, key):
         """The machine code saved for a key; None if there is none or the file is damaged, which is then deleted."""
@@ -202,11 +197,7 @@ class KernelStore:
     def load_overload(self, sig, target_context):
         """The compiled kernel for these types; None if it has to be compiled."""
         key = self._code.key(sig, target_context.codegen()) if self.files else None
-        found = None if key is None else self.find(key, sig, target_context)
-        if found is None and key is not None and self.files.folder and turns.take(turn := self.files.turn(key)):
-            found = self.find(key, sig, target_context)
-            if found is not None:
-                turns.give_back(turn)
+        found = None if key is None else self.find(key, target_context)
         if found is None:
             self.before_compiling()
         return found
@@ -223,11 +214,8 @@ class KernelStore:
                 self.files.save(key, data)
         except (OSError, EOFError, pickle.PickleError):
             return
-        finally:
-            if self.files.folder:
-                turns.give_back(self.files.turn(key))
 
-    def find(self, key, sig, target_context):
+    def find(self, key, target_context):
         """The kernel of a key, as it was saved earlier by this user."""
         try:
             with self._code.loading(target_context):
@@ -246,19 +234,14 @@ class KernelStore:
 
 
 class CpuKernelStore(KernelStore):
-    """Machine code of a CPU kernel: saved earlier by this user, carried by the package, or just made by a worker."""
+    """Machine code of a CPU kernel: saved earlier by this user, or carried by the package."""
 
     code = CpuCode
 
-    def find(self, key, sig, target_context):
-        compiled = super().find(key, sig, target_context)
-        if compiled is None:
-            compiled = self._carried(key, target_context)
-        if compiled is None and self.files.folder and first_use.wait_for(self.files.place, sig):
-            compiled = super().find(key, sig, target_context)
-        return compiled
-
-    def _carried(self, key, target_context):
+    def find(self, key, target_context):
+        compiled = super().find(key, target_context)
+        if compiled is not None:
+            return compiled
         try:
             with self._code.loading(target_context):
                 data = self.files.load_carried(key)

@@ -371,27 +371,3 @@ def test_a_kernel_that_numba_cannot_save_runs(box):
     assert box() == COLD
     assert box() == [2, -1, 0, 1]
     assert "Cannot cache" in box.warnings
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked")
-def test_processes_that_start_together_compile_a_kernel_once(box):
-    code = """
-    import sys, multiprocessing
-    sys.path.insert(0, {path!r})
-    from box.use import use
-
-    def run(barrier, found):
-        barrier.wait()
-        use(1)
-        found.put(sum(use.stats.cache_hits.values()))
-
-    if __name__ == "__main__":
-        context = multiprocessing.get_context("fork")
-        barrier, found = context.Barrier(4), context.Queue()
-        processes = [context.Process(target=run, args=(barrier, found)) for _ in range(4)]
-        for process in processes:
-            process.start()
-        print(*sorted(found.get() for _ in processes))
-    """
-    assert box(code) == [0, 1, 1, 1]
-    assert not list(box.files()[0].parent.glob("*.turn"))
