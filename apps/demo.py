@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from apps import demo_jobs
-from apps.common.clock import command_age, elapsed_display, explain_compiling, whole_clock
+from apps.common.clock import command_age, compiled_kernels, elapsed_display, explain_compiling, whole_clock
 from apps.common.command import (
     add_shared_options,
     check_device,
@@ -26,7 +26,6 @@ from apps.common.command import (
     parser,
     write_json,
 )
-from apps.common.compiling import compiled_kernels
 from apps.common.errors import InputError, print_lines
 from apps.common.outputs import Outputs
 from apps.common.writing import write_bytes
@@ -134,18 +133,16 @@ def run(argv) -> int:
 def _show_rows(folder: Path, chosen, rows: list[dict]) -> None:
     """Compute the rows of all jobs and print them."""
     show = not chosen.quiet and chosen.json != "-"
-    layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
+    layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8} {:>9}  {:20} {}"
     if show:
-        print_lines(layout.format("job", "image", "size", "given", "found", "seconds", "by", "figure"))
+        print_lines(layout.format("job", "image", "size", "given", "found", "seconds", "compiling", "by", "figure"))
     compiled = 0
     for row in _rows(folder, chosen):
         compiled += row.pop("compiled")
         rows.append(row)
         if show:
-            size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
-            cells = row["job"], row["image"], size, row["given"], row["found"], seconds, row["method"]
+            size, times = f"{row['width']}x{row['height']}", (f"{row[key]:.2f}" for key in ("seconds", "compiling"))
+            cells = row["job"], row["image"], size, row["given"], row["found"], *times, row["method"]
             print_lines(layout.format(*cells, row["files"][0]))
-    if show:
-        print_lines("The first row of each job includes compiling or loading its kernels.")
-        if compiled:
-            explain_compiling(compiled)
+    if show and compiled:
+        explain_compiling(compiled)

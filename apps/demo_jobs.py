@@ -1,10 +1,11 @@
 """The jobs of `cutmatch demo`: each yields rows of the table, and writes the figures of these rows."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from apps.common.clock import COMPILE, TOTAL, Clock
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -30,10 +31,15 @@ def marks_of_example(name: str, shape: tuple[int, int]) -> np.ndarray:
     return read_scribbles(samples_folder() / f"{name}-strokes.png")
 
 
-def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: float, method: str, files) -> dict:
-    """Row of the table and the report, with the numbers `measured` after the text `found` about them."""
+def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: dict, method: str, files) -> dict:
+    """Row of the table and the report, with the numbers `measured` after the text `found` about them.
+
+    `seconds` are those of the method's clock.
+    """
+    compiling = seconds.get(COMPILE, 0.0)
+    times = {"seconds": round(seconds[TOTAL] - compiling, 3), "compiling": round(compiling, 3)}
     row = {"job": job, "image": name, "width": shape[1], "height": shape[0], "given": given, "found": found}
-    return row | measured | {"seconds": round(seconds, 3), "method": method, "files": [str(path) for path in files]}
+    return row | measured | times | {"method": method, "files": [str(path) for path in files]}
 
 
 def segment_examples(folder: Path, device: "DeviceName"):
@@ -49,9 +55,10 @@ def segment_examples(folder: Path, device: "DeviceName"):
         rgb = to_rgb(getattr(skimage.data, name)())
         shape = rgb.shape[:2]
         marks = marks_of_example(name, shape)
-        start = time.perf_counter()
+        clock = Clock()
         result = segment_marked(rgb, marks, ObjectOptions(fill_holes=True), device=device)
-        seconds = time.perf_counter() - start
+        clock.charge("method")
+        seconds = clock.total()
         files = [
             write_image(folder / f"{name}-segment.png", segment_sheet(rgb, marks, result.mask)),
             write_image(folder / f"{name}-cutout.png", cut_out(rgb, result.mask)),
@@ -82,9 +89,10 @@ def compute_flows(folder: Path, device: "DeviceName"):
 
     for name, function in PAIRS:
         sample = getattr(samples, function)()
-        start = time.perf_counter()
+        clock = Clock()
         result = flow(sample.first, sample.second, device=device)
-        seconds = time.perf_counter() - start
+        clock.charge("method")
+        seconds = clock.total()
         scores = score_flow(result.flow, sample.flow, sample.known).as_dict()
         files = [write_image(folder / f"{name}-flow.png", flow_sheet(sample.first, result, sample.flow, sample.known))]
         found = f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px"
@@ -117,7 +125,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
     rgb = to_rgb(rgb)
     figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
     files = [write_image(folder / f"{name}-superpixels.png", figure)]
-    text, seconds = f"{found.regions} regions", found.seconds["total"]
+    text, seconds = f"{found.regions} regions", found.seconds
     return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
 
 
@@ -131,9 +139,10 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
 
     noise = np.random.default_rng(0).normal(0.0, NOISE, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
-    start = time.perf_counter()
+    clock = Clock()
     restored = to_bytes(denoise(noisy, device=device).image)
-    seconds = time.perf_counter() - start
+    clock.charge("method")
+    seconds = clock.total()
     before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
     figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
     files = [write_image(folder / f"{name}-denoised.png", figure)]
@@ -148,9 +157,10 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     from apps.common.images import write_image
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
-    start = time.perf_counter()
+    clock = Clock()
     found = stereo(sample.first, sample.second)
-    seconds = time.perf_counter() - start
+    clock.charge("method")
+    seconds = clock.total()
     off = np.abs(found.disparity - truth)[sample.known] > 1
     figure = stereo_sheet((sample.first, sample.second), found.disparity, truth)
     files, share = [write_image(folder / f"{name}-stereo.jpg", figure)], 100.0 * float(off.mean())

@@ -5,6 +5,7 @@ Include the output in bug reports.
 
 import os
 import platform
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from apps.common.command import add_json_option, parsed, parser, write_json
 from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 from apps.common.versions import library_versions
+
+KERNELS = 400  # that `cutmatch warmup` compiles, about
+SECONDS = 1.2  # of a processor, to compile one of them
 
 
 def gpu_facts() -> dict | None:
@@ -74,7 +78,17 @@ def kernel_facts() -> dict:
     return {
         "package": {"unused": unused} if unused else {"folder": str(FOLDER), **_size(FOLDER)},
         "cache": [{"folder": str(folder), **_size(folder)} for folder in folders],
+        "ready": sum(map(_ready, folders)),
     }
+
+
+def _ready(folder: Path) -> int:
+    """Number of kernels in a folder that are of the present sources."""
+    from gridcut.device.kernel_digest import module_digest
+
+    digest_of = cache(module_digest)
+    parts = (path.name.split("-") for path in folder.glob("*-*-*.nbc"))
+    return sum(digest == digest_of(module) for module, digest, *_ in parts)
 
 
 def _size(folder: Path) -> dict[str, int]:
@@ -114,20 +128,23 @@ def run(argv) -> int:
         ("cores, threads", f"{known['cores']}, {known['threads']}"),
         ("devices", ", ".join(known["devices"])),
         ("gpu", about),
-        *(("compiled kernels", text) for text in _kernel_lines(known["kernels"])),
+        ("compiled kernels", _kernel_line(known["kernels"], known["cores"] or 1)),
         *(("warning", text) for text in known["warnings"]),
     ]
     print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0
 
 
-def _kernel_lines(kernels: dict) -> list[str]:
+def _kernel_line(kernels: dict, cores: int) -> str:
+    """Whether kernels are ready, and else what `cutmatch warmup` would take."""
     if "off" in kernels:
-        return [f"not kept ({kernels['off']})"]
-    package = kernels["package"]
-    lines = [package["unused"] if "unused" in package else _line(package)]
-    return lines + ([_line(folder) for folder in kernels["cache"]] or ["no folder to keep them in"])
-
-
-def _line(folder: dict) -> str:
-    return f"{folder['kernels']} in {folder['folder']} ({folder['bytes'] / 2**20:.1f} MiB)"
+        return f"none are kept ({kernels['off']}); every process compiles those that it calls"
+    package, ready = kernels["package"], kernels["ready"]
+    if "unused" not in package:
+        return f"ready: {package['kernels']} came with this installation"
+    if not kernels["cache"]:
+        return f"none: no folder to keep them in is writable, and {package['unused']}"
+    place = os.path.commonpath([folder["folder"] for folder in kernels["cache"]])
+    minutes = max(1, round((KERNELS - ready) * SECONDS / 60 / cores))
+    more = f"`cutmatch warmup` compiles the others in about {minutes} min on {cores} cores; {package['unused']}"
+    return f"{ready} of about {KERNELS} are ready in {place}; {more}"

@@ -17,6 +17,8 @@ import signal
 import sys
 import tempfile
 
+os.environ.setdefault("CUTMATCH_QUIET", "1")  # tests of what a command writes do not expect that it compiles
+
 # Before numba is imported: what earlier runs compiled must not hide what this one would.
 if "NUMBA_CACHE_DIR" not in os.environ:
     os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="cutmatch-tests-")

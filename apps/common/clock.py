@@ -4,10 +4,11 @@ One clock measures a whole command, or an item of a batch; `charge` adds to it f
 clock of a method, as in `apps.segmentation.segmentation`, measures inside it and charges the same phases to it.  So the
 phases of a command add up to its wall time, and no function has to be given a clock.
 
-numba compiles a kernel on its first call.  Those seconds are a phase of their own, "compile", and not part of the phase
-that made the call.
+numba compiles a kernel on its first call, in any thread of the method.  Those seconds are a phase of their own,
+"compile", and not part of the phase that made the call.
 """
 
+import logging
 import os
 import sys
 import threading
@@ -16,14 +17,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
-from apps.common.compiling import compile_seconds, compiled_kernels, compiling
-
 DISPLAY_DELAY = 2.0  # seconds before the elapsed time is shown
 DISPLAY_PERIOD = 0.5  # seconds between two updates
 COMPILE, OTHER, START, TOTAL = "compile", "other", "start", "total"  # phases that no method charges
 
 _whole: ContextVar["Clock | None"] = ContextVar("whole", default=None)  # clock of the command or item of this thread
 _shown = {"progress": ""}  # of the single item that this process displays
+
+
+def compile_seconds() -> float:
+    """Seconds in which any thread of this process has compiled kernels."""
+    compiling = _compiling()
+    return compiling.compile_seconds() if compiling else 0.0
+
+
+def compiled_kernels() -> int:
+    """Number of kernels that this process has compiled."""
+    compiling = _compiling()
+    return compiling.compiled_kernels() if compiling else 0
+
+
+def _compiling():
+    return sys.modules.get("gridcut.device.compiling")  # nothing was compiled before numba was imported
 
 
 class Clock:
@@ -135,10 +150,13 @@ def elapsed_display(quiet: bool, explains: bool = True):
     """Show the elapsed time on standard error if it is a terminal; the line is erased at the end.
 
     While kernels are compiled it says so, and how many; if it `explains`, a line in the end says where they are kept.
+    Elsewhere the lines of gridcut/device/compiling.py say so.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
+    log = logging.getLogger("cutmatch")
+    was_disabled, log.disabled = log.disabled, True
     done = threading.Event()
     _shown["progress"] = ""
 
@@ -149,26 +167,24 @@ def elapsed_display(quiet: bool, explains: bool = True):
             with tqdm(bar_format="{desc}, {elapsed}{postfix}", file=sys.stderr, leave=False) as bar:
                 bar.start_t -= DISPLAY_DELAY
                 while not done.wait(DISPLAY_PERIOD):
-                    bar.desc, bar.postfix = compiling() or "working", _shown["progress"]
+                    bar.desc, bar.postfix = "working", _shown["progress"]
+                    if (compiling := _compiling()) and compiling.is_compiling():
+                        bar.desc = f"compiling kernels, first time only: {compiled_kernels() - count}"
                     bar.refresh()
 
+    count = compiled_kernels()
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()
-    count = compiled_kernels()
     try:
         yield
     finally:
         done.set()
         thread.join()
+        log.disabled = was_disabled
         if explains and compiled_kernels() > count:
             explain_compiling(compiled_kernels() - count)
 
 
 def explain_compiling(count: int) -> None:
     """Say on standard error that kernels were compiled, and how that is avoided."""
-    from gridcut.device.carried_kernels import obstacle
-    from gridcut.device.kernel_folders import kept_in
-
-    reason, folder = obstacle(), kept_in()
-    kept = f"kept in {folder}" if folder else "not kept, as no folder for them is writable"
-    print(f"{count} kernels were compiled and {kept}" + (f"; {reason}" if reason else ""), file=sys.stderr)
+    print(_compiling().explained(count), file=sys.stderr)

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import logging
 import math
 import os
 import sys
@@ -56,6 +57,8 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     """
     _check_environment()
     chosen = options.parse_args(argv)
+    if getattr(chosen, "quiet", False):
+        logging.getLogger("cutmatch").setLevel(logging.ERROR)
     for name, value in vars(chosen).items():
         if "" in (value if isinstance(value, list | tuple) else [value]):
             shown = spelled(name) if spelled(name) in options.format_usage() else name

@@ -5,7 +5,7 @@
   cutmatch warmup --portable        for wheels and container images: into the installed package
 
 A kernel is compiled when it is first called, and loaded from disk afterwards.  This command calls all of them on small
-inputs.  `cutmatch info` shows where compiled kernels are kept.
+inputs, first those of the common calls, a third or less of all.  `cutmatch info` shows where compiled kernels are kept.
 
 With --portable they are compiled for all x86 processors since about 2015 (x86-64-v3), or for all ARM processors on
 Linux, and stored in the folder gridcut/_kernels of the package itself.  They serve every user and processor, and a
@@ -55,15 +55,21 @@ def run(argv) -> int:
     if chosen.portable:
         _check_portable()
     jobs = warmup_jobs.jobs(dict.fromkeys(chosen.names) or warmup_jobs.names())
-    outcomes = _run_all(jobs, chosen.workers or os.cpu_count() or 1, chosen.quiet)
+    common = [job for job in jobs if warmup_jobs.is_common(job)]
+    rest = [job for job in jobs if job not in common]
     origins: dict = {}
     folders: set = set()
     errors: list = []
-    for outcome in outcomes:
-        for name, origin in outcome.origins.items():
-            origins[name] = origin if origins.get(name) != "compiled" else "compiled"
-        folders |= outcome.folders
-        errors += [outcome.error] if outcome.error else []
+    for phase in filter(None, (common, rest)):
+        for outcome in _run_all(phase, chosen.workers or os.cpu_count() or 1, chosen.quiet):
+            for name, origin in outcome.origins.items():
+                origins[name] = origin if origins.get(name) != "compiled" else "compiled"
+            folders |= outcome.folders
+            errors += [outcome.error] if outcome.error else []
+        if phase is common and rest and not chosen.quiet:
+            print_lines(
+                f"{len(origins)} kernels of the common calls are ready; those of other options and types follow"
+            )
     for error in errors:
         print_error(f"cutmatch warmup: {error}")
     if chosen.portable and not errors:

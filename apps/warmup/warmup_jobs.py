@@ -88,6 +88,12 @@ def jobs(chosen) -> list[tuple[str, int]]:
     return [(name, number) for name in chosen for number in range(counts[name])]
 
 
+def is_common(job: tuple[str, int]) -> bool:
+    """Whether most users of a command or a library need the kernels of a job."""
+    name, number = job
+    return number < (2 if name == "segment" else 1)  # with strokes, and with a box
+
+
 def run(job: tuple[str, int], samples: Path, out: Path) -> str:
     """Run a job; return an error message, empty if there was none."""
     name, number = job

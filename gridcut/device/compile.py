@@ -6,6 +6,7 @@ from functools import cache, update_wrapper
 
 import numba
 
+import gridcut.device.compiling  # noqa: F401, which says that kernels are compiled
 from gridcut.device.fork import must_run_serially, serial_copy
 from gridcut.device.kernel_cache import CpuKernelStore, keep
 from gridcut.device.numba_internals import INLINED, INNER, NO_C_WRAPPER, for_all_values

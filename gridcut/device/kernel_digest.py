@@ -135,7 +135,16 @@ def edited_since(then: float, function) -> bool:
 
 def source_digest(function) -> str:
     """Sixteen hexadecimal digits that change with every source that a kernel's machine code can depend on."""
-    seen = _sources_of(function)
+    return _digest(_sources_of(function))
+
+
+def module_digest(module: str) -> str:
+    """The digest of the kernels of a module, without functions of others in closures; empty without the module."""
+    file = _source_of(_ROOT, module)
+    return _digest(_sources(os.path.realpath(file))) if file else ""
+
+
+def _digest(seen: dict[str, _Source]) -> str:
     total = hashlib.sha256(f"{versions()} {numba.config.BOUNDSCHECK}".encode())
     for file in sorted(seen):
         total.update(os.path.basename(file).encode() + seen[file].digest)
