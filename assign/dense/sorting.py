@@ -56,7 +56,9 @@ def ends_of(along, a, b) -> tuple[int, int]:
     low, high = along.min(), along.max()
     noise = NOISE * (high - low)
     far = a.astype(np.float64) + b
-    return np.where(along <= low + noise, far, -np.inf).argmax(), np.where(along >= high - noise, far, -np.inf).argmax()
+    first = np.where(along <= low + noise, far, -np.inf).argmax()
+    last = np.where(along >= high - noise, far, -np.inf).argmax()
+    return int(first), int(last)
 
 
 def turn_of(cost, rows, cols) -> int:
