@@ -6,7 +6,7 @@ from .refinement.refinement import Refinement, refine
 from .regions.regions import Superpixels, superpixels
 from .segmentation.instances import Instances, segment_boxes
 from .segmentation.multilabel import Objects, segment_labels, segment_volume
-from .segmentation.segmentation import Segmentation, segment, segment_marked
+from .segmentation.segmentation import Segmentation, segment
 from .segmentation.video import VideoFrame, segment_video
 from .segmentation.volume_object import VolumeObject, refine_mask, segment_object
 from .session.interactive import Session
@@ -37,7 +37,6 @@ __all__ = [
     "segment",
     "segment_boxes",
     "segment_labels",
-    "segment_marked",
     "segment_object",
     "segment_video",
     "segment_volume",

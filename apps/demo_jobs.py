@@ -46,10 +46,10 @@ def segment_examples(folder: Path, device: "DeviceName"):
     """Segment the examples and write their figures; rows of the table."""
     import skimage.data
 
-    from apps import segment_marked
     from apps.common.images import to_rgb, write_image
     from apps.segmentation.hints import ObjectOptions
     from apps.segmentation.matte import cut_out
+    from apps.segmentation.segmentation import segment_marked
 
     for name, box in EXAMPLES.items():
         rgb = to_rgb(getattr(skimage.data, name)())
@@ -197,9 +197,9 @@ def compute_exact_disparities(folder: Path, device: "DeviceName"):
     """The row of a pair whose disparities are known exactly: an object before a slanted wall."""
     import skimage.data
 
-    from apps import segment_marked
     from apps.common.images import to_rgb
     from apps.segmentation.hints import ObjectOptions
+    from apps.segmentation.segmentation import segment_marked
     from apps.stereo_matching.stereo_samples import layered_pair
 
     photo = np.ascontiguousarray(skimage.data.coffee())

@@ -23,11 +23,11 @@ import cv2
 import numba
 import numpy as np
 
-from apps import segment_marked
 from apps.common.images import InputError, read_image
 from apps.many.inputs import find_by_stem
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
+from apps.segmentation.segmentation import segment_marked
 from apps.session import Session
 from benchmarks import command, interactive_latency
 from benchmarks.segment import grabcut

@@ -25,12 +25,12 @@ import cv2
 import numba
 import numpy as np
 
-from apps import segment_marked
 from apps.common.images import InputError, read_image, to_bytes
 from apps.many.inputs import find_by_stem
 from apps.segmentation.instances import crop_of, label_boxes
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.mask_scores import read_truth, score
+from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box, read_scribbles
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles

@@ -110,7 +110,8 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps import flow, segment_marked
+    from apps import flow
+    from apps.segmentation.segmentation import segment_marked
 
     root = Path(__file__).resolve().parents[2]
     shutil.copytree(root / "data/photos", tmp_path / "data/photos")
@@ -136,7 +137,8 @@ def test_results_come_back_from_other_processes(workers):
 
     import gridcut
     from apps import denoise as restore
-    from apps import flow, segment_marked
+    from apps import flow
+    from apps.segmentation.segmentation import segment_marked
     from apps.segmentation.strokes import marks_of_box
 
     rng = np.random.default_rng(0)

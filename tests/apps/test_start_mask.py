@@ -8,11 +8,12 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from apps import cli, refine, segment, segment_marked
+from apps import cli, refine, segment
 from apps.common.images import InputError
 from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import score
+from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.start_mask import (
     box_of_rectangle,
     cores_of,
