@@ -152,7 +152,7 @@ def build(name, shape, n, dtype="float64"):
     rows, cols = (max(1, side * n // max(SHAPES[shape])) if shape == "n x n/3" else side * n for side in SHAPES[shape])
     cost = FAMILIES[name](rows, cols, np.random.default_rng([n, len(name)]))
     if dtype == "int32":
-        unit = np.ptp(cost[cost < 1e6]) / (INTEGER_STEPS * n)
+        unit = (np.ptp(cost[cost < 1e6]) or 1.0) / (INTEGER_STEPS * n)
         cost = cost if (cost == np.rint(cost)).all() else np.minimum(np.rint(cost / unit), 10**9)
     return np.ascontiguousarray(cost, dtype)
 

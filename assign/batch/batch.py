@@ -113,27 +113,10 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
         reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
     reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, dummy, np.int64(SCANS_PER_ROW * n))
     for i in range(n):
-        if col_of[i] < 0:
-            scans = augment(
-                work,
-                i,
-                bits,
-                mark,
-                infinity,
-                price,
-                dist,
-                pred,
-                final_pred,
-                order,
-                at,
-                old,
-                row_of,
-                col_of,
-                rank,
-                dummy,
-            )
-            if scans < 0:
-                return False
+        if col_of[i] < 0 and not augment(
+            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, dummy
+        ):
+            return False
     if flipped:
         for j in range(m):
             i = row_of[j]

@@ -225,7 +225,7 @@ def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank
 def augment(
     work, first, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
 ):
-    """The third step for one row; returns the number of rows scanned, negative if there is no path."""
+    """The third step for one row; returns the number of rows scanned, 0 if there is no path."""
     real = price.dtype.type
     width = price.size
     for j in range(width):
@@ -269,7 +269,7 @@ def augment(
     for k in range(scanned):
         price[order[k]] = real(old[k] - (low - at[k])) if found else old[k]
     if not found or (ends_unmatched and leaving_row == first):
-        return scanned + 1 if found else -scanned - 1
+        return scanned + 1 if found else 0
     if not ends_unmatched:
         rank[j] += width
         price[j] -= mark

@@ -50,6 +50,7 @@ from assign.dense.cheap_columns import build, group_count, infinity_of
 from assign.dense.dense_auction import release, run_phase
 from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment, augment_by_rows
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
+from assign.dense.jonker_volgenant import infeasible
 from assign.dense.sorting import sorted_prices
 from assign.dense.work import Work
 from gridcut.device.arguments import check_count
@@ -239,22 +240,18 @@ def search(work, left, auction, stats, report, searched=0):
         stats["rows_reached"] += reached
         stats["rows_read"] += read
         report()
-        raise_deficient(work, failed)
+        if failed >= 0:
+            rows = np.sort(work.free[:failed])
+            raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
         if left > share * first:
             if auction == ELSEWHERE:
                 raise HandedOver
             return search(work, left, True, stats, report)
     if left > 0:
         stats["by_rows"] += left
-        raise_deficient(work, augment_by_rows(tuple(work), left))
+        if not augment_by_rows(tuple(work), left):
+            raise infeasible(work.cost)
         report()
-
-
-def raise_deficient(work, count):
-    """Raise InfeasibleError if count >= 0: the rows free[:count] have fewer allowed columns."""
-    if count >= 0:
-        rows = np.sort(work.free[:count])
-        raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
 
 
 def run_auction(work, stats, report):

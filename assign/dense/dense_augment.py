@@ -109,7 +109,7 @@ def augment(fields, waiting, budget):
 
 @kernel
 def augment_by_rows(fields, waiting):
-    """The same by passes over whole rows (assign/batch/batch_paths.py), without a budget; returns its last value."""
+    """The same by passes over whole rows (assign/batch/batch_paths.py), without a budget; returns feasibility."""
     work = Work(*fields)
     cost, v, infinity = work.cost, work.v, work.infinity
     n, m = cost.shape
@@ -120,19 +120,15 @@ def augment_by_rows(fields, waiting):
         rank[j] = j + (m if work.row_of[j] >= 0 else 0)
     for number in range(waiting):
         root = work.free[number]
-        scans = augment_row(
+        if not augment_row(
             cost, root, 0, v.dtype.type(0), infinity, v, dist, pred, final_pred, order, at, old, work.row_of,
             work.col_of, rank, work.limit,
-        )  # fmt: skip
-        if scans < 0:
-            work.free[0] = root
-            for e in range(-scans - 1):
-                work.free[1 + e] = work.row_of[order[e]]
-            return -scans
+        ):  # fmt: skip
+            return False
     for i in range(n):
         j = work.col_of[i]
         work.u[i] = cost[i, j] - v[j] if j >= 0 else work.limit[i]
-    return -1
+    return True
 
 
 @kernel

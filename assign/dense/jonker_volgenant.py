@@ -159,35 +159,21 @@ def search(work, cost, sign, budget, low, bits, infinity, numbers, ids, col, u, 
     spent = 0
     unseen = n >= MIN_ROWS
     for i in range(n):
-        if col_of[i] < 0:
-            if unseen and (spent * width > COSTS_BEFORE_COMMON or spent > budget):
-                if common_cost(cost, sign)[1] >= 0:
-                    return COMMON, total
-                unseen = False
-            if spent > budget:
-                status = HANDED_OVER
-                break
-            scans = augment(
-                work,
-                i,
-                bits,
-                mark,
-                infinity,
-                price,
-                dist,
-                pred,
-                final_pred,
-                order,
-                at,
-                old,
-                row_of,
-                col_of,
-                rank,
-                limit,
-            )
-            if scans < 0:
-                return REJECTED, total
-            spent += scans
+        if col_of[i] >= 0:
+            continue
+        if unseen and (spent * width > COSTS_BEFORE_COMMON or spent > budget):
+            if common_cost(cost, sign)[1] >= 0:
+                return COMMON, total
+            unseen = False
+        if spent > budget:
+            status = HANDED_OVER
+            break
+        scans = augment(
+            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
+        )
+        if scans == 0:
+            return REJECTED, total
+        spent += scans
     for j in range(v.size):
         v[j] = sign * price_of(price[j], row_of[j] >= 0, bits, mark)
     if status == HANDED_OVER:
