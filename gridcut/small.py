@@ -20,13 +20,11 @@ from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import INT32_MAX, INT64_MAX, reader
 from gridcut.core.problem import DTYPES, WIDER, check_problem
 from gridcut.core.units import MAX_LOSS, choose_unit, scale_of
-from gridcut.ibfs.ibfs import finish, search_address
-from gridcut.ibfs.seams import unsigned_steps
+from gridcut.ibfs.ibfs import finish
 from gridcut.ibfs.small_grid import (
-    COUNTS,
     GAVE_UP,
-    LISTS,
     TOO_LARGE,
+    check_and_solve_planes,
     largest_in_planes,
     read_cut,
     solve_planes,
@@ -43,7 +41,7 @@ class Plan(NamedTuple):
 
     layout: Layout
     geometry: np.ndarray
-    steps: tuple
+    step: tuple
     pixels: int
 
 
@@ -111,7 +109,7 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     plan = plan_of(shape, tuple(edges))
     if plan is None:
         return None
-    layout, geometry, steps, pixels = plan
+    layout, geometry, step, pixels = plan
     size = len(arrays) * pixels
     numbers = buffer.take(size)
     flat = numbers[:size].view(np.float64 if is_float else np.int64)
@@ -125,18 +123,12 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
     unit: float | int = 1
     dtype: Any = np.int32
     augmentations = TOO_LARGE
-    memory = (
-        np.empty((LISTS, layout.size + 1), np.int32),
-        np.empty((2, layout.size), np.uint8),
-        np.zeros(COUNTS, np.int64),
-    )
     loaded = time.perf_counter()
     if not is_float:
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
-        augmentations, repaired = solve_planes(
-            search_address(dtype, np.int32, layout.arcs), flat, None, INT32_MAX, geometry,
-            *steps, excess, residual, *memory, labels.reshape(-1), totals,
-        )  # fmt: skip
+        augmentations, repaired = check_and_solve_planes(
+            flat, INT32_MAX, geometry, step, excess, residual, labels.reshape(-1), totals
+        )
     if augmentations == TOO_LARGE:
         if not largest_in_planes(flat, geometry, totals):
             return None
@@ -153,9 +145,8 @@ def solve_small_grid(source, sink, edges, start: float) -> Cut | None:
         excess, residual = np.zeros(layout.size, dtype), np.zeros(layout.size * layout.arcs, dtype)
         loaded = time.perf_counter()
         augmentations, repaired = solve_planes(
-            search_address(dtype, np.int32, layout.arcs), flat, scale, INT64_MAX, geometry,
-            *steps, excess, residual, *memory, labels.reshape(-1), totals,
-        )  # fmt: skip
+            flat, scale, geometry, step, excess, residual, labels.reshape(-1), totals
+        )
     if augmentations == GAVE_UP:
         label, found = finish(Grid(layout, excess, residual, unit))
         augmentations, repaired = found["augmentations"], found["repaired"]
@@ -190,4 +181,5 @@ def plan_of(shape: tuple[int, ...], offsets: tuple[tuple[int, ...], ...]) -> Pla
         else:
             plane, shift = -1, 0
         geometry += [*own, plane, shift]
-    return Plan(layout, np.array(geometry, np.int64), unsigned_steps(layout.step), pixels)
+    step = tuple(np.array(layout.step, np.int64).view(np.uint64))
+    return Plan(layout, np.array(geometry, np.int64), step, pixels)

@@ -26,23 +26,14 @@ def address_of(kernel: Callable, *args):
     """The address of the machine code of a kernel for arguments of these types; compiles it if necessary."""
     if not hasattr(kernel, "py_func"):
         return kernel
-    key = (kernel, _kinds(args))
+    # numba needs 7 us to find the type of an array.
+    key = (kernel, *((a.dtype, a.ndim, a.flags.num) if isinstance(a, np.ndarray) else type(a) for a in args))
     if key not in _addresses:
         signature = tuple(map(numba.typeof, args))
         if signature not in kernel.overloads:
             kernel.compile(signature)
         _addresses[key] = address_of_code(kernel.overloads[signature])
     return _addresses[key]
-
-
-def _kinds(args):
-    """What the types of arguments depend on; numba needs 7 us to find the type of an array."""
-    return tuple(
-        (a.dtype, a.ndim, a.flags.num) if isinstance(a, np.ndarray)
-        else (type(a), _kinds(a)) if isinstance(a, tuple)
-        else type(a)
-        for a in args
-    )  # fmt: skip
 
 
 def call_address(address, args) -> None:

@@ -38,7 +38,6 @@ DEPTHS = 1024  # entries of `Work.head`; a function that reaches greater depths 
 MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO = np.uint64(2)
 
 
 class Forest(NamedTuple):
@@ -222,17 +221,14 @@ def can_adopt(side, residual, v, q, k, arcs):
 def adopters(v, above, side, residual, step, label):
     """A mask with bit k set if the end of v's arc k is at the level `above` and can become the parent of v.
 
-    This and the following masks are computed without branches on data, which processors cannot predict, and two arcs
-    at a time, which is faster where `step` is an array.
+    This and the following masks are computed without branches on data, which processors cannot predict.
     """
     arcs = np.uint64(len(step))
     mask = ZERO
-    for i in range(0, len(step), 2):
+    for i in range(len(step)):
         k = np.uint64(i)
-        q, r = v + step[i], v + step[i + 1]
-        even = np.uint64((label[q] == above) & can_adopt(side, residual, v, q, k, arcs))
-        odd = np.uint64((label[r] == above) & can_adopt(side, residual, v, r, k + ONE, arcs))
-        mask |= (even | odd << ONE) << k
+        q = v + step[i]
+        mask |= np.uint64((label[q] == above) & can_adopt(side, residual, v, q, k, arcs)) << k
     return mask
 
 
@@ -240,11 +236,10 @@ def adopters(v, above, side, residual, step, label):
 def children(v, below, step, label, parent):
     """A mask with bit k set if v is the parent of the end of its arc k, which is at the level `below`."""
     mask = ZERO
-    for i in range(0, len(step), 2):
+    for i in range(len(step)):
         k = np.uint64(i)
-        q, r = v + step[i], v + step[i + 1]
-        even = np.uint64((parent[q] == np.uint8(k + ONE)) & (label[q] == below))
-        mask |= (even | np.uint64((parent[r] == np.uint8(k)) & (label[r] == below)) << ONE) << k
+        q = v + step[i]
+        mask |= np.uint64((parent[q] == np.uint8(k ^ ONE)) & (label[q] == below)) << k
     return mask
 
 

@@ -28,18 +28,16 @@ and half as much again as both for a coarse start.
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from gridcut.core.grid import Grid, index_type
 from gridcut.device import run_threads, thread_count
-from gridcut.device.compiled_calls import address_of
 from gridcut.device.team import new_cells, run_team
 from gridcut.ibfs.coarse_start import start_from_blocks
 from gridcut.ibfs.forest import MAX_ARCS, Forest, make_work
-from gridcut.ibfs.merge import grow_active
-from gridcut.ibfs.seams import Seams, unsigned_steps
+from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import UNTIL_BOTH, UNTIL_SINK, search
 from gridcut.ibfs.strip_tasks import (
     AUGMENTATIONS,
@@ -55,8 +53,8 @@ from gridcut.ibfs.strip_tasks import (
     TAKEN,
     make_tasks,
     new_state,
-    prepare_strip,
     run_tasks,
+    solve_strip,
 )
 from gridcut.ibfs.warm import resume
 
@@ -106,6 +104,13 @@ def finish(grid: Grid):
 
 
 @lru_cache(maxsize=64)
+def unsigned_steps(step):
+    """Steps modulo 2^64, as an array and a tuple: sums of unsigned indices wrap, so none is tested for its sign."""
+    jump = np.array(step, np.int64).view(np.uint64)
+    return jump, tuple(jump)
+
+
+@lru_cache(maxsize=64)
 def block_axes(layout):
     """The grid as `aggregate_excess` reads it."""
     axis, forward = 3 - len(layout.shape), np.full(3, -1)
@@ -114,25 +119,6 @@ def block_axes(layout):
         if unit in layout.offsets:
             forward[i] = layout.arc(unit)
     return np.array(layout.extent), np.array(layout.stride3), forward, axis
-
-
-@lru_cache(maxsize=64)
-def search_address(dtype, indices, arcs):
-    """The address of `search` for a grid of this type, forests with indices of that type, and this number of arcs."""
-    return address_of(search, 0, 0, UNTIL_SINK, 1.0, *_state_of(dtype, indices, arcs))
-
-
-@lru_cache(maxsize=64)
-def grow_address(dtype, indices, arcs):
-    """The same of `grow_active`."""
-    return address_of(grow_active, 0, 0, *_state_of(dtype, indices, arcs))
-
-
-def _state_of(dtype, indices, arcs):
-    """Empty arrays of the types that a solve has."""
-    state, marks, work = np.empty(0, dtype), np.empty(0, np.uint8), make_work(0, indices)
-    forest = Forest(work.queue, marks, work.queue, marks)
-    return state, state, *unsigned_steps((1,) * arcs), forest, work, np.empty(0, np.int64)
 
 
 class Run:
@@ -155,8 +141,7 @@ class Run:
         self.callback = callback
         self.gave_up, self.has_old_trees = False, forest is not None
         self.index_type = index_type(layout.size)
-        self.steps = unsigned_steps(layout.step)  # in two forms
-        self.kinds = excess.dtype, self.index_type, layout.arcs  # that compiled code depends on
+        self.jump, self.steps = unsigned_steps(layout.step)
         self.lines = layout.shape[0]
         self.threads = thread_count()
         few = self.threads > 1 and 2 * STRIP_CELLS < layout.size < FEW_STRIPS * STRIP_CELLS
@@ -185,9 +170,7 @@ class Run:
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
         try:
             if strips == 1:
-                cells = self.seams.cell(0), self.seams.cell(self.lines)
-                prepare_strip(block_axes(self.layout), *cells, self.excess, self.residual, *self.steps)
-                self._search_all(until)
+                self._search_all(until, partial(solve_strip, block_axes(self.layout)))
             elif self._run_tasks(bounds, until, self.sample_size if strips >= MIN_FAR_STRIPS else 0):
                 self.seams.restore()
                 start_from_blocks(self.excess, self.residual, self.layout, self._solve_blocks, self.threads)
@@ -226,12 +209,9 @@ class Run:
         if self.layout.size <= STRIP_CELLS:
             self.work = work
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
-        found = np.zeros(4, np.int64)
-        repaired = resume(
-            grow_address(*self.kinds), touched, budget, self.excess, self.residual, *self.steps, self.deepest,
-            self.forest, work, found,
-        )  # fmt: skip
-        self.deepest, augmentations, more, _ = found.tolist()
+        self.deepest, augmentations, repaired, more = resume(
+            touched, budget, self.excess, self.residual, self.steps, self.deepest, self.forest, work
+        )
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired + more
         if more > budget:
@@ -277,15 +257,13 @@ class Run:
         cells = max(cells, min(4 * STRIP_CELLS, self.layout.size))  # enough for the first merges
         works = [make_work(cells, self.index_type) for _ in range(threads)]
         grid = block_axes(self.layout)
-        prepare = address_of(prepare_strip, grid, 0, 0, self.excess, self.residual, *self.steps)
-        calls = search_address(*self.kinds), prepare, grow_address(*self.kinds)
         before = self.stats["augmentations"], self.stats["repaired"]
 
         def worker(which):
             run_tasks(
-                calls, tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
+                tasks, waits, order, stop, samples, FAR, abort, state, MAX_MERGE_REPAIR, SEARCHED_STRIPS, until,
                 self.patience, deepest, reached, found, grid, self.seams.rises, self.seams.saved, self.seams.is_cut,
-                self.excess, self.residual, *self.steps, self.forest, works[which],
+                self.excess, self.residual, self.steps, self.forest, works[which],
             )  # fmt: skip
 
         # One thread sees interrupts between two calls only.
@@ -309,13 +287,13 @@ class Run:
         if self.callback is not None:
             self.callback({"phase": phase, "done": done, "of": count, **self.stats})
 
-    def _search_all(self, until):
-        """Search the whole grid from scratch."""
+    def _search_all(self, until, find=search):
+        """Search the whole grid from scratch, by `search` or another function with its arguments."""
         first, last = self.seams.cell(0), self.seams.cell(self.lines)
-        state, found = (self.excess, self.residual, *self.steps), np.zeros(4, np.int64)
-        search(first, last, until, self.patience, *state, self.forest, make_work(last - first, self.index_type), found)
-        depth, augmentations, repaired, gave_up = found.tolist()
-        self.gave_up = bool(gave_up)
+        depth, augmentations, repaired, self.gave_up = find(
+            first, last, until, self.patience,
+            self.excess, self.residual, self.steps, self.jump, self.forest, make_work(last - first, self.index_type),
+        )  # fmt: skip
         self.deepest = max(self.deepest, depth)
         self.stats["augmentations"] += augmentations
         self.stats["repaired"] += repaired

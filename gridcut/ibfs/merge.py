@@ -14,7 +14,7 @@ vision." PAMI 26(9), 2004.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair, steps_as_array
 
 
 # args: not bundled yet
@@ -79,15 +79,16 @@ def scan_active(
 
 
 @kernel
-def grow_active(budget, deepest, excess, residual, step, jump, forest, work, found):
+def grow_active(budget, deepest, excess, residual, step, forest, work):
     """Scan active cells until none is left, or more than `budget` cells have been repaired.
 
-    `deepest` must bound all depths.  Writes the new bound and the numbers of augmentations and of repaired cells; if
+    `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
     the latter exceeds the budget, the flow is valid but the forests are not complete.
     """
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
+    jump = steps_as_array(step)
     head = work.head
     if head.size < deepest + 4:
         head = np.full(deepest + 4, -1, detached.dtype)
@@ -106,6 +107,4 @@ def grow_active(budget, deepest, excess, residual, step, jump, forest, work, fou
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
-    found[0] = head.size - 4
-    found[1] = augmentations
-    found[2] = repaired
+    return head.size - 4, augmentations, repaired

@@ -25,15 +25,14 @@ def to_neighbours(p, held, excess, residual, step):
     """Push the excess `held` of cell p to deficits of its neighbours; returns what is left of it."""
     arcs = np.uint64(len(step))
     for i in range(len(step)):
-        k = np.uint64(i)
         q = p + step[i]
         need = -np.int64(excess[q])
         if need > 0:
-            a = p * arcs + k
+            a = p * arcs + np.uint64(i)
             amount = min(held, np.int64(residual[a]), need)
             if amount > 0:
                 residual[a] -= amount
-                residual[q * arcs + (k ^ ONE)] += amount
+                residual[q * arcs + (np.uint64(i) ^ ONE)] += amount
                 excess[q] += amount
                 held -= amount
                 if held == 0:
@@ -81,7 +80,7 @@ def push_one_hop(excess, residual, step, first, last):
 
 
 @kernel
-def push_two_hops(excess, residual, jump, first, last):
+def push_two_hops(excess, residual, step, jump, first, last):
     """Push excess of the cells first..last to deficits two arcs away."""
     for p in range(first, last):
         held = np.int64(excess[p])

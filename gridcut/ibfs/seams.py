@@ -4,35 +4,21 @@ A strip is a range of lines along the first axis (rows, planes), so its cells ar
 `line` consists of the arcs from the `rise` lines before it, where rise is the arc's offset along the first axis.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from gridcut.device import kernel
 
 
-@lru_cache(maxsize=64)
-def unsigned_steps(step):
-    """Steps modulo 2^64, as kernels unroll loops over them, and as an array for other indices.
-
-    Sums of unsigned indices wrap, so none is tested for its sign.  The former is a tuple for four arcs, the most
-    frequent number, where constants save a tenth of the time of a search.  It is an array for all other numbers:
-    kernels are compiled again for each length of a tuple.
-    """
-    jump = np.array(step, np.int64).view(np.uint64)
-    return tuple(jump) if len(jump) == 4 else jump, jump
-
-
 @kernel
-def cut_seams(residual, jump, rises, cells, stride, saved, is_cut):
+def cut_seams(residual, step, rises, cells, stride, saved, is_cut):
     """Save and clear the capacities of all arcs across the seams before the lines that start at `cells`."""
-    arcs = jump.size
+    arcs = len(step)
     for seam in range(cells.size):
         i = 0
         for k in range(0, arcs, 2):  # even arcs lead forward
             for p in range(cells[seam] - rises[k] * stride, cells[seam]):
                 there = p * arcs + k
-                back = (p + np.int64(jump[k])) * arcs + k + 1
+                back = (p + step[k]) * arcs + k + 1
                 saved[seam, i] = residual[there]
                 saved[seam, i + 1] = residual[back]
                 residual[there] = 0
@@ -42,14 +28,14 @@ def cut_seams(residual, jump, rises, cells, stride, saved, is_cut):
 
 
 @kernel
-def restore_seam(residual, jump, rises, first, stride, saved):
+def restore_seam(residual, step, rises, first, stride, saved):
     """Restore the capacities of the seam before the line that starts at cell `first`."""
-    arcs = jump.size
+    arcs = len(step)
     i = 0
     for k in range(0, arcs, 2):
         for p in range(first - rises[k] * stride, first):
             residual[p * arcs + k] = saved[i]
-            residual[(p + np.int64(jump[k])) * arcs + k + 1] = saved[i + 1]
+            residual[(p + step[k]) * arcs + k + 1] = saved[i + 1]
             i += 2
 
 
@@ -64,7 +50,6 @@ class Seams:
         self.residual = residual
         self.layout = layout
         self.lines = lines
-        self.jump = unsigned_steps(layout.step)[1]
         self.rises = np.array([offset[0] for offset in layout.offsets], np.int64)
         size = 2 * int(self.rises[::2].sum()) * layout.stride[0]
         self.saved = np.empty((len(lines), size), residual.dtype)
@@ -76,12 +61,12 @@ class Seams:
     def cut(self) -> None:
         """Cut all seams."""
         layout, cells = self.layout, np.array([self.cell(line) for line in self.lines], np.int64)
-        cut_seams(self.residual, self.jump, self.rises, cells, layout.stride[0], self.saved, self.is_cut)
+        cut_seams(self.residual, layout.step, self.rises, cells, layout.stride[0], self.saved, self.is_cut)
 
     def restore(self) -> None:
         """Restore the seams that are still cut."""
         layout = self.layout
         for i in np.flatnonzero(self.is_cut):
             first = self.cell(self.lines[i])
-            restore_seam(self.residual, self.jump, self.rises, first, layout.stride[0], self.saved[i])
+            restore_seam(self.residual, layout.step, self.rises, first, layout.stride[0], self.saved[i])
             self.is_cut[i] = 0

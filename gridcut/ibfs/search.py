@@ -27,7 +27,6 @@ from gridcut.device import inner_kernel, kernel, lowest_bit
 from gridcut.ibfs.forest import FREE, ONE, ROOT, ZERO, augment, compact, repair
 
 UNTIL_SINK, UNTIL_BOTH = 0, 1  # stop when the sink forest is complete; when both forests are complete
-TWO = np.uint64(2)
 FOREVER = np.inf  # patience of a search that never gives up
 MUCH, LATE_MUCH, LATE = 0.75, 0.25, 5
 SETUP_CELLS = 2048  # that are repaired in the time in which push-relabel starts
@@ -60,17 +59,14 @@ def open_arcs(u, side, residual, step, label):
     arcs = np.uint64(len(step))
     mask = ZERO
     if side > 0:
-        for i in range(0, len(step), 2):
+        for i in range(len(step)):
             k = np.uint64(i)
-            a = u * arcs + k
-            even = np.uint64((label[u + step[i]] <= 0) & (residual[a] > 0))
-            mask |= (even | np.uint64((label[u + step[i + 1]] <= 0) & (residual[a + ONE] > 0)) << ONE) << k
+            mask |= np.uint64((label[u + step[i]] <= 0) & (residual[u * arcs + k] > 0)) << k
     else:
-        for i in range(0, len(step), 2):
+        for i in range(len(step)):
             k = np.uint64(i)
-            v, w = u + step[i], u + step[i + 1]
-            even = np.uint64((label[v] >= 0) & (residual[v * arcs + k + ONE] > 0))
-            mask |= (even | np.uint64((label[w] >= 0) & (residual[w * arcs + k] > 0)) << ONE) << k
+            w = u + step[i]
+            mask |= np.uint64((label[w] >= 0) & (residual[w * arcs + (k ^ ONE)] > 0)) << k
     return mask
 
 
@@ -148,11 +144,10 @@ def grow_level(
 
 
 @kernel
-def search(first, last, until, patience, excess, residual, step, jump, forest, work, found):
-    """Find a maximum flow within the cells first..last.
+def search(first, last, until, patience, excess, residual, step, jump, forest, work):
+    """Find a maximum flow within the cells first..last; `jump` holds the steps as an array, for indexing.
 
-    step, jump   flat steps of the arcs, as `unsigned_steps` in seams.py returns them
-    found        the largest depth, the numbers of augmentations and of repaired cells, and whether the search gave up
+    Returns the largest depth, the numbers of augmentations and of repaired cells, and whether the search gave up.
     """
     cells = last - first
     first_bound = patience * (cells / 2 + SETUP_CELLS)
@@ -173,7 +168,6 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
     source_work = 0
     sink_work = 0
     augmentations = 0
-    gave_up = False
     while True:
         if sinks == 0 and (until != UNTIL_BOTH or sources == 0):
             break
@@ -211,7 +205,7 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
         source_work += source_moved
         sink_work += sink_moved
         if gave_up:
-            break
+            return max(source_depth, sink_depth), augmentations, source_work + sink_work, True
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now
@@ -223,7 +217,4 @@ def search(first, last, until, patience, excess, residual, step, jump, forest, w
             sink_now, sink_next = sink_next, sink_now
             sinks = grown
             sources = waiting
-    found[0] = max(source_depth, sink_depth)
-    found[1] = augmentations
-    found[2] = source_work + sink_work
-    found[3] = gave_up
+    return max(source_depth, sink_depth), augmentations, source_work + sink_work, False

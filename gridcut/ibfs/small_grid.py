@@ -16,15 +16,13 @@ import numpy as np
 
 from gridcut.core.units import units
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.compiled_calls import call_address
-from gridcut.ibfs.forest import FREE, Forest, Work
+from gridcut.ibfs.forest import DEPTHS, FREE, Forest, Work, steps_as_array
 from gridcut.ibfs.prepass import push_up_to_two_hops
-from gridcut.ibfs.search import UNTIL_SINK
+from gridcut.ibfs.search import UNTIL_SINK, search
 
 HEAD, ARCS = 6, 7  # positions in `geometry`, after the extent and the strides
 PER_ARC = 5  # numbers per arc
 PLANE, SHIFT = 3, 4  # positions in those of an arc
-LISTS, COUNTS = 12, 6  # memory of a search
 
 
 @kernel
@@ -70,7 +68,7 @@ def largest_bits(bits, geometry, largest):
         largest[2 + k] = top
 
 
-@inner_kernel
+@kernel
 def load_planes(planes, scale, geometry, excess, residual):
     """Write the initial excesses and residuals, in arrays of zeros."""
     d0, d1, d2 = geometry[0], geometry[1], geometry[2]
@@ -137,46 +135,45 @@ def read_cut(planes, geometry, label, labels, totals):
 TOO_LARGE, GAVE_UP = -1, -2  # instead of numbers of augmentations and of repaired cells
 
 
-# args: an entry call
 @kernel
-def solve_planes(
-    search, planes, scale, limit, geometry, step, jump, excess, residual, lists, marks, counts, labels, totals
-):
-    """Solve a grid; returns the numbers of augmentations and of repaired cells.
+def solve_planes(planes, scale, geometry, step, excess, residual, labels, totals):
+    """Solve a grid of checked capacities; returns the numbers of augmentations and of repaired cells.
 
-    Both are TOO_LARGE if the capacities are integers whose largest ones are not valid, or have a sum above `limit`; and
-    GAVE_UP if the search gives up.
+    Both are GAVE_UP if the search gives up.
 
-    search   the address of the kernel
-    scale    None, or the factors of gridcut/core/units.py, of checked capacities
-    step, jump   flat steps of the arcs, as `unsigned_steps` returns them
-    lists, marks, counts   memory of `search`: LISTS and 2 arrays, each as long as the grid; and COUNTS zeros
+    scale   None, or the factors of gridcut/core/units.py
+    step    flat steps of the arcs, as unsigned integers
     """
-    if scale is None:
-        if not largest_in_planes(planes, geometry, totals):
-            return TOO_LARGE, TOO_LARGE
-        rest = limit
-        for largest in totals:
-            if largest > rest:
-                return TOO_LARGE, TOO_LARGE
-            rest -= largest
     load_planes(planes, scale, geometry, excess, residual)
-    first, last = geometry[HEAD], excess.size - geometry[HEAD]
+    size = excess.size
+    first, last = geometry[HEAD], size - geometry[HEAD]
+    jump = steps_as_array(step)
     push_up_to_two_hops(excess, residual, step, jump, np.uint64(first), np.uint64(last))
-    label, head, parent, queued = lists[9], lists[10], marks[0], marks[1]
-    for p in range(excess.size):
-        label[p] = 0
-        head[p] = -1
-        parent[p] = FREE
-        queued[p] = 0
-    forest = Forest(label, parent, lists[11], queued)
+    label, link = np.zeros(size, np.int32), np.empty(size, np.int32)
+    parent, queued = np.full(size, FREE, np.uint8), np.zeros(size, np.uint8)
+    lists = np.empty((9, size + 1), np.int32)
     work = Work(
-        lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8], counts[4:], head
+        lists[0], lists[1], lists[2], lists[3], lists[4], lists[5], lists[6], lists[7], lists[8],
+        np.zeros(2, np.int64), np.full(DEPTHS, -1, np.int32),
+    )  # fmt: skip
+    forest = Forest(label, parent, link, queued)
+    _, augmentations, repaired, gave_up = search(
+        first, last, UNTIL_SINK, 1.0, excess, residual, step, jump, forest, work
     )
-    call_address(
-        search, (first, last, np.int64(UNTIL_SINK), 1.0, excess, residual, step, jump, forest, work, counts[:4])
-    )
-    if counts[3] != 0:
+    if gave_up:
         return GAVE_UP, GAVE_UP
     read_cut(planes, geometry, label, labels, totals)
-    return counts[1], counts[2]
+    return augmentations, repaired
+
+
+@kernel
+def check_and_solve_planes(planes, limit, geometry, step, excess, residual, labels, totals):
+    """`solve_planes` of integers, if the largest ones are valid and their sum is at most `limit`; else TOO_LARGE."""
+    if not largest_in_planes(planes, geometry, totals):
+        return TOO_LARGE, TOO_LARGE
+    rest = limit
+    for largest in totals:
+        if largest > rest:
+            return TOO_LARGE, TOO_LARGE
+        rest -= largest
+    return solve_planes(planes, None, geometry, step, excess, residual, labels, totals)

@@ -8,12 +8,12 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.device.atomics import atomic_add, atomic_load, atomic_store
-from gridcut.device.compiled_calls import call_address
 from gridcut.device.team import CELL
-from gridcut.ibfs.forest import activate, make_merge_work
+from gridcut.ibfs.forest import activate, make_merge_work, steps_as_array
+from gridcut.ibfs.merge import grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import restore_seam
-from gridcut.ibfs.search import UNTIL_BOTH
+from gridcut.ibfs.search import UNTIL_BOTH, search
 
 # Columns of tasks: first and last cell of the range; number of its seam, and first cell after it; number of its strips;
 # number of the task that merges the range with a neighbour (-1: none), and which of its two ranges this one is.
@@ -43,22 +43,24 @@ def make_tasks(bounds, seams) -> np.ndarray:
 
 
 @kernel
-def prepare_strip(grid, first, last, excess, residual, step, jump):
-    """The steps before the search of a strip whose seams are cut; grid: as for `aggregate_excess`."""
+def solve_strip(grid, first, last, until, patience, excess, residual, step, jump, forest, work):
+    """Solve a strip whose seams are cut; grid: as for `aggregate_excess`.  Returns as `search`."""
     begin, end = np.uint64(first), np.uint64(last)
     push_one_hop(excess, residual, step, begin, end)
-    push_two_hops(excess, residual, jump, begin, end)
+    push_two_hops(excess, residual, step, jump, begin, end)
     aggregate_excess(excess, residual, grid, first, last)
     push_one_hop(excess, residual, step, begin, end)
+    return search(first, last, until, patience, excess, residual, step, jump, forest, work)
 
 
 @kernel
-def activate_seam(cell, reach, forest, work):
-    """Make the cells active that are up to `reach` away from the seam before a cell."""
+def merge(cell, reach, budget, deepest, excess, residual, step, forest, work):
+    """Merge the ranges before and after a cell, by arcs between cells up to `reach` away; returns as `grow_active`."""
     for p in range(cell - reach, cell + reach):
         v = np.uint64(p)
         if forest.label[v] != 0:
             activate(v, forest.queued, work.ring, work.ends)
+    return grow_active(budget, deepest, excess, residual, step, forest, work)
 
 
 @kernel
@@ -73,12 +75,11 @@ def count_in_forests(first, last, label):
 # args: an entry call
 @kernel
 def run_tasks(
-    calls, tasks, waits, order, stop, samples, far, abort, state, share, least_strips, until, patience, deepest,
-    reached, found, grid, rises, saved, is_cut, excess, residual, step, jump, forest, work,
+    tasks, waits, order, stop, samples, far, abort, state, share, least_strips, until, patience, deepest, reached,
+    found, grid, rises, saved, is_cut, excess, residual, step, forest, work,
 ):  # fmt: skip
     """Solve strips; after each, merge its range with the neighbouring one if that is complete, and so up.
 
-    calls              addresses of `search`, `prepare_strip` and `grow_active`
     waits[i]           tasks that have to end before task i
     order, stop        the strips; those before `stop` are taken, from number state[TAKEN] on
     samples, far       if the first `samples` strips repair more than `far` cells per augmentation, the flow goes far
@@ -90,8 +91,7 @@ def run_tasks(
                        forests are not complete
     grid               as for `aggregate_excess`
     """
-    search, prepare, grow = calls
-    counts = np.zeros(4, np.int64)  # that a call writes
+    jump = steps_as_array(step)
     stride = grid[1][grid[3]]
     reach = np.int64(0)  # of the arcs across a seam
     for k in range(rises.size):
@@ -106,33 +106,34 @@ def run_tasks(
                 return
             task = tasks[i]
             first, last, parent = task[FIRST], task[LAST], task[PARENT]
-            own_until = until if parent < 0 else np.int64(UNTIL_BOTH)
+            own_until = until if parent < 0 else UNTIL_BOTH
             if work.queue.size <= last - first:
                 work = make_merge_work(last - first, forest.link)
             is_strip = task[STRIPS] == 1
             depth, cells, gave_up = np.int64(1), np.int64(-1), False
             if is_strip:
-                call_address(prepare, (grid, first, last, excess, residual, step, jump))
+                depth, found[i, AUGMENTATIONS], found[i, REPAIRED], gave_up = solve_strip(
+                    grid, first, last, own_until, patience, excess, residual, step, jump, forest, work
+                )
             else:
                 is_cut[task[SEAM]] = 0
-                restore_seam(residual, jump, rises, task[MIDDLE], stride, saved[task[SEAM]])
+                restore_seam(residual, step, rises, task[MIDDLE], stride, saved[task[SEAM]])
                 depth = max(deepest[i, 0], deepest[i, 1])
                 if reached[i, 0] >= 0 and reached[i, 1] >= 0:
                     both = reached[i, 0] + reached[i, 1]
                     budget = np.int64(share * both)
-                    activate_seam(task[MIDDLE], reach, forest, work)
-                    call_address(grow, (budget, depth, excess, residual, step, jump, forest, work, counts))
-                    depth, found[i, AUGMENTATIONS], found[i, REPAIRED] = counts[0], counts[1], counts[2]
+                    depth, found[i, AUGMENTATIONS], found[i, REPAIRED] = merge(
+                        task[MIDDLE], reach, budget, depth, excess, residual, step, forest, work
+                    )
                     if found[i, REPAIRED] <= budget:
                         cells = both
-                found[i, SEARCHED] = cells < 0 and (parent < 0 or task[STRIPS] >= least_strips)
-            if is_strip or found[i, SEARCHED]:
-                call_address(
-                    search, (first, last, own_until, patience, excess, residual, step, jump, forest, work, counts)
-                )
-                depth, gave_up = counts[0], counts[3] != 0
-                found[i, AUGMENTATIONS] += counts[1]
-                found[i, REPAIRED] += counts[2]
+                if cells < 0 and (parent < 0 or task[STRIPS] >= least_strips):
+                    found[i, SEARCHED] = 1
+                    depth, augmentations, repaired, gave_up = search(
+                        first, last, own_until, patience, excess, residual, step, jump, forest, work
+                    )
+                    found[i, AUGMENTATIONS] += augmentations
+                    found[i, REPAIRED] += repaired
             if gave_up and (is_strip or parent < 0):
                 state[ENDED] = GAVE_UP
                 atomic_store(abort, 0, 1)

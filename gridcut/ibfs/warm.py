@@ -12,23 +12,23 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.device import inner_kernel, kernel
-from gridcut.device.compiled_calls import call_address
-from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, activate, repair
+from gridcut.ibfs.forest import FREE, ONE, ORPHAN, ROOT, activate, repair, steps_as_array
+from gridcut.ibfs.merge import grow_active
 
 
 @kernel
-def resume(grow, cells, budget, excess, residual, step, jump, deepest, forest, work, found):
+def resume(cells, budget, excess, residual, step, deepest, forest, work):
     """`reroot` and `grow_active` in one call from Python, since passing their arrays takes as long as small changes.
 
-    grow is the address of the latter, which writes `found`.  Returns the number of cells repaired by the former.
+    Returns the new bound of all depths, and the numbers of augmentations and of cells repaired by either.
     """
-    repaired = reroot(cells, excess, residual, step, jump, deepest, forest, work)
-    call_address(grow, (budget, deepest, excess, residual, step, jump, forest, work, found))
-    return repaired
+    repaired = reroot(cells, excess, residual, step, deepest, forest, work)
+    deepest, augmentations, more = grow_active(budget, deepest, excess, residual, step, forest, work)
+    return deepest, augmentations, repaired, more
 
 
 @kernel
-def reroot(cells, excess, residual, step, jump, deepest, forest, work):
+def reroot(cells, excess, residual, step, deepest, forest, work):
     """Reset the changed cells to roots or free cells, and repair both forests; cells that may grow become active.
 
     A new root scans all its arcs, so its neighbours need not; those of a freed cell may attach it.
@@ -39,6 +39,7 @@ def reroot(cells, excess, residual, step, jump, deepest, forest, work):
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
+    jump = steps_as_array(step)
     from_source = 0
     to_sink = 0
     for i in range(cells.size):

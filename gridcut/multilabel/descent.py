@@ -23,7 +23,6 @@ from gridcut.energy import energy_of
 from gridcut.ibfs.forest import FREE, MAX_ARCS, Forest, make_work
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.prepass import push_one_hop
-from gridcut.ibfs.seams import unsigned_steps
 from gridcut.ibfs.search import UNTIL_SINK
 from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
@@ -82,7 +81,7 @@ class State:
         layout.interior(self.field.label)[...] = start
         self._load_weights()
         self.update_paid()
-        self.steps = tuple(unsigned_steps(layout.step)[1])
+        self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
         self.forest = Forest(
             np.zeros(size, self.index_type),
             np.full(size, FREE, np.uint8),

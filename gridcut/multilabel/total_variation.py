@@ -35,7 +35,6 @@ from gridcut.core.terms import ends
 from gridcut.device import CertificateError, DeviceName, resolve, run_threads, thread_count
 from gridcut.ibfs.forest import Forest, make_work
 from gridcut.ibfs.prepass import push_one_hop, push_two_hops
-from gridcut.ibfs.seams import unsigned_steps
 from gridcut.ibfs.search import FOREVER, UNTIL_SINK, search
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.window_cuts import halve_intervals, load_window, raise_margin, store_bits, undecided_box
@@ -225,16 +224,17 @@ class _Windows:
             top, left, height, width, half, term.centre, term.weak, term.is_quadratic, term.unit, self.weights,
             self.offsets, self.low, known, *inside, layout.size, excess, residual, margin, forest.label, forest.parent,
         )  # fmt: skip
-        steps = unsigned_steps(layout.step)
+        jump = np.array(layout.step, np.int64).view(np.uint64)
+        steps = tuple(jump)
         first, last = layout.head, layout.head + height * layout.stride[0]
-        cells, found = (np.uint64(first), np.uint64(last)), np.zeros(4, np.int64)
-        push_one_hop(excess, residual, steps[0], *cells)
-        push_two_hops(excess, residual, steps[1], *cells)
-        search(first, last, UNTIL_SINK, FOREVER, excess, residual, *steps, forest, work, found)
+        cells = np.uint64(first), np.uint64(last)
+        push_one_hop(excess, residual, steps, *cells)
+        push_two_hops(excess, residual, steps, jump, *cells)
+        search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         if is_open:
             raise_margin(height, width, known, *inside, excess, margin, forest.label)
-            push_one_hop(excess, residual, steps[0], *cells)
-            search(first, last, UNTIL_SINK, FOREVER, excess, residual, *steps, forest, work, found)
+            push_one_hop(excess, residual, steps, *cells)
+            search(first, last, UNTIL_SINK, FOREVER, excess, residual, steps, jump, forest, work)
         store_bits(top, left, height, width, is_open, known, *inside, forest.label, self.state[1:-1, 1:-1])
 
 

@@ -159,9 +159,9 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
             seen["coarse grid"] += 1
             super()._solve_blocks(excess, residual, layout)
 
-        def _search_all(self, until):
+        def _search_all(self, until, *find):
             seen["warm abandoned"] += self.resolving
-            super()._search_all(until)
+            super()._search_all(until, *find)
 
     monkeypatch.setattr(ibfs, "Run", Spied)
     for seed in filter(has_few_arcs, range(100, 160)):
