@@ -194,7 +194,7 @@ def test_extreme_spacing(tmp_path, spacing, capsys):
     np.save(tmp_path / "s.npy", seeds)
     arguments = [str(tmp_path / "v.npy"), "--labels", str(tmp_path / "s.npy"), "--spacing", *spacing.split()]
     assert segment.main([*arguments, "--out", str(tmp_path / "out")]) == 2
-    assert "--spacing" in capsys.readouterr().err
+    assert "spacing" in capsys.readouterr().err
 
 
 def test_slices_of_long_voxels_are_shrunk():

@@ -195,7 +195,7 @@ def test_logits_are_named_in_a_note():
 SMALL = np.zeros((9, 9))
 SMALL[3:6, 3:6] = 1
 BAD = {
-    "text": ("mask.png", "auto", "masks must hold booleans, integers or floats"),
+    "text": ("mask.png", "auto", "masks must be an array, got a str: read the file first"),
     "complex": (SMALL * 1j, "auto", "masks must hold booleans, integers or floats, got complex128"),
     "ragged": ([[1, 2], [3]], "auto", "masks must be an array"),
     "NaN": (np.where(SMALL > 0, np.nan, 0), "auto", "masks holds NaN or infinity"),
