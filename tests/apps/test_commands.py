@@ -222,7 +222,7 @@ def test_demo_in_two_processes(tmp_path, monkeypatch, capsys):
     assert jobs == [("denoise", "camera"), ("flow", "astronaut"), ("flow", "motorcycle"), ("stereo", "motorcycle"),
                     ("superpix", "astronaut")]  # fmt: skip
     assert all(Path(file).is_file() for row in rows for file in row["files"])
-    assert capsys.readouterr().out.count("\n") == len(rows) + 2
+    assert capsys.readouterr().out.count("\n") == len(rows) + 1
 
 
 def test_demo_samples_are_those_of_data(tmp_path, capsys):

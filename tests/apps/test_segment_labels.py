@@ -265,7 +265,7 @@ BAD = [
     (["photo.png", "--box", "1,1,5,5", "--volume"], r"image: .*photo\.png' is not a volume"),
     (["volume.npy", "--labels", "seeds.png"], r"--labels: .*seeds\.png' is not a volume; pass NIfTI"),
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
-    (["volume.npy", "--labels", "short.tif"], r"seeds is 2x3x5 voxels, but the image is 12x24x26 voxels"),
+    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x5 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"seeds holds \d+ different values"),
     (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
