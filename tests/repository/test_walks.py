@@ -172,7 +172,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ),
     ("`gridcut.GraphSolver.solve`", graph_solver, "gridcut/graph/graph_search.py"),
     ("`assign.solve`, small matrix", partial(assignment, 4), "assign/dense/jonker_volgenant.py"),
-    ("`assign.solve`, CPU", partial(assignment, 700), "assign/dense/dense_augment.py"),
+    ("`assign.solve`, CPU", partial(assignment, 1600), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
     ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
     ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/interactive.py"),
