@@ -110,8 +110,7 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps import flow
-    from apps.segmentation.segmentation import segment_marked
+    from apps import flow, segment
 
     root = Path(__file__).resolve().parents[2]
     shutil.copytree(root / "data/photos", tmp_path / "data/photos")
@@ -119,8 +118,8 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     names = {"__name__": "__main__"}
     for example in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
         exec(example, names)
-    for photo, marks, mask in zip(names["photos"], names["marks"], names["masks"], strict=True):
-        np.testing.assert_array_equal(mask, segment_marked(photo, marks, device="cpu").mask)
+    for photo, mask in zip(names["photos"], names["masks"], strict=True):
+        np.testing.assert_array_equal(mask, segment(photo, box=(20, 20, 190, 130), device="cpu").mask)
     weights = names["weights"]
     for found, costs in zip(names["found"], names["unary"], strict=True):
         energy = gridcut.alpha_expansion(costs, weights, device="cpu").energy
