@@ -15,8 +15,8 @@ def oracle(graph, source, sink):
     nodes = np.arange(n)
     data = np.r_[graph.data, source, sink].astype(np.int32)
     rows, cols = np.r_[graph.row, np.full(n, n), nodes], np.r_[graph.col, nodes, np.full(n, n + 1)]
-    network = scipy.sparse.csr_array((data, (rows, cols)), shape=(n + 2, n + 2))
-    network.setdiag(0)
+    kept = rows != cols
+    network = scipy.sparse.csr_array((data[kept], (rows[kept], cols[kept])), shape=(n + 2, n + 2))
     solved = maximum_flow(network, n, n + 1)
     residual = scipy.sparse.csr_array(network - solved.flow)
     residual.eliminate_zeros()
