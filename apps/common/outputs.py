@@ -5,7 +5,7 @@ The names of all results are checked before the work starts; those of a stream, 
 - An input of the run is never overwritten.  Files are compared by `os.path.samefile`'s rule, so that links and other
   spellings of a path count.
 - Two results of a run have different names.
-- A result is a new file, or one that an earlier run of the same command on the same input wrote and nobody has changed
+- A result is a new file, or one that an earlier run of the same command on the same input wrote and that is unchanged
   since, as the record beside it says; `--overwrite` permits others.  With `--resume`, the run continues an earlier one
   and may replace its results, if --out contains records of this command.  `--save-session` may name the session that
   `--resume-session` continues.

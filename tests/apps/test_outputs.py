@@ -139,7 +139,7 @@ def test_a_command_replaces_what_it_wrote(here, capsys, case):
     written = (here / result).read_bytes()
     (here / result).write_bytes(written + b" ")
     assert cli.main(line.split()) == 2
-    assert f"{result!r} already exists" in capsys.readouterr().err, "somebody has changed it"
+    assert f"{result!r} already exists" in capsys.readouterr().err, "it was changed"
     (here / result).write_bytes(written)
     assert cli.main([*line.split(), "--no-record"]) == 2, "the record would become wrong"
     assert cli.main(line.split()) == 0
