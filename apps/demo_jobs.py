@@ -24,11 +24,11 @@ def samples_folder() -> Path:
 
 def marks_of_example(name: str, shape: tuple[int, int]) -> np.ndarray:
     """Marks (H, W) of an example: 1 on the object, 0 on the background, -1 elsewhere."""
-    from apps.segmentation.strokes import marks_of_box, read_scribbles
+    from apps.segmentation.strokes import marks_of_box, read_strokes
 
     if box := EXAMPLES[name]:
         return marks_of_box(box, shape)
-    return read_scribbles(samples_folder() / f"{name}-strokes.png")
+    return read_strokes(samples_folder() / f"{name}-strokes.png")
 
 
 def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: dict, method: str, files) -> dict:

@@ -44,7 +44,7 @@ def _solved_in_turn(solver, source):
 def segment(photo, strokes):
     from apps import segment as run
 
-    return lambda: run(photo, scribbles=strokes)
+    return lambda: run(photo, strokes=strokes)
 
 
 def flow(first, second):

@@ -26,7 +26,7 @@ from benchmarks.table import markdown
 
 # Commands on files that `write_samples` creates, and code for the libraries.
 JOBS = {
-    "segment, strokes": "segment photo.png --scribbles strokes.png",
+    "segment, strokes": "segment photo.png --strokes strokes.png",
     "segment, box": "segment photo.png --box 20,20,500,500",
     "segment, labels": "segment photo.png --labels strokes.png",
     "segment, volume": "segment volume.tif --labels seeds.tif",

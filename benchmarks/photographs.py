@@ -33,7 +33,7 @@ ASPECT = 1.5  # width / height
 QUALITY = 92  # of the JPEG
 REGIONS = 500
 PROGRAMS = {
-    "segment": ["--scribbles", "strokes.png", "--write", "mask,overlay,cutout"],
+    "segment": ["--strokes", "strokes.png", "--write", "mask,overlay,cutout"],
     "superpixels": ["--regions", str(REGIONS)],
     "denoise": [],
 }

@@ -31,7 +31,7 @@ from apps.segmentation.instances import crop_of, label_boxes
 from apps.segmentation.marks import BACKGROUND, OBJECT
 from apps.segmentation.mask_scores import read_truth, score
 from apps.segmentation.segmentation import segment_marked
-from apps.segmentation.strokes import marks_of_box, read_scribbles
+from apps.segmentation.strokes import marks_of_box, read_strokes
 from benchmarks import command
 from benchmarks.box_scenes import collages, tiles
 from benchmarks.table import markdown
@@ -83,7 +83,7 @@ def load(data, kind, limit=None):
         if boxes is not None:
             marks = marks_of_box(boxes[path.stem][what], rgb.shape[:2])
         else:
-            marks = read_scribbles(find_by_stem(data / base / what, path.stem, "scribbles"))
+            marks = read_strokes(find_by_stem(data / base / what, path.stem, "strokes"))
         yield path.stem, rgb, truth, marks
 
 

@@ -19,7 +19,7 @@ from apps.many.inputs import find_by_stem
 from apps.segmentation.hints import Hints
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
-from apps.segmentation.strokes import read_scribbles
+from apps.segmentation.strokes import read_strokes
 from apps.segmentation.video import segment_marked_video
 from benchmarks import command
 from benchmarks.table import markdown
@@ -62,7 +62,7 @@ def load(data, names=None):
     for path in images:
         rgb = read_image(path)
         truth = read_truth(find_by_stem(folder / "gt", path.stem, "truth")) >= 128
-        strokes = read_scribbles(find_by_stem(folder / "scribbles2", path.stem, "scribbles"))
+        strokes = read_strokes(find_by_stem(folder / "scribbles2", path.stem, "strokes"))
         small, mask = resized(rgb, truth.view(np.uint8))
         yield path.stem, small, mask > 0, resized(rgb, (strokes + 1).view(np.uint8))[1].view(np.int8) - 1
 

@@ -30,10 +30,10 @@ def grey(values: np.ndarray) -> np.ndarray:
 
 def segment_figure():
     from apps import segment
-    from apps.segmentation.strokes import read_scribbles
+    from apps.segmentation.strokes import read_strokes
 
-    image, marks = photo("astronaut.jpg"), read_scribbles(DATA / "astronaut-strokes.png")
-    return segment_sheet(to_rgb(image), marks, segment(image, scribbles=marks, fill_holes=True).mask)
+    image, marks = photo("astronaut.jpg"), read_strokes(DATA / "astronaut-strokes.png")
+    return segment_sheet(to_rgb(image), marks, segment(image, strokes=marks, fill_holes=True).mask)
 
 
 def objects_figure():
@@ -142,9 +142,9 @@ def published_figure():
     """A cat by the energies of classes F2 and F3."""
     import gridcut
     from apps.segmentation.published_energy import energy_of_strokes
-    from apps.segmentation.strokes import read_scribbles
+    from apps.segmentation.strokes import read_strokes
 
-    rgb, marks = photo("chelsea.jpg"), read_scribbles(DATA / "chelsea-strokes.png")
+    rgb, marks = photo("chelsea.jpg"), read_strokes(DATA / "chelsea-strokes.png")
     found = (gridcut.binary_minimum(energy_of_strokes(rgb, marks, kind)) for kind in ("f2", "f3"))
     return side_by_side(*(overlay(to_rgb(rgb), one.labels) for one in found))
 

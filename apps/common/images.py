@@ -91,7 +91,7 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
 
 
 @timed("read")
-def read_codes(path, name: str = "scribbles") -> np.ndarray:
+def read_codes(path, name: str = "strokes") -> np.ndarray:
     """Read a label image: integers (H, W) as stored, including palette indices, or uint8 colours (H, W, 3).
 
     Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.

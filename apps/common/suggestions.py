@@ -12,9 +12,10 @@ Result = TypeVar("Result")
 FOREIGN = {
     "mask": "start",
     "init": "start",
-    "seeds": "scribbles",
-    "marks": "scribbles",
-    "hints": "scribbles",
+    "scribbles": "strokes",
+    "seeds": "strokes",
+    "marks": "strokes",
+    "hints": "strokes",
     "bbox": "box",
     "rect": "box",
     "o": "out",

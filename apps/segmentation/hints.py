@@ -115,7 +115,7 @@ def combine(
     shape,
     strokes=None,
     box=None,
-    name: str = "scribbles",
+    name: str = "strokes",
     earlier: Hints | None = None,
     mask: Mask | None = None,
 ) -> Hints:

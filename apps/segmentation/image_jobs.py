@@ -71,10 +71,10 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     charge("import")
     with timed("read"):
         rgb, metadata = reading.photograph.result()
-        scribbles = reading.scribbles.result()
+        strokes = reading.strokes.result()
     shape = rgb.shape[:2]
     concurrently(prepare_lab)
-    given = read_location(job.hints, chosen, rgb, scribbles)
+    given = read_location(job.hints, chosen, rgb, strokes)
     hints, marks = given.hints, given.hints.marks
     truth = read_truth(job.truth) if job.truth is not None else None
     if truth is not None:
@@ -126,8 +126,8 @@ class _Reading:
     def __init__(self, job: Job):
         pool = ThreadPoolExecutor(2, "cutmatch-read")
         self.photograph = pool.submit(read_photograph, job.image, keep_bytes=True)
-        file = job.hints.get("scribbles")
-        self.scribbles = pool.submit(lambda: file and codes_and_colours(file, "--scribbles"))
+        file = job.hints.get("strokes")
+        self.strokes = pool.submit(lambda: file and codes_and_colours(file, "--strokes"))
         pool.shutdown(wait=False)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 OPTIONS = {  # and their help
-    "scribbles": "stroke image, or a folder of them",
+    "strokes": "stroke image, or a folder of them",
     "box": "box around the object in pixels, half open, or a file of one box per image",
     "boxes": "boxes of several objects, as detectors and annotators write them",
     "trimap": "trimap, or a folder of them",
@@ -22,10 +22,10 @@ OPTIONS = {  # and their help
     "labels": "strokes of several objects, seeds of a volume, or a folder of them",
     "resume_session": "add to the strokes of an earlier run, stored by --save-session",
 }
-OF_VOLUMES = ("scribbles", "start", "labels")
-OF_CLIPS = ("scribbles", "box", "trimap", "start")
+OF_VOLUMES = ("strokes", "start", "labels")
+OF_CLIPS = ("strokes", "box", "trimap", "start")
 # What the file of an option holds, of which each image has its own.
-FILES = {"scribbles": "stroke image", "trimap": "trimap", "start": "mask", "labels": "stroke image or seed volume"}
+FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "labels": "stroke image or seed volume"}
 
 
 def either(options: Iterable[str]) -> str:
@@ -45,8 +45,8 @@ def check_location(chosen: Namespace) -> None:
             is_one = f"but {' and '.join(others)} applies to a single one"
             clash = "and so does --labels" if "--labels" in others else is_one
             raise InputError(f"{option} marks several objects, {clash}; omit one of them")
-    if "--scribbles" in given and "--trimap" in given:
-        raise InputError("pass --scribbles or --trimap, got both; paint the strokes into the trimap")
+    if "--strokes" in given and "--trimap" in given:
+        raise InputError("pass --strokes or --trimap, got both; paint the strokes into the trimap")
 
 
 def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str] = FILES) -> None:
@@ -61,12 +61,12 @@ def check_files(chosen: Namespace, images: Sequence[Path], options: Iterable[str
             )
 
 
-def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instructions":
+def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instructions":
     """Read the hints of a job for an image, RGB (H, W, 3); InputError as the readers raise.
 
     hints       files by option; a box as four integers
     rgb         float in [0, 1], or uint8
-    scribbles   values of the stroke image as `strokes.codes_and_colours` returns them, if it has been read
+    values      of the stroke image, as `strokes.codes_and_colours` returns them, if it has been read
 
     What the options give replaces what a session contains, except that strokes are added to its strokes.  A file may
     have lost the paint of a colour, so strokes alone must be of both kinds.
@@ -75,12 +75,12 @@ def read_location(hints: dict, chosen: Namespace, rgb, scribbles=None) -> "Instr
     from apps.segmentation.box_files import Detection
     from apps.segmentation.hints import ObjectOptions, combine, read_mask
     from apps.segmentation.session_files import Instructions, load_session
-    from apps.segmentation.strokes import check_marks, codes_and_colours, read_scribbles, read_trimap
+    from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
 
-    strokes, name, earlier = None, "--scribbles", None
-    if "scribbles" in hints:
-        scribbles = codes_and_colours(hints["scribbles"], name) if scribbles is None else scribbles
-        strokes = read_scribbles(hints["scribbles"], chosen.encoding, to_bytes(rgb), scribbles)
+    strokes, name, earlier = None, "--strokes", None
+    if "strokes" in hints:
+        values = codes_and_colours(hints["strokes"], name) if values is None else values
+        strokes = read_strokes(hints["strokes"], chosen.encoding, to_bytes(rgb), values)
     elif "trimap" in hints:
         strokes, name = read_trimap(hints["trimap"]), "--trimap"
     mask = read_mask(hints["start"]) if "start" in hints else None

@@ -35,7 +35,7 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
             )
             raise InputError(f"--write {kind} is the result {reason} instead")
     if "strokes" in kinds and not strokes:
-        raise InputError("--write strokes requires --scribbles or --trimap; omit strokes with boxes")
+        raise InputError("--write strokes requires --strokes or --trimap; omit strokes with boxes")
     return tuple(kind for kind in KINDS if kind in kinds)
 
 

@@ -1,16 +1,16 @@
 """Cut objects out of images and volumes.
 
-  cutmatch segment photo.jpg --scribbles strokes.png      strokes: object red, background blue
+  cutmatch segment photo.jpg --strokes strokes.png        strokes: object red, background blue
   cutmatch segment photo.jpg --box 40,30,300,280          the object is inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
-  cutmatch segment photo.jpg --box 40,30,300,280 --scribbles strokes.png     a box, corrected by strokes
+  cutmatch segment photo.jpg --box 40,30,300,280 --strokes strokes.png       a box, corrected by strokes
   cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
-  cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
+  cutmatch segment photos/ --strokes strokes/             a folder: strokes/NAME.png belongs to photos/NAME.jpg
   cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO
   cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
   cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
-  cutmatch segment scan.nii.gz --scribbles strokes.nrrd   one object in a volume, from strokes or from a rough mask
-  cutmatch segment clip.mp4 --scribbles 0000.png          a clip: strokes on one frame or more, or a folder of them,
+  cutmatch segment scan.nii.gz --strokes strokes.nrrd     one object in a volume, from strokes or from a rough mask
+  cutmatch segment clip.mp4 --strokes 0000.png            a clip: strokes on one frame or more, or a folder of them,
                                                           named by frame; --clip reads a folder as its frames
 
 Strokes can be painted in any paint program: the object in any red, the background in any blue, with opaque colours on
@@ -138,7 +138,7 @@ def _plan(chosen) -> Work:
         return video_jobs.plan(chosen)
     written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
     several = chosen.labels is not None or chosen.boxes is not None
-    has_strokes = bool(passed(chosen, "scribbles", "trimap", "labels", "resume_session"))
+    has_strokes = bool(passed(chosen, "strokes", "trimap", "labels", "resume_session"))
     chosen.kinds = check_kinds(written, several, has_strokes)
     if several:
         return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)

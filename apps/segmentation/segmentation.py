@@ -105,7 +105,7 @@ class Segmentation(GridResult):
 def segment(
     image: ArrayLike,
     *,
-    scribbles: ArrayLike | None = None,
+    strokes: ArrayLike | None = None,
     trimap: ArrayLike | None = None,
     box: Sequence[int] | None = None,
     start: ArrayLike | None = None,
@@ -116,14 +116,14 @@ def segment(
     rounds: int = ROUNDS,
     device: DeviceName = "auto",
 ) -> Segmentation:
-    """Cut an object out of an image, given scribbles or a trimap, a box, a start mask, or several of them.
+    """Cut an object out of an image, given strokes or a trimap, a box, a start mask, or several of them.
 
     Parameters
     ----------
     image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
         Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].  Not BGR: of what `cv2.imread`
         returns, pass ``image[..., ::-1]``.
-    scribbles : array_like, shape (H, W) or (H, W, 3), optional
+    strokes : array_like, shape (H, W) or (H, W, 3), optional
         Strokes in any of the encodings of `apps.segmentation.strokes`; colours are RGB, red on the object.
     trimap : array_like, shape (H, W), optional
         0 background, 255 object, 128 unknown.
@@ -159,7 +159,7 @@ def segment(
     Raises
     ------
     InputError
-        A ValueError with a one-line message: nothing that locates the object, both `scribbles` and `trimap`, sizes
+        A ValueError with a one-line message: nothing that locates the object, both `strokes` and `trimap`, sizes
         that differ, a box outside the image or without background, or background strokes and nothing else.
 
     Warns
@@ -184,11 +184,11 @@ def segment(
     100
     """
     rgb = to_rgb(image)
-    strokes, name = _strokes(rgb, scribbles, trimap)
+    marks, name = _marks(rgb, strokes, trimap)
     mask = None if start is None else Mask(mask_of(start))
-    if strokes is None and box is None and mask is None:
-        raise InputError("pass scribbles, trimap, box or start, got none")
-    hints = combine(rgb.shape[:2], strokes, box, name, mask=mask)
+    if marks is None and box is None and mask is None:
+        raise InputError("pass strokes, trimap, box or start, got none")
+    hints = combine(rgb.shape[:2], marks, box, name, mask=mask)
     options = ObjectOptions(keep, fill_holes, min_area, soft_strokes)
     result = segment_marked(rgb, hints, options, rounds=rounds, device=device)
     for note in (*hints.notes, *remarks_on(result.mask, hints.strokes)):
@@ -230,11 +230,11 @@ def segment_marked(
     return Segmentation(mask, marks, found.energies, clock.total(), found.solved.device, found.solved.method)
 
 
-def _strokes(rgb, scribbles, trimap):
-    """Marks of the scribbles or the trimap, None if there are none, and the argument's name."""
-    if scribbles is not None and trimap is not None:
-        raise InputError("pass scribbles or trimap, got both; paint the strokes into the trimap")
-    if scribbles is None and trimap is None:
-        return None, "scribbles"
-    name, codes, encoding = ("scribbles", scribbles, "auto") if trimap is None else ("trimap", trimap, "grey")
+def _marks(rgb, strokes, trimap):
+    """Marks of the strokes or the trimap, None if there are none, and the argument's name."""
+    if strokes is not None and trimap is not None:
+        raise InputError("pass strokes or trimap, got both; paint the strokes into the trimap")
+    if strokes is None and trimap is None:
+        return None, "strokes"
+    name, codes, encoding = ("strokes", strokes, "auto") if trimap is None else ("trimap", trimap, "grey")
     return marks_of(codes, encoding, name, to_bytes(rgb)), name

@@ -43,14 +43,14 @@ COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"
 _MARKS = {"red": OBJECT, "blue": BACKGROUND}
 
 
-def read_scribbles(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
+def read_strokes(path, encoding: str = "auto", image=None, values=None) -> np.ndarray:
     """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes.
 
     image    uint8 RGB (H, W, 3) of the photograph, to recognise strokes painted on a copy of it
     values   the result of `codes_and_colours`, if the file has been read
     """
-    name = f"--scribbles: {str(path)!r}"
-    codes, colours = codes_and_colours(path, "--scribbles") if values is None else values
+    name = f"--strokes: {str(path)!r}"
+    codes, colours = codes_and_colours(path, "--strokes") if values is None else values
     return marks_of(codes, encoding, name, image, colours)
 
 
@@ -78,7 +78,7 @@ def is_grey(colours: np.ndarray) -> bool:
 
 
 def read_trimap(path) -> np.ndarray:
-    """Read the marks of a trimap: 0 background, 255 object, unknown between; InputError as `read_scribbles`."""
+    """Read the marks of a trimap: 0 background, 255 object, unknown between; InputError as `read_strokes`."""
     codes = read_codes(path, "--trimap")
     name = f"--trimap: {str(path)!r}"
     if codes.ndim == 3:
@@ -89,7 +89,7 @@ def read_trimap(path) -> np.ndarray:
     return _decoded(codes, "grey") if codes.max() > 3 else _from_codes(codes, "grey", name)
 
 
-def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "scribbles", image=None, colours=None) -> np.ndarray:
+def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "strokes", image=None, colours=None) -> np.ndarray:
     """Marks of an array of codes, (H, W) integers or (H, W, 3 or 4) uint8; see the table above for the encodings.
 
     image     uint8 RGB (H, W, 3) of the photograph, or None
@@ -100,7 +100,7 @@ def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "scribbles", 
     codes = array_of(codes, name)
     codes = pixels_of(codes, name) if codes.ndim == 3 else codes
     if encoding not in ENCODINGS:
-        raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+        raise InputError(f"stroke encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
     if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
         raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
     if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
@@ -185,7 +185,7 @@ def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
 
     Grey values are unchanged, and so are the indices of a palette of PALETTES or in grey; strokes in colours get the
     values of COLOURS.  Other palettes are read as paint, or as indices if those are flat areas on 0, the most frequent
-    index, and if the colours have no values.  `image` as in `read_scribbles`; the encoding "index" reads indices, and
+    index, and if the colours have no values.  `image` as in `read_strokes`; the encoding "index" reads indices, and
     "colour" paint.  Raises InputError as `read_codes`, for values that are not integers from 0 to 65535, for a colour
     without a value, and if indices and colours say different things.
     """
@@ -274,7 +274,7 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
         if not counts[mark]:
             share = f"{100 * counts[other] / marks.size:.2g} % of the image"
             seen = f"only {found} marks were found, on {share}" if counts[other] else "no mark was found"
-            hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
+            hint = f"add a stroke on it ({how})" if name.endswith("strokes") else "mark some of it"
             raise InputError(f"{name} marks no {what}: {seen}; {hint}")
     if not counts[OPEN]:
         raise InputError(

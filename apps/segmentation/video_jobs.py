@@ -107,7 +107,7 @@ def segment_one(job: Job, chosen) -> dict:
 
     start = time.perf_counter()
     sequence = open_sequence(job.clip, "image")
-    kind = next((kind for kind in ("scribbles", "trimap") if kind in job.given), "scribbles")
+    kind = next((kind for kind in ("strokes", "trimap") if kind in job.given), "strokes")
     files = stroke_files(job.given[kind], f"--{kind}", _stems(job.clip)) if kind in job.given else {}
     marks, count = _read_marks(sequence, files, kind, chosen)
     hints = _hints(job, marks, sequence.shape, kind)
@@ -232,15 +232,15 @@ def _stems(clip: Path) -> list[str]:
 
 def _read_marks(sequence, files: dict[int, Path], kind: str, chosen):
     """Marks by the number of their frame, and the number of frames; InputError for marks that do not fit."""
-    from apps.segmentation.strokes import read_scribbles, read_trimap
+    from apps.segmentation.strokes import read_strokes, read_trimap
 
     marks, count = {}, 0
     for number, frame in enumerate(sequence):
         count += 1
         if number in files:
             path = files[number]
-            if kind == "scribbles":
-                marks[number] = read_scribbles(path, chosen.encoding, to_bytes(frame))
+            if kind == "strokes":
+                marks[number] = read_strokes(path, chosen.encoding, to_bytes(frame))
             else:
                 marks[number] = read_trimap(path)
             check_same_size(marks[number], sequence.shape, _named(kind, files, number), "the frames are")

@@ -140,7 +140,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         seeds, written = result.marks + 1, result.mask.astype(np.uint8)
         shown = np.where(result.mask, np.uint8(1), np.uint8(2))
         counted = {1: int(written.sum())}
-    notes = remarks_on(result.mask, result.marks) if "scribbles" in job.hints else ()
+    notes = remarks_on(result.mask, result.marks) if "strokes" in job.hints else ()
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
     sheet = sections(values, written, list(counted), spacing)
@@ -192,7 +192,7 @@ def _object(job, volume, chosen, options):
 
     hints = job.hints
     if "start" not in hints:
-        marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image)
+        marks = read_volume_marks(hints["strokes"], chosen.encoding, volume, job.image)
         return segment_object(
             volume.values,
             marks,
@@ -202,8 +202,8 @@ def _object(job, volume, chosen, options):
             **options,
         )
     marks = None
-    if "scribbles" in hints:
-        marks = read_volume_marks(hints["scribbles"], chosen.encoding, volume, job.image, both=False)
+    if "strokes" in hints:
+        marks = read_volume_marks(hints["strokes"], chosen.encoding, volume, job.image, both=False)
     start = read_volume_mask(hints["start"], volume)
     return refine_mask(
         volume.values,

@@ -103,7 +103,7 @@ def segment_object(
     view, marks = VolumeView(volume, spacing, connectivity), np.asarray(marks)
     if view.shape != marks.shape:
         raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
-    marks = check_marks(marks, marks.shape, "scribbles").astype(np.int16)
+    marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Histograms(values, view.stroke_counts(marks, values))
     clock.charge("models")

@@ -1,4 +1,4 @@
-"""Seeds, scribbles, masks and ground truths of a volume: read from files, and checked to be on the volume's grid.
+"""Strokes, masks and ground truths of a volume: read from files, and checked to be on the volume's grid.
 
 A folder of images marks single slices.  With as many images as slices, they are all slices in order of the numbers in
 their names.  With fewer, an image marks the slice of the same name if the volume is a folder of slices, and otherwise
@@ -14,7 +14,7 @@ import numpy as np
 from apps.common.images import InputError, read_pixels
 from apps.segmentation.label_values import label_values
 from apps.segmentation.marks import OPEN
-from apps.segmentation.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_scribbles
+from apps.segmentation.strokes import check_marks, grey_levels, marks_of_values, read_labels, read_strokes
 from apps.volumes.volume_files import kind_of, read_volume, slice_files
 from apps.volumes.voxel_geometry import Volume, is_same_grid
 
@@ -36,10 +36,10 @@ def read_volume_marks(path, encoding: str, volume: Volume, image: Path, both: bo
 
     Raises InputError as `read_seeds` does, without strokes, and if `both` without strokes of both kinds.
     """
-    name = "--scribbles"
+    name = "--strokes"
     path = Path(path)
     if _is_slices(path):
-        marks = _in_slices(path, name, volume, image, lambda one: read_scribbles(one, encoding), np.int8(OPEN))
+        marks = _in_slices(path, name, volume, image, lambda one: read_strokes(one, encoding), np.int8(OPEN))
     else:
         values = label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
         marks = marks_of_values(values, encoding, f"{name}: {str(path)!r}")

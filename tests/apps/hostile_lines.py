@@ -71,7 +71,7 @@ GOOD = {
     "info": [],
 }
 FITTING = {  # values that make sense, so that lines also get past the options
-    "--scribbles": ("strokes.png",),
+    "--strokes": ("strokes.png",),
     "--trimap": ("trimap.png",),
     "--labels": ("labels16.png", "strokes.png"),
     "--mask": ("strokes.png",),
@@ -173,7 +173,7 @@ def lines(count: int, seed: int):
         for action in rng.sample(options[command], min(rng.randrange(5), len(options[command]))):
             argv += _option(command, action, rng)
         if command == "segment" and not chosen and rng.random() < 0.6:
-            argv += rng.choice((["--box", "3,3,20,20"], ["--scribbles", "strokes.png"], ["--labels", "labels16.png"]))
+            argv += rng.choice((["--box", "3,3,20,20"], ["--strokes", "strokes.png"], ["--labels", "labels16.png"]))
         if rng.random() < 0.05:
             rng.shuffle(argv)
         yield Line(number, argv)

@@ -26,13 +26,13 @@ IMAGES = (
 HINTS = (
     ["--box=3,3,20,20"],
     ["--box=-9,2,21,99"],
-    ["--scribbles", "strokes.png"],
-    ["--scribbles", "transparent strokes.png"],
+    ["--strokes", "strokes.png"],
+    ["--strokes", "transparent strokes.png"],
     ["--trimap", "trimap.png"],
     ["--start", "truth.png"],
-    ["--start", "truth.png", "--scribbles", "strokes.png"],
-    ["--box=3,3,20,20", "--scribbles", "red only.png"],
-    ["--box=3,3,20,20", "--start", "truth.png", "--scribbles", "strokes.png"],
+    ["--start", "truth.png", "--strokes", "strokes.png"],
+    ["--box=3,3,20,20", "--strokes", "red only.png"],
+    ["--box=3,3,20,20", "--start", "truth.png", "--strokes", "strokes.png"],
     ["--labels", "labels16.png"],
     ["--boxes", "several boxes.json"],
 )
@@ -59,11 +59,11 @@ def _volume(rng) -> list[str]:
     return argv + rng.choice(
         (
             ["--labels", seeds],
-            ["--scribbles", seeds],
+            ["--strokes", seeds],
             ["--start", mask],
-            ["--start", mask, "--scribbles", seeds],
+            ["--start", mask, "--strokes", seeds],
             ["--labels", seeds, "--truth", seeds],
-            ["--scribbles", seeds, "--truth", mask],
+            ["--strokes", seeds, "--truth", mask],
             ["--box=3,3,20,20"],
         )
     )
@@ -71,7 +71,7 @@ def _volume(rng) -> list[str]:
 
 def _slices(rng) -> list[str]:
     folder = _mostly(("planes",), ("uneven planes", "none", "photos", "photo.png", "head.nii.gz"), rng)
-    return [folder, "--volume", rng.choice(("--labels", "--scribbles")), rng.choice(scans.SEEDS)]
+    return [folder, "--volume", rng.choice(("--labels", "--strokes")), rng.choice(scans.SEEDS)]
 
 
 def _clip(rng) -> list[str]:
@@ -81,7 +81,7 @@ def _clip(rng) -> list[str]:
     strokes = rng.choice(wide if clip.startswith("clip") else small)
     if rng.random() < 0.2:
         strokes = rng.choice((*wide, *small, "none", "photo.png", "empty strokes.png", "red only.png"))
-    argv = [clip, "--scribbles", strokes]
+    argv = [clip, "--strokes", strokes]
     if not clip.startswith("clip") or rng.random() < 0.1:
         argv.append("--clip")
     return argv + ["--write", rng.choice(("mask,cutout", "overlay", "cutout,", "labels"))] * (rng.random() < 0.3)
@@ -99,7 +99,7 @@ def _session(rng) -> list[str]:
 def _batch(rng) -> list[str]:
     argv = rng.choice((["good"], ["photos"], ["strange"], ["mixed"], ["photo.png", "other.png"], ["good", "strange"]))
     argv = argv + rng.choice(
-        (["--box=3,3,20,20"], ["--box", "boxes.json"], ["--start", "truth.png"], ["--scribbles", "matching strokes"])
+        (["--box=3,3,20,20"], ["--box", "boxes.json"], ["--start", "truth.png"], ["--strokes", "matching strokes"])
     )
     argv += rng.choice(([], ["--write", _mostly(KINDS, BAD_KINDS, rng)]))
     argv += rng.choice(([], ["--resume"], ["--report", "page.html"], ["--resume", "--report", "page.html"]))

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from apps.common.images import InputError
-from apps.segmentation.strokes import check_marks, read_labels, read_scribbles
+from apps.segmentation.strokes import check_marks, read_labels, read_strokes
 
 SIZE = 144, 112  # pixels, width and height
 RED_BLUE = (  # of paint programs, phones and drawing libraries
@@ -286,9 +286,9 @@ def judge(case: Case, path) -> tuple[str, str]:
         if case.is_labels:
             found = read_labels(path, case.photo).astype(int)
         else:
-            marks = read_scribbles(path, image=case.photo)
+            marks = read_strokes(path, image=case.photo)
             if case.truth.any() and not case.text.startswith("one kind"):
-                check_marks(marks, case.truth.shape, "--scribbles")
+                check_marks(marks, case.truth.shape, "--strokes")
             found = np.array([0, 2, 1])[marks + 1]
     except InputError as error:
         return "refused", str(error)

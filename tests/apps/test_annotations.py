@@ -73,7 +73,7 @@ def inside(geometry, size):
     return shapely.contains_xy(geometry, x, y)
 
 
-ONE = ["in/photo.png", "--scribbles", "strokes.png"]
+ONE = ["in/photo.png", "--strokes", "strokes.png"]
 SEVERAL = ["in/photo.png", "--labels", "seeds.png"]
 
 
@@ -118,7 +118,7 @@ def test_the_default_is_all_figures_and_no_annotation(photo):
             "--write labels is the result of several objects (--labels, --boxes); pass mask instead",
         ),
         ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),
-        (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --scribbles or"),
+        (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --strokes or"),
         (["stack.npy", "--labels", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_batch_has_one_coco_file_of_all_images(photo):
     marks = Image.open("strokes.png")
     marks.save("marks/photo.png")
     marks.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save("marks/second.png")
-    arguments = ["in", "--scribbles", "marks", "--write", "mask,coco,coco-rle", "--json", "r.json"]
+    arguments = ["in", "--strokes", "marks", "--write", "mask,coco,coco-rle", "--json", "r.json"]
     for more in ([], ["--resume", "--overwrite"], ["--resume", "--workers", "1"]):
         assert run(*arguments, *more) == 0
         for kind in ("coco", "coco-rle"):

@@ -55,7 +55,7 @@ WRONG = ("empty.png", "fifo.png", "folder.png", "four.tif", "nowhere.png", "zero
         "denoise p --resume",
         "denoise p --workers 1",
         "superpixels p --regions 9",
-        "segment p --scribbles strokes",
+        "segment p --strokes strokes",
         "segment p --box 3,3,17,13",
         "segment p --labels strokes",
         "stereo p rights --max-disparity 4",

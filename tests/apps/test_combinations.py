@@ -27,7 +27,7 @@ def kept_session():
 
 def test_a_session_is_extended_in_place(here):
     kept_session()
-    again = ["segment", "photo.png", "--overwrite", "--resume-session", "kept.json", "--scribbles", "strokes.png"]
+    again = ["segment", "photo.png", "--overwrite", "--resume-session", "kept.json", "--strokes", "strokes.png"]
     assert main([*again, "--save-session", "kept.json"]) == 0
     assert json.loads((here / "kept.json").read_text("utf-8"))["format"] == "cutmatch-session"
 
@@ -74,7 +74,7 @@ def test_folders_are_volumes_with_their_whole_names(here):
         (here / name).mkdir()
         for number, plane in enumerate(planes):
             Image.fromarray(plane).save(here / name / f"{number}.png")
-    strokes = ["--volume", "--scribbles", str(here / "seeds.npy"), "--out", str(here / "out"), "--quiet"]
+    strokes = ["--volume", "--strokes", str(here / "seeds.npy"), "--out", str(here / "out"), "--quiet"]
     os.chdir("scan.1")
     assert main(["segment", ".", *strokes]) == 0
     assert main(["segment", "../scan.2", *strokes]) == 0
@@ -118,7 +118,7 @@ def test_names_that_no_file_can_have(here, arguments, capsys):
 
 
 @pytest.mark.parametrize("spacing", ["0,1,1", "-1,1,1", "nan,1,1", "inf,1,1", "1e-300,1,1", "1,1,1e300"])
-@pytest.mark.parametrize("marks", ["--start", "--scribbles", "--labels"])
+@pytest.mark.parametrize("marks", ["--start", "--strokes", "--labels"])
 def test_impossible_spacing(here, marks, spacing, capfd):
     """Of a rough mask, too, whose surroundings are measured in voxels."""
     volume = np.random.default_rng(0).integers(0, 99, (3, 9, 8), dtype=np.uint8)
@@ -133,5 +133,5 @@ def test_impossible_spacing(here, marks, spacing, capfd):
 
 
 def test_a_clip_has_no_spacing(here, capsys):
-    assert main(["segment", "clip.mp4", "--scribbles", "strokes.png", "--spacing", "1,1,1"]) == 2
+    assert main(["segment", "clip.mp4", "--strokes", "strokes.png", "--spacing", "1,1,1"]) == 2
     assert "--spacing does not apply to a clip; omit it" in capsys.readouterr().err

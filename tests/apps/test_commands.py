@@ -28,7 +28,7 @@ def run(files, *arguments, image="photo.png"):
 def test_writes_mask_overlay_and_cutout(files, scene, capsys):
     status = run(
         files,
-        "--scribbles",
+        "--strokes",
         files / "strokes.png",
         "--truth",
         files / "truth.png",
@@ -74,16 +74,16 @@ def bad(name, arguments, message, **change):
 
 BAD = [
     bad("none given", [], f"pass {either(OPTIONS)}, got none"),
-    bad("two given", ["--scribbles", "strokes.png", "--trimap", "trimap.png"], r"--scribbles or --trimap, got both"),
+    bad("two given", ["--strokes", "strokes.png", "--trimap", "trimap.png"], r"--strokes or --trimap, got both"),
     bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
     bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),
     bad("truncated", ["--box", "1,1,5,5"], r"image: cannot read .*pass a complete PNG", image="half.png"),
-    bad("no such strokes", ["--scribbles", "gone.png"], r"--scribbles: no file"),
-    bad("broken strokes", ["--scribbles", "half.png"], r"--scribbles: cannot read"),
-    bad("small strokes", ["--scribbles", "small.png"], r"--scribbles is 3x2 pixels, but the image is 32x32"),
-    bad("empty strokes", ["--scribbles", "empty.png"], r"--scribbles: .* is empty"),
-    bad("unknown values", ["--scribbles", "odd.png"], r"--scribbles: .* holds unknown values 77"),
-    bad("object only", ["--scribbles", "object.png"], r"--scribbles marks no background"),
+    bad("no such strokes", ["--strokes", "gone.png"], r"--strokes: no file"),
+    bad("broken strokes", ["--strokes", "half.png"], r"--strokes: cannot read"),
+    bad("small strokes", ["--strokes", "small.png"], r"--strokes is 3x2 pixels, but the image is 32x32"),
+    bad("empty strokes", ["--strokes", "empty.png"], r"--strokes: .* is empty"),
+    bad("unknown values", ["--strokes", "odd.png"], r"--strokes: .* holds unknown values 77"),
+    bad("object only", ["--strokes", "object.png"], r"--strokes marks no background"),
     bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
     bad("full trimap", ["--trimap", "truth.png"], r"--trimap marks every pixel"),
     bad("box outside", ["--box", "40,1,50,20"], r"box 40,1,50,20 is outside the image, which is 32 wide"),
@@ -137,7 +137,7 @@ def folder(files):
 
 
 def test_a_failed_image_does_not_stop_the_others(folder, capsys):
-    status = run(folder, "--scribbles", folder / "marks", "--threads", 2, "--json", folder / "r.json", image="in")
+    status = run(folder, "--strokes", folder / "marks", "--threads", 2, "--json", folder / "r.json", image="in")
     assert status == 1
     captured = capsys.readouterr()
     assert "2 done, 1 failed" in captured.out

@@ -16,7 +16,7 @@ from apps.common.images import InputError, read_codes, read_image
 from apps.common.sequences import open_sequence
 from apps.optical_flow.flow_files import read_flow
 from apps.regions.region_scores import read_segments
-from apps.segmentation.strokes import read_labels, read_scribbles, read_trimap
+from apps.segmentation.strokes import read_labels, read_strokes, read_trimap
 from apps.segmentation.volumes import read_seeds
 from apps.stereo_matching.disparity_files import read_disparity
 from apps.volumes.volume_files import is_volume, read_volume
@@ -122,7 +122,7 @@ def volume_of(path):
         read_volume(path)
 
 
-IMAGE_READERS = (read_image, read_codes, read_scribbles, read_trimap, read_labels, read_segments, read_disparity)
+IMAGE_READERS = (read_image, read_codes, read_strokes, read_trimap, read_labels, read_segments, read_disparity)
 READERS = {
     "tif": (*IMAGE_READERS, frames_of, volume_of, read_seeds),
     "png": (*IMAGE_READERS, frames_of, read_flow),

@@ -19,7 +19,7 @@ LINES = (
     "segment p.png --box 4,4,12,12 --write mask,overlay,cutout,coco,coco-rle,geojson,labelme --save-session s.json",
     "segment p.png --labels strokes.png --json r.json",
     "segment p.png q.png --box 4,4,12,12 --write mask,coco,coco-rle --report r.html --json r.json",
-    "segment c --clip --scribbles 0.png --write mask,overlay,cutout --quiet",
+    "segment c --clip --strokes 0.png --write mask,overlay,cutout --quiet",
     *(f"segment {name} --labels seeds.npy" for name in VOLUMES),
     *(f"denoise p.png --format {kind}" for kind in ("png", "tif", "jpg")),
     "superpixels p.png --regions 9,4 --report r.html",

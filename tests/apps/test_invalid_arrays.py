@@ -94,9 +94,9 @@ def test_integers_that_fit_in_8_bits_are_accepted(image):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: segment(GOOD, scribles=SEEDS), r"segment\(\) got .* 'scribles'; did you mean scribbles\?"),
-        (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, scribbles=, trimap=, box="),
-        (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, scribbles="),
+        (lambda: segment(GOOD, stroks=SEEDS), r"segment\(\) got .* 'stroks'; did you mean strokes\?"),
+        (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, strokes=, trimap=, box="),
+        (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, strokes="),
         (lambda: stereo(GOOD, GOOD, disparities=3), r"did you mean max_disparity\?"),
         (lambda: segment_labels(GOOD), r"missing a required argument: 'seeds'; it takes rgb, seeds, keep="),
     ],
@@ -113,14 +113,14 @@ def change(array, at, value, dtype=None):
 
 
 OTHERS = {
-    "scribbles of floats": (lambda: segment(GOOD, scribbles=SEEDS.astype(float)), "scribbles must hold integer codes"),
-    "scribbles, NaN": (lambda: segment(GOOD, scribbles=np.full((48, 64), np.nan)), "scribbles must hold integer codes"),
-    "scribbles of colours": (
-        lambda: segment(GOOD, scribbles=GOOD.astype(np.uint16)),
-        "scribbles in colour must be uint8",
+    "strokes of floats": (lambda: segment(GOOD, strokes=SEEDS.astype(float)), "strokes must hold integer codes"),
+    "strokes, NaN": (lambda: segment(GOOD, strokes=np.full((48, 64), np.nan)), "strokes must hold integer codes"),
+    "strokes of colours": (
+        lambda: segment(GOOD, strokes=GOOD.astype(np.uint16)),
+        "strokes in colour must be uint8",
     ),
-    "scribbles, one axis": (lambda: segment(GOOD, scribbles=SEEDS[0]), "scribbles must hold integer codes"),
-    "scribbles of another size": (lambda: segment(GOOD, scribbles=SEEDS[:-1]), "make them the same size"),
+    "strokes, one axis": (lambda: segment(GOOD, strokes=SEEDS[0]), "strokes must hold integer codes"),
+    "strokes of another size": (lambda: segment(GOOD, strokes=SEEDS[:-1]), "make them the same size"),
     "trimap of text": (lambda: segment(GOOD, trimap=SEEDS.astype(str)), "trimap must hold integer codes"),
     "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "box needs four integers"),
     "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "box needs four integers"),
@@ -128,9 +128,9 @@ OTHERS = {
     "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "box needs four integers"),
     "trimap of labels": (lambda: segment(GOOD, trimap=SEEDS), "unknown values 0, 1, 2; use 0 background, 128 unknown"),
     "trimap of booleans": (lambda: segment(GOOD, trimap=SEEDS == 1), "unknown values 0, 1; use 0 background"),
-    "path of scribbles": (
-        lambda: segment(GOOD, scribbles="strokes.png"),
-        "scribbles must be an array, got a str: read",
+    "path of strokes": (
+        lambda: segment(GOOD, strokes="strokes.png"),
+        "strokes must be an array, got a str: read",
     ),
     "start of another size": (lambda: segment(GOOD, start=(SEEDS == 1)[:, :9]), "start is 9x48 pixels, but the image"),
     "nothing to keep": (lambda: segment(GOOD, box=(5, 5, 20, 20), keep="touching"), "keep touching needs object"),
@@ -140,9 +140,9 @@ OTHERS = {
     "connectivity": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, connectivity=18), "connectivity must be 6 or 26"),
     "negative smoothness": (lambda: denoise(GOOD, smoothness=-1), "smoothness must be from 0 to 10000"),
     "long disparity": (lambda: stereo(GOOD, GOOD, max_disparity=99), "max_disparity must be 1 to 63"),
-    "rounds, none": (lambda: segment(GOOD, scribbles=SEEDS, rounds=0), "rounds must be 1 or more"),
-    "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be an integer"),
-    "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "keep must be one of"),
+    "rounds, none": (lambda: segment(GOOD, strokes=SEEDS, rounds=0), "rounds must be 1 or more"),
+    "rounds of text": (lambda: segment(GOOD, strokes=SEEDS, rounds="3"), "rounds must be an integer"),
+    "keep": (lambda: segment(GOOD, strokes=SEEDS, keep=3), "keep must be one of"),
     "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must be integers, got float64"),
     "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
     "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),

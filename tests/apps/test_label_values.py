@@ -18,7 +18,7 @@ from apps.segmentation.label_figures import colour_of, encoded_labels, labels_ov
 from apps.segmentation.label_values import label_values
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
-from apps.segmentation.strokes import marks_of, read_labels, read_scribbles, read_trimap
+from apps.segmentation.strokes import marks_of, read_labels, read_strokes, read_trimap
 from apps.segmentation.volumes import read_seeds
 
 
@@ -48,7 +48,7 @@ def test_sixteen_bit_colours_become_eight(tmp_path):
     codes[0, 0], codes[1, 1] = (65535, 0, 0), (0, 0, 65535)
     tifffile.imwrite(tmp_path / "a.tif", codes, photometric="rgb")
     assert read_codes(tmp_path / "a.tif").dtype == np.uint8
-    assert read_scribbles(tmp_path / "a.tif").tolist() == [[OBJECT, OPEN, OPEN], [OPEN, BACKGROUND, OPEN]]
+    assert read_strokes(tmp_path / "a.tif").tolist() == [[OBJECT, OPEN, OPEN], [OPEN, BACKGROUND, OPEN]]
     tifffile.imwrite(tmp_path / "grey.tif", np.repeat(codes[..., :1] // 100, 3, axis=2), photometric="rgb")
     np.testing.assert_array_equal(read_codes(tmp_path / "grey.tif"), codes[..., 0] // 100)
 
@@ -104,7 +104,7 @@ def test_grey_strokes_of_sixteen_bits(tmp_path, values):
     path = saved(tmp_path, codes)
     expected = [[BACKGROUND, OPEN, OBJECT]]
     assert read_trimap(path).tolist() == expected
-    assert read_scribbles(path).tolist() == expected
+    assert read_strokes(path).tolist() == expected
     assert marks_of(codes).tolist() == expected
     assert read_truth(path).tolist() == [[0, 128, 255]]
 
@@ -112,7 +112,7 @@ def test_grey_strokes_of_sixteen_bits(tmp_path, values):
 def test_index_strokes_of_sixteen_bits(tmp_path):
     codes = np.array([[0, 1, 2]], np.uint16)
     for scale in (1, 257):  # as saved by programs that keep values, and by those that spread them
-        assert read_scribbles(saved(tmp_path, scale * codes)).tolist() == [[OPEN, OBJECT, BACKGROUND]]
+        assert read_strokes(saved(tmp_path, scale * codes)).tolist() == [[OPEN, OBJECT, BACKGROUND]]
     with pytest.raises(InputError, match="unknown values 300"):
         marks_of(np.array([[0, 1, 300]], np.uint16), "index")
     with pytest.raises(InputError, match="unknown values 39, 78"):  # not "1 object, 2 background" of other units

@@ -99,7 +99,7 @@ def test_an_object_that_covers_nearly_everything_is_not_silent(scene):
     strokes = np.ones((32, 32), np.uint8)
     strokes[0, 0], strokes[5, 5] = 2, 0
     with pytest.warns(UserWarning, match=r"the object covers 99.9 % of the image; add background strokes"):
-        segment(flat, scribbles=strokes)
+        segment(flat, strokes=strokes)
 
 
 def test_a_stroke_that_the_other_label_surrounds_is_named(files, capfd):
@@ -109,10 +109,10 @@ def test_a_stroke_that_the_other_label_surrounds_is_named(files, capfd):
     strokes[1:4, 2:30], strokes[20:24, 8:24], strokes[11:16, 12:17] = 2, 1, 2
     note = "around the stroke at (12, 11) have the other label"
     with pytest.warns(UserWarning, match=re.escape(note)):
-        segment(photo, scribbles=strokes)
+        segment(photo, strokes=strokes)
     Image.fromarray(photo).save(files / "square.png")
     Image.fromarray(strokes).save(files / "two.png")
-    assert run(files, files / "square.png", "--scribbles", files / "two.png", "--quiet") == 0
+    assert run(files, files / "square.png", "--strokes", files / "two.png", "--quiet") == 0
     captured = capfd.readouterr()
     assert note in captured.err
     (warning,) = json.loads(captured.out)["warnings"]
@@ -120,7 +120,7 @@ def test_a_stroke_that_the_other_label_surrounds_is_named(files, capfd):
 
 
 def test_a_usual_object_gives_no_warning(files, capfd):
-    assert run(files, files / "photo.png", "--scribbles", files / "strokes.png") == 0
+    assert run(files, files / "photo.png", "--strokes", files / "strokes.png") == 0
     captured = capfd.readouterr()
     assert captured.err == ""
     assert json.loads(captured.out)["warnings"] == []
@@ -132,7 +132,7 @@ def test_box_and_strokes_together(files, scene, capfd):
     strokes[3, 10:20] = 1  # outside of the box: strokes prevail
     strokes[14:16, 10:20] = 2
     Image.fromarray(strokes).save(files / "more.png")
-    line = (files / "photo.png", "--box", "4,5,27,28", "--scribbles", files / "more.png")
+    line = (files / "photo.png", "--box", "4,5,27,28", "--strokes", files / "more.png")
     assert run(files, *line) == 0
     mask = np.array(Image.open(files / "out/photo-mask.png")) > 0
     assert mask[strokes == 1].all()
@@ -146,11 +146,11 @@ def test_box_and_strokes_together(files, scene, capfd):
 
 def test_one_kind_of_stroke_is_enough_with_a_box(scene):
     strokes = np.where(scene.strokes == 1, 1, 0)
-    result = segment(scene.image, box=scene.box, scribbles=strokes)
+    result = segment(scene.image, box=scene.box, strokes=strokes)
     assert (result.mask == scene.truth).mean() > 0.98
     far = np.zeros_like(strokes)
     far[6, 5:8] = 2
-    assert (segment(scene.image, box=scene.box, scribbles=far).mask == scene.truth).mean() > 0.98
+    assert (segment(scene.image, box=scene.box, strokes=far).mask == scene.truth).mean() > 0.98
 
 
 def test_spacing_with_commas(tmp_path, capfd):

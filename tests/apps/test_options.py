@@ -101,7 +101,7 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
 @pytest.mark.parametrize(
     ("command", "inputs", "library", "own"),
     [
-        ("segment", 1, segment, {"scribbles", "trimap", "box"}),
+        ("segment", 1, segment, {"strokes", "trimap", "box"}),
         ("segment", 1, segment_volume, {"keep", "spacing", "connectivity"}),
         ("refine", 2, refine, {"image", "masks"}),
         ("superpixels", 1, superpixels, {"threads"}),
@@ -163,7 +163,7 @@ def test_a_value_that_looks_like_an_option(photos, capsys):
 
 
 @pytest.mark.parametrize(
-    ("line", "meant"), [("--mask m.png", "--start"), ("-o out", "--out"), ("--scribles=s.png", "--scribbles")]
+    ("line", "meant"), [("--mask m.png", "--start"), ("-o out", "--out"), ("--stroks=s.png", "--strokes")]
 )
 def test_an_unknown_option_suggests_the_one_that_was_meant(capsys, line, meant):
     with pytest.raises(SystemExit):

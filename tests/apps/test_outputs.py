@@ -43,7 +43,7 @@ def contents(folder):
 # Files created from others of `here`, the command line, and the option and the file that it must name.
 OVER_INPUTS = {
     "trimap": ({"a-mask.png": "strokes.png"}, "segment a.png --trimap a-mask.png --out .", "--out: 'a-mask.png'"),
-    "scribbles": ({"a-cutout.png": "strokes.png"}, "segment a.png --scribbles a-cutout.png --out .", "a-cutout.png"),
+    "strokes": ({"a-cutout.png": "strokes.png"}, "segment a.png --strokes a-cutout.png --out .", "a-cutout.png"),
     "labels": ({"a-labels.png": "strokes.png"}, "segment a.png --labels a-labels.png --out .", "--out: 'a-labels.png'"),
     "object": (
         {"a-object2.png": "b.png", "s/a.png": "strokes.png", "s/a-object2.png": "strokes.png"},
@@ -96,9 +96,9 @@ def test_inputs_are_never_overwritten(here, capsys, case, link):
 
 # A command line, and one of its results.
 RESULTS = {
-    "segment": ("segment a.png --scribbles strokes.png", "out/a-cutout.png"),
+    "segment": ("segment a.png --strokes strokes.png", "out/a-cutout.png"),
     "segment labels": ("segment a.png --labels strokes.png", "out/a-object2.png"),
-    "segment clip": ("segment clip --clip --scribbles marks/0.png --write cutout", "out/clip-cutout0001.png"),
+    "segment clip": ("segment clip --clip --strokes marks/0.png --write cutout", "out/clip-cutout0001.png"),
     "refine": ("refine a.png strokes.png --kind labels", "out/a-object1.png"),
     "denoise": ("denoise a.png", "out/a-restored.png"),
     "record": ("denoise a.png", "out/a-denoise.json"),
@@ -110,7 +110,7 @@ RESULTS = {
     "json": ("info --json r.json", "r.json"),
     "table": ("matching m.mtx --table t.npy", "t.npy"),
     "video": ("track d.csv --search-range 2 --quiet --video v.avi", "v.avi"),
-    "session": ("segment a.png --scribbles strokes.png --save-session s.json", "s.json"),
+    "session": ("segment a.png --strokes strokes.png --save-session s.json", "s.json"),
 }
 
 
@@ -146,7 +146,7 @@ def test_a_command_replaces_what_it_wrote(here, capsys, case):
 
 
 def test_other_strokes_and_options_may_follow_and_another_image_may_not(here, capsys):
-    line = "segment a.png --scribbles strokes.png --write"
+    line = "segment a.png --strokes strokes.png --write"
     assert cli.main([*line.split(), "mask,cutout"]) == 0
     marks = np.array(Image.open("strokes.png"))
     marks[:6, 12] = 2

@@ -17,7 +17,7 @@ from apps.segmentation.strokes import PALETTES as PALETTE_TABLE
 from apps.segmentation.strokes import (
     check_marks,
     read_labels,
-    read_scribbles,
+    read_strokes,
     read_trimap,
 )
 
@@ -101,7 +101,7 @@ def test_strokes_of_common_palettes(tmp_path, palette, ground):
         for file_format in FORMATS[: 2 if ground == "transparency" else 3]:
             path, marks = save(tmp_path, photo, ground, file_format, PALETTES[palette])
             try:
-                found = read_scribbles(path, image=photo)
+                found = read_strokes(path, image=photo)
             except InputError:
                 # Compression may change a small photograph too much; then the strokes are refused, never guessed.
                 assert ground == "photograph", (name, file_format)
@@ -113,7 +113,7 @@ def test_strokes_of_common_palettes(tmp_path, palette, ground):
 def test_red_and_blue_objects_are_no_strokes(tmp_path):
     scene = photographs()["scene"]
     path, marks = save(tmp_path, scene, "photograph", "png", PALETTES["pure"])
-    found = read_scribbles(path, image=scene)
+    found = read_strokes(path, image=scene)
     assert (found[6:24, 81:114] == OPEN).all(), "the red object"
     assert (found[72:88, 12:38] == OPEN).all(), "the blue object"
     assert is_right(found, marks)
@@ -122,7 +122,7 @@ def test_red_and_blue_objects_are_no_strokes(tmp_path):
 def test_white_sheet_under_dark_strokes_is_open(tmp_path):
     photo = photographs()["scene"]
     path, marks = save(tmp_path, photo, "white", "png", PALETTES["dark"])
-    found = read_scribbles(path, image=photo)
+    found = read_strokes(path, image=photo)
     assert np.count_nonzero(found == OBJECT) < 1.2 * np.count_nonzero(marks == OBJECT)
 
 
@@ -131,11 +131,11 @@ def test_translucent_strokes(tmp_path):
     photos = photographs()
     for ground in PLAIN:
         path, marks = save(tmp_path, photos["scene"], ground, "png", colours)
-        assert is_right(read_scribbles(path, image=photos["scene"]), marks), ground
+        assert is_right(read_strokes(path, image=photos["scene"]), marks), ground
     for photo in photos.values():
         path, marks = save(tmp_path, photo, "photograph", "png", colours)
         try:
-            found = read_scribbles(path, image=photo)
+            found = read_strokes(path, image=photo)
         except InputError:
             continue
         assert is_right(found, marks, 0.5), "a part of them, but nothing else"
@@ -158,16 +158,16 @@ def test_other_colours_are_named(tmp_path, ground, colours, message):
     photo = photographs()["scene"]
     path, _ = save(tmp_path, photo, ground, "png", colours)
     with pytest.raises(InputError, match=message):
-        read_scribbles(path, image=photo)
+        read_strokes(path, image=photo)
 
 
 def test_photograph_without_strokes(tmp_path):
     photo = photographs()["portrait"]
     Image.fromarray(photo).save(tmp_path / "a.png")
     with pytest.raises(InputError, match="has no coloured stroke: it equals the image"):
-        read_scribbles(tmp_path / "a.png", image=photo)
+        read_strokes(tmp_path / "a.png", image=photo)
     with pytest.raises(InputError, match="not painted on a plain colour"):
-        read_scribbles(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
+        read_strokes(tmp_path / "a.png", image=np.ascontiguousarray(photo[::-1]))
 
 
 INDEX_MARKS = np.array([OPEN, OBJECT, BACKGROUND])
@@ -184,7 +184,7 @@ def test_indices_of_known_and_grey_palettes_are_values(tmp_path, colours):
     codes = np.zeros((12, 16), np.uint8)
     codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
     palette_image(tmp_path / "a.png", codes, colours)
-    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), INDEX_MARKS[codes])
+    np.testing.assert_array_equal(read_strokes(tmp_path / "a.png"), INDEX_MARKS[codes])
     np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), codes)
 
 
@@ -193,8 +193,8 @@ def test_indices_of_another_palette_are_values_on_request(tmp_path):
     codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
     palette_image(tmp_path / "a.png", codes, ((10, 20, 30), (0, 200, 0), (90, 0, 90)))
     with pytest.raises(InputError, match="strokes in .*green #00c800.*; if its palette indices are .*--encoding index"):
-        read_scribbles(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png", "index"), INDEX_MARKS[codes])
+        read_strokes(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_strokes(tmp_path / "a.png", "index"), INDEX_MARKS[codes])
 
 
 @pytest.mark.parametrize("ground", [*PLAIN, "transparency"])
@@ -208,7 +208,7 @@ def test_paint_that_a_quantiser_merged_is_refused(tmp_path, ground, colours, met
     method = Image.Quantize.FASTOCTREE if image.mode == "RGBA" else method
     image.quantize(colours, method, dither=Image.Dither.NONE).save(path)
     try:
-        found = check_marks(read_scribbles(path, image=photo), marks.shape, "--scribbles")
+        found = check_marks(read_strokes(path, image=photo), marks.shape, "--strokes")
     except InputError:
         return
     assert is_right(found, marks)
@@ -218,7 +218,7 @@ def test_palette_of_red_and_blue_is_read_by_colour(tmp_path):
     codes = np.full((12, 16), 2, np.uint8)
     codes[2:5, 2:9], codes[8:11, 4:12] = 0, 1
     palette_image(tmp_path / "a.png", codes, ((255, 0, 0), (0, 0, 255), (0, 0, 0)))
-    found = read_scribbles(tmp_path / "a.png")
+    found = read_strokes(tmp_path / "a.png")
     np.testing.assert_array_equal(found, np.array([OBJECT, BACKGROUND, OPEN])[codes])
 
 
@@ -227,7 +227,7 @@ def test_grey_with_alpha_is_read_by_value(tmp_path):
     grey[2:5, 2:9], grey[8:11, 4:12] = 255, 0
     pixels = np.dstack([grey, grey, grey, np.full_like(grey, 255)])
     Image.fromarray(pixels).save(tmp_path / "a.png")
-    found = read_scribbles(tmp_path / "a.png")
+    found = read_strokes(tmp_path / "a.png")
     np.testing.assert_array_equal(found, np.select([grey == 255, grey == 0], [OBJECT, BACKGROUND], OPEN))
     np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), found)
 
@@ -250,9 +250,9 @@ def painted(tmp_path):
 
 def test_strokes_are_drawn_as_they_were_read(tmp_path, painted):
     path, marks = painted
-    assert segment(tmp_path, tmp_path / "scene.png", "--scribbles", path) == 0
+    assert segment(tmp_path, tmp_path / "scene.png", "--strokes", path) == 0
     shown = np.array(Image.open(tmp_path / "out" / "scene-strokes.png"))
-    found = read_scribbles(path, image=photographs()["scene"])
+    found = read_strokes(path, image=photographs()["scene"])
     assert is_right(found, marks)
     grey = (shown == shown[..., :1]).all(axis=2)
     np.testing.assert_array_equal(grey, found == OPEN)
@@ -278,7 +278,7 @@ def test_trimaps_and_labels_are_drawn_too(tmp_path, painted):
     assert not drawn.exists()
 
 
-@pytest.mark.parametrize("option", ["--scribbles", "--trimap", "--labels"])
+@pytest.mark.parametrize("option", ["--strokes", "--trimap", "--labels"])
 def test_one_file_for_several_images_is_rejected(tmp_path, painted, capsys, option):
     (tmp_path / "in").mkdir()
     for name in "abc":
@@ -292,7 +292,7 @@ def test_one_file_for_several_images_is_rejected(tmp_path, painted, capsys, opti
 def test_one_file_for_a_folder_of_one_image(tmp_path, painted):
     (tmp_path / "in").mkdir()
     (tmp_path / "scene.png").rename(tmp_path / "in" / "scene.png")
-    assert segment(tmp_path, tmp_path / "in", "--scribbles", painted[0]) == 0
+    assert segment(tmp_path, tmp_path / "in", "--strokes", painted[0]) == 0
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg"])
@@ -315,7 +315,7 @@ def test_a_small_stroke_beside_a_filled_background(tmp_path, palette, ground, ki
     if ground == "transparency":
         pixels = np.dstack([pixels, np.uint8(255) * (marks != OPEN)])
     Image.fromarray(pixels).save(path, quality=92)
-    found = read_scribbles(path, image=photograph)
+    found = read_strokes(path, image=photograph)
     assert np.count_nonzero((found == OBJECT) & (marks != OBJECT)) <= 1, "JPEG may change a pixel beside the stroke"
     assert ((found == BACKGROUND) <= (marks == BACKGROUND)).all()
     assert (found == OBJECT).sum() > 0.6 * (marks == OBJECT).sum()
@@ -366,8 +366,8 @@ def test_messages_name_what_was_seen_and_the_remedy(tmp_path, image, message):
 
 
 def read_and_check(path):
-    marks = read_scribbles(path)
-    check_marks(marks, marks.shape, "--scribbles")
+    marks = read_strokes(path)
+    check_marks(marks, marks.shape, "--strokes")
 
 
 def one_kind(ground, faint=None):
@@ -411,11 +411,11 @@ def test_faint_paint_is_refused(tmp_path, image):
     image.save(tmp_path / "strokes.png")
     message = r"strokes in red #ff0000 \([0-9]+ pixels\), but [0-9]+ pixels are faint, as translucent paint leaves them"
     with pytest.raises(InputError, match=message):
-        read_scribbles(tmp_path / "strokes.png")
+        read_strokes(tmp_path / "strokes.png")
 
 
 def test_a_translucent_stroke_that_is_lost_is_counted(tmp_path):
     """On a photograph, a faint blue has no hue of its own any more."""
     drawn(Image.fromarray(photographs()["scene"]), 40).save(tmp_path / "strokes.png")
     with pytest.raises(InputError, match=r"translucent|too many colours|equals the image"):
-        check_marks(read_scribbles(tmp_path / "strokes.png", image=photographs()["scene"]), (96, 128), "--scribbles")
+        check_marks(read_strokes(tmp_path / "strokes.png", image=photographs()["scene"]), (96, 128), "--strokes")

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.segmentation import published_energy as published
-from apps.segmentation.strokes import read_scribbles
+from apps.segmentation.strokes import read_strokes
 from gridcut import binary_minimum
 
 
@@ -40,7 +40,7 @@ def test_costs_are_those_of_colours_and_strokes():
 
 @pytest.mark.parametrize("kind", ["f2", "f3"])
 def test_every_method_finds_the_same_object(files, kind):
-    rgb, marks = np.array(Image.open(files / "photo.png")), read_scribbles(files / "strokes.png")
+    rgb, marks = np.array(Image.open(files / "photo.png")), read_strokes(files / "strokes.png")
     energy = published.energy_of_strokes(rgb, marks, kind)
     found = [binary_minimum(energy, device="cpu", method=method) for method in ("ibfs", "push_relabel", "lock_free")]
     for one in found:

@@ -37,7 +37,7 @@ def record(path):
 
 
 COMMANDS = {
-    "segment": ("segment photo.png --scribbles strokes.png", "photo-segment.json"),
+    "segment": ("segment photo.png --strokes strokes.png", "photo-segment.json"),
     "labels": ("segment photo.png --labels strokes.png", "photo-segment.json"),
     "refine": ("refine photo.png strokes.png --kind labels", "photo-refine.json"),
     "denoise": ("denoise photo.png", "photo-denoise.json"),
@@ -83,9 +83,9 @@ def test_every_command_writes_a_record(here, capsys, case):
 
 
 def test_content_for_segment(here):
-    assert run("segment photo.png --scribbles strokes.png --truth truth.png --min-area 5 --device cpu --quiet") == 0
+    assert run("segment photo.png --strokes strokes.png --truth truth.png --min-area 5 --device cpu --quiet") == 0
     found = record("out/photo-segment.json")
-    assert set(found["inputs"]) == {"image", "scribbles", "truth"}
+    assert set(found["inputs"]) == {"image", "strokes", "truth"}
     assert (found["options"]["min_area"], found["options"]["spacing"]) == (5, None)
     assert found["options"]["box"] is None
     assert found["method"] == "ibfs"

@@ -26,7 +26,7 @@ WIDTH = 160  # pixels to which a photograph is reduced
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:most pixels around the stroke"),  # random strokes contradict the colours
-    pytest.mark.filterwarnings("ignore:scribbles marks no background"),
+    pytest.mark.filterwarnings("ignore:strokes marks no background"),
 ]
 
 
@@ -61,7 +61,7 @@ def hints_of(kind, shape, rng):
     given = {"box": box} if "box" in kind else {"start": start} if "start" in kind else {}
     asked: list[dict] = [{name: list(value) if name == "box" else in_base64(value)} for name, value in given.items()]
     if "strokes" in kind:
-        given["scribbles"] = marks.all_marks()
+        given["strokes"] = marks.all_marks()
         asked += [{"stroke": points.tolist(), "radius": radius, "label": label} for points, radius, label in strokes]
     return given, apply, asked
 
@@ -100,9 +100,9 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
     if "start" in given:
         Image.fromarray(given["start"]).save(tmp_path / "start.png")
         words += ["--start", str(tmp_path / "start.png")]
-    if "scribbles" in given:
-        Image.fromarray(np.array([2, 1, 0], np.uint8)[given["scribbles"]]).save(tmp_path / "strokes.png")
-        words += ["--scribbles", str(tmp_path / "strokes.png")]
+    if "strokes" in given:
+        Image.fromarray(np.array([2, 1, 0], np.uint8)[given["strokes"]]).save(tmp_path / "strokes.png")
+        words += ["--strokes", str(tmp_path / "strokes.png")]
     assert cli.main(words) == 0
     np.testing.assert_array_equal(read_image(tmp_path / "photo-mask.png")[..., 0] > 0, mask)
 

@@ -179,7 +179,7 @@ BAD = [
     (["--boxes", "boxes.json", "--labels", "in"], "--boxes marks several objects, and so does --labels; omit"),
     (["--boxes", "boxes.json", "--fill-holes"], "--fill-holes does not apply to --boxes; omit it"),
     (["--boxes", "boxes.json", "--truth", "in"], "--truth does not apply to --boxes; omit it"),
-    (["--boxes", "boxes.json", "--write", "strokes"], "--write strokes requires --scribbles or --trimap; omit"),
+    (["--boxes", "boxes.json", "--write", "strokes"], "--write strokes requires --strokes or --trimap; omit"),
     (["--boxes", "boxes.json", "--write", "mask"], "--write mask is the result of a single object; pass labels"),
     (["--box", "boxes.json"], "--box: 'boxes.json' has 3 boxes of 'a.png'; pass --boxes to cut out every one"),
 ]

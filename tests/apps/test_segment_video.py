@@ -249,7 +249,7 @@ def test_a_stroke_that_the_other_label_surrounds_is_named(given, capsys):
     strokes[y - 9 : y - 6, x - 5 : x + 6], strokes[y - 2 : y + 3, x - 2 : x + 3] = OBJECT, BACKGROUND
     Image.fromarray(strokes).save(given / "strokes.png")
     report = given / "report.json"
-    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", given, "--json", report) == 0
+    assert run(given / "disc.avi", "--strokes", given / "strokes.png", "--out", given, "--json", report) == 0
     note = f"around the stroke at ({x - 2}, {y - 2}) have the other label"
     assert f"frame 0: most pixels {note}" in capsys.readouterr().err
     first, *others = json.loads(report.read_text("utf-8"))["frames"]
@@ -260,7 +260,7 @@ def test_a_stroke_that_the_other_label_surrounds_is_named(given, capsys):
 def test_a_video_file(given):
     _, masks = clip()
     out, report = given / "out", given / "report.json"
-    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", out, "--json", report) == 0
+    assert run(given / "disc.avi", "--strokes", given / "strokes.png", "--out", out, "--json", report) == 0
     names = sorted(path.name for path in out.glob("[!.]*"))
     masks_written = [f"disc-mask{number:04}.png" for number in range(FRAMES)]
     assert names == [*masks_written, "disc-overlay.mp4", "disc-segment.json"]
@@ -279,7 +279,7 @@ def test_a_video_file(given):
     assert not overlay.read()[0]
     inside = masks[-1][:, :80]
     assert shown[-1][inside].mean() > 1.5 * shown[-1][~inside].mean(), "the background is dimmed"
-    assert run(given / "disc.avi", "--scribbles", given / "strokes.png", "--out", out) == 0, "replaces its own results"
+    assert run(given / "disc.avi", "--strokes", given / "strokes.png", "--out", out) == 0, "replaces its own results"
 
 
 def test_a_folder_of_frames_with_strokes_named_by_frame(given):
@@ -288,7 +288,7 @@ def test_a_folder_of_frames_with_strokes_named_by_frame(given):
     Image.fromarray(strokes_on(masks[1])).save(given / "strokes" / "shot11.png")
     Image.fromarray(strokes_on(masks[6])).save(given / "strokes" / "0006.png")
     report = given / "report.json"
-    assert run(given / "frames", "--clip", "--scribbles", given / "strokes", "--out", given / "out", "--write",
+    assert run(given / "frames", "--clip", "--strokes", given / "strokes", "--out", given / "out", "--write",
                "mask,cutout", "--json", report) == 0  # fmt: skip
     content = json.loads(report.read_text("utf-8"))
     assert content["key_frames"] == [1, 6]
@@ -313,7 +313,7 @@ def test_a_trimap_of_a_grey_video(given):
 def test_a_box_and_strokes_that_correct_a_later_frame(given):
     _, masks = clip()
     Image.fromarray(strokes_on(masks[5], (BACKGROUND,))[:, :80]).save(given / "strokes" / "5.png")
-    arguments = ["--box", "4,12,40,48", "--scribbles", given / "strokes", "--out", given / "out", "--write", "mask"]
+    arguments = ["--box", "4,12,40,48", "--strokes", given / "strokes", "--out", given / "out", "--write", "mask"]
     assert run(given / "disc.avi", *arguments, "--json", given / "report.json") == 0
     assert iou(mask_of(given / "out", "disc", FRAMES - 1), masks[-1][:, :80]) > 0.9
     report = json.loads((given / "report.json").read_text("utf-8"))
@@ -327,7 +327,7 @@ def test_several_clips(given):
         (given / "strokes" / name).mkdir()
         Image.fromarray(strokes_on(masks[0])).save(given / "strokes" / name / "0.png")
     inputs = [given / "a.npy", given / "b.npy", "--clip"]
-    assert run(*inputs, "--scribbles", given / "strokes", "--out", given / "out") == 0
+    assert run(*inputs, "--strokes", given / "strokes", "--out", given / "out") == 0
     assert len(list((given / "out").glob("*.png"))) == 6
 
 
@@ -345,34 +345,34 @@ def test_command_lines_that_are_refused(given, rejects):
     def refuse(message, *words):
         rejects(["segment", *words, *out], message, given)
 
-    refuse("is truncated", given / "half.avi", "--scribbles", strokes)
-    refuse("contains one frame; two or more are needed", given / "one.npy", "--clip", "--scribbles", strokes)
-    refuse(r"late0008.png' \(frame 8\) is beyond the end: the clip has 8 frames", avi, "--scribbles",
+    refuse("is truncated", given / "half.avi", "--strokes", strokes)
+    refuse("contains one frame; two or more are needed", given / "one.npy", "--clip", "--strokes", strokes)
+    refuse(r"late0008.png' \(frame 8\) is beyond the end: the clip has 8 frames", avi, "--strokes",
            given / "late0008.png")  # fmt: skip
-    refuse("is 50x60 pixels, but the frames are 80x60", avi, "--scribbles", given / "narrow.png")
-    refuse(r"\(frame 0\) marks no background", avi, "--scribbles", given / "red.png")
-    refuse(r"strokes' holds no image", avi, "--scribbles", folder)
+    refuse("is 50x60 pixels, but the frames are 80x60", avi, "--strokes", given / "narrow.png")
+    refuse(r"\(frame 0\) marks no background", avi, "--strokes", given / "red.png")
+    refuse(r"strokes' holds no image", avi, "--strokes", folder)
     Image.fromarray(strokes_on(masks[0])).save(folder / "first.png")
-    refuse("'first.png' names no frame", avi, "--scribbles", folder)
+    refuse("'first.png' names no frame", avi, "--strokes", folder)
     (folder / "first.png").unlink()
     for name in ("f0.png", "g0.png"):
         Image.fromarray(strokes_on(masks[0])).save(folder / name)
-    refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--scribbles", folder)
-    refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--scribbles", strokes)
+    refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--strokes", folder)
+    refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--strokes", strokes)
     refuse(f"a clip requires {either(OF_CLIPS)}, got --labels", avi, "--labels", strokes)
-    refuse("--fill-holes does not apply to a clip", avi, "--scribbles", strokes, "--fill-holes")
-    refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--scribbles", strokes)
-    refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--scribbles", strokes,
+    refuse("--fill-holes does not apply to a clip", avi, "--strokes", strokes, "--fill-holes")
+    refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--strokes", strokes)
+    refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--strokes", strokes,
            "--write", "mask,coco")  # fmt: skip
-    refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--scribbles", strokes)
-    rejects(["segment", given / "frames", "--clip", "--scribbles", strokes, "--out", given / "frames"],
+    refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--strokes", strokes)
+    rejects(["segment", given / "frames", "--clip", "--strokes", strokes, "--out", given / "frames"],
             "is the folder of image", given)  # fmt: skip
 
 
 def test_a_foreign_mask_is_not_overwritten(given, rejects):
     (given / "out").mkdir()
     (given / "out" / "disc-mask0003.png").write_bytes(b"mine")
-    line = ["segment", given / "disc.avi", "--scribbles", given / "strokes.png", "--out", given / "out", "--quiet"]
+    line = ["segment", given / "disc.avi", "--strokes", given / "strokes.png", "--out", given / "out", "--quiet"]
     rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists; choose", given)
 
 
@@ -381,7 +381,7 @@ def test_the_benchmark(tmp_path, capsys, scene):
     assert video.main(["--data", "gone"]) == 0
     assert "skipped, no folder 'gone'" in capsys.readouterr().out
     folder = tmp_path / "grabcut"
-    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("scribbles2", scene.strokes)):
+    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("strokes2", scene.strokes)):
         (folder / name).mkdir(parents=True)
         Image.fromarray(np.asarray(pixels, np.uint8)).save(folder / name / "a.png")
     assert video.main(["--data", str(tmp_path), "--kinds", "trimap", "--frames", "3"]) == 0

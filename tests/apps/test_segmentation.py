@@ -9,9 +9,9 @@ from apps.segmentation.mask_scores import score
 from apps.session import Session
 
 
-@pytest.mark.parametrize("given", ["scribbles", "trimap", "box"])
+@pytest.mark.parametrize("given", ["strokes", "trimap", "box"])
 def test_finds_the_disc(scene, given, device):
-    where = {"scribbles": scene.strokes, "trimap": scene.trimap, "box": scene.box}[given]
+    where = {"strokes": scene.strokes, "trimap": scene.trimap, "box": scene.box}[given]
     result = segment(scene.image, **{given: where}, device=device)
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
     assert score(result.mask, truth, result.marks).iou >= 95
@@ -26,14 +26,14 @@ def test_finds_the_disc(scene, given, device):
 
 @pytest.mark.filterwarnings("ignore:the object is empty")
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("given", ["scribbles", "box"])
+@pytest.mark.parametrize("given", ["strokes", "box"])
 def test_energy_never_increases(scene, given, seed):
     rng = np.random.default_rng(seed)
     noisy = np.clip(scene.image + rng.normal(0, 70, scene.image.shape), 0, 255).astype(np.uint8)
-    result = segment(noisy, **{given: scene.strokes if given == "scribbles" else scene.box})
+    result = segment(noisy, **{given: scene.strokes if given == "strokes" else scene.box})
     assert len(result.energies) >= 1
     assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
-    if given == "scribbles":
+    if given == "strokes":
         assert result.mask[scene.strokes == 1].all()
         assert not result.mask[scene.strokes == 2].any()
     else:
@@ -44,11 +44,11 @@ def test_energy_never_increases(scene, given, seed):
 
 
 def test_result_does_not_depend_on_the_pixel_dtype(scene):
-    mask = segment(scene.image, scribbles=scene.strokes).mask
-    deep = segment(scene.image.astype(np.uint16) * 257, scribbles=scene.strokes).mask
-    floats = segment(scene.image / np.float32(255), scribbles=scene.strokes).mask
+    mask = segment(scene.image, strokes=scene.strokes).mask
+    deep = segment(scene.image.astype(np.uint16) * 257, strokes=scene.strokes).mask
+    floats = segment(scene.image / np.float32(255), strokes=scene.strokes).mask
     alpha = np.full((32, 32, 1), 200, np.uint8)
-    rgba = segment(np.dstack([scene.image, alpha]), scribbles=scene.strokes).mask
+    rgba = segment(np.dstack([scene.image, alpha]), strokes=scene.strokes).mask
     assert (deep == mask).mean() > 0.999
     assert (floats == mask).mean() > 0.999
     np.testing.assert_array_equal(rgba, mask)
@@ -59,9 +59,9 @@ def test_result_does_not_depend_on_the_pixel_dtype(scene):
 @pytest.mark.filterwarnings("ignore:most pixels around the stroke")  # no colour says which label is right
 def test_grey_and_constant_images(scene):
     grey = scene.image[..., 0]
-    assert segment(grey, scribbles=scene.strokes).mask[16, 15]
+    assert segment(grey, strokes=scene.strokes).mask[16, 15]
     flat = np.full((32, 32), 90, np.uint8)
-    result = segment(flat, scribbles=scene.strokes)
+    result = segment(flat, strokes=scene.strokes)
     assert result.mask[scene.strokes == 1].all()
     assert segment(flat, box=scene.box).mask.shape == (32, 32)
 
@@ -73,27 +73,27 @@ def test_box_over_the_whole_image(scene):
 
 
 def test_flipped_image_gives_the_flipped_mask(scene):
-    mask = segment(scene.image, scribbles=scene.strokes).mask
-    flipped = segment(scene.image[:, ::-1], scribbles=scene.strokes[:, ::-1]).mask
+    mask = segment(scene.image, strokes=scene.strokes).mask
+    flipped = segment(scene.image[:, ::-1], strokes=scene.strokes[:, ::-1]).mask
     assert (flipped[:, ::-1] == mask).mean() > 0.99
 
 
 def test_keep(scene):
     scene.image[2:9, 24:31] = (200, 120, 60)  # a second bright part without a stroke
     scene.strokes[:4] = 0
-    touching = segment(scene.image, scribbles=scene.strokes).mask
-    everything = segment(scene.image, scribbles=scene.strokes, keep="all").mask
+    touching = segment(scene.image, strokes=scene.strokes).mask
+    everything = segment(scene.image, strokes=scene.strokes, keep="all").mask
     assert not touching[5, 27]
     assert touching[16, 15]
     assert everything[5, 27]
-    largest = segment(scene.image, scribbles=scene.strokes, keep="largest").mask
+    largest = segment(scene.image, strokes=scene.strokes, keep="largest").mask
     assert not largest[5, 27]
 
 
 def test_soft_strokes_can_be_overridden(scene):
     scene.strokes[28, 10:12] = 1  # slipped onto the ground
-    hard = segment(scene.image, scribbles=scene.strokes).mask
-    soft = segment(scene.image, scribbles=scene.strokes, soft_strokes=True).mask
+    hard = segment(scene.image, strokes=scene.strokes).mask
+    soft = segment(scene.image, strokes=scene.strokes, soft_strokes=True).mask
     assert hard[28, 10:12].all()
     assert not soft[28, 10:12].any()
     assert soft[16, 15]
@@ -102,10 +102,10 @@ def test_soft_strokes_can_be_overridden(scene):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "pass scribbles, trimap, box or start, got none"),
-        ({"scribbles": 1, "trimap": 1}, "pass scribbles or trimap, got both"),
-        ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
-        ({"scribbles": np.eye(3, dtype=np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
+        ({}, "pass strokes, trimap, box or start, got none"),
+        ({"strokes": 1, "trimap": 1}, "pass strokes or trimap, got both"),
+        ({"strokes": np.zeros((3, 3), np.uint8)}, "is empty"),
+        ({"strokes": np.eye(3, dtype=np.uint8)}, "strokes is 3x3 pixels, but the image is 32x32"),
         ({"box": (40, 0, 50, 5)}, "is outside the image"),
         ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
         ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),
@@ -124,13 +124,13 @@ def test_scores():
     assert result.error == pytest.approx(200 / 3)
 
 
-@pytest.mark.parametrize("given", ["scribbles", "box"])
+@pytest.mark.parametrize("given", ["strokes", "box"])
 def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
     monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 3000)
     monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
-    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "scribbles" else (8, 10, 54, 56)
+    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "strokes" else (8, 10, 54, 56)
     result = segment(image, **{given: where})
     assert score(result.mask, truth, result.marks).iou >= 95
     assert len(result.energies) == 1
@@ -149,9 +149,9 @@ def test_pin_holes_are_filled_by_default(hint):
     if hint == "strokes":
         codes[150, 80:260], codes[5, 5:325] = 1, 2
     box = None if hint == "strokes" else (50, 40, 290, 280)
-    found = segment(image, scribbles=codes, box=box, device="cpu").mask
+    found = segment(image, strokes=codes, box=box, device="cpu").mask
     assert [bool(found[place]) for place in holes] == [True, True, False, False]
-    kept = segment(image, scribbles=codes, box=box, min_area=1, device="cpu").mask
+    kept = segment(image, strokes=codes, box=box, min_area=1, device="cpu").mask
     assert not any(kept[place] for place in holes)
     with Session(image, device="cpu") as session:
         if box is not None:

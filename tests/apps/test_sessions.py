@@ -127,7 +127,7 @@ def test_strokes_are_added_to_a_session(files, scene):
     strokes[8:10, 10:20] = 2  # within the object
     Image.fromarray(strokes).save(files / "more.png")
     assert (
-        run(files, "--overwrite", "--resume-session", "s.json", "--scribbles", "more.png", "--save-session", "s.json")
+        run(files, "--overwrite", "--resume-session", "s.json", "--strokes", "more.png", "--save-session", "s.json")
         == 0
     )
     second = read_mask(files)
@@ -146,21 +146,21 @@ def test_strokes_are_added_to_a_session(files, scene):
     again[8, 10:20] = 1  # prevails over the earlier stroke
     again[20:22, 12:16] = 1
     Image.fromarray(again).save(files / "again.png")
-    assert run(files, "--overwrite", "--resume-session", "s.json", "--scribbles", "again.png") == 0
+    assert run(files, "--overwrite", "--resume-session", "s.json", "--strokes", "again.png") == 0
     third = read_mask(files)
     assert third[again == 1].all()
     assert not third[9, 10:20].any()
 
 
 def test_a_session_alone_gives_its_object_again(files):
-    assert run(files, "--scribbles", "strokes.png", "--save-session", "s.json") == 0
+    assert run(files, "--strokes", "strokes.png", "--save-session", "s.json") == 0
     first = read_mask(files)
     assert run(files, "--overwrite", "--resume-session", "s.json") == 0
     assert (read_mask(files) == first).mean() > 0.99
 
 
 def test_options_of_the_command_replace_those_of_the_session(files):
-    assert run(files, "--scribbles", "strokes.png", "--keep", "largest", "--save-session", "s.json") == 0
+    assert run(files, "--strokes", "strokes.png", "--keep", "largest", "--save-session", "s.json") == 0
     assert run(files, "--overwrite", "--resume-session", "s.json", "--keep", "all", "--save-session", "t.json") == 0
     rgb = read_image(files / "photo.png")
     assert [load_session(files / name, rgb).options.keep for name in ("s.json", "t.json")] == ["largest", "all"]

@@ -75,11 +75,11 @@ def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
     strokes = np.zeros(truth.shape, np.uint8)
     strokes[15:25, 104:108] = 2
     strokes[84:88, 57:60] = 1
-    result = segment(image, start=wrong, scribbles=strokes)
+    result = segment(image, start=wrong, strokes=strokes)
     assert not result.mask[strokes == 2].any()
     assert result.mask[strokes == 1].all()
     assert iou(result.mask, truth) > 0.97
-    against = segment(image, start=truth, scribbles=np.where(strokes == 2, 1, 0).astype(np.uint8))
+    against = segment(image, start=truth, strokes=np.where(strokes == 2, 1, 0).astype(np.uint8))
     assert against.mask[strokes == 2].all(), "an object stroke outside of the mask is a constraint too"
 
 
@@ -109,7 +109,7 @@ def test_box_start_and_strokes_combine(photo):
     assert iou(result.mask, half) > 0.85
     strokes = np.zeros(truth.shape, np.uint8)
     strokes[40:44, 70:74] = 1
-    assert segment(image, start=rough, box=box, scribbles=strokes).mask[40:44, 70:74].all(), "strokes prevail"
+    assert segment(image, start=rough, box=box, strokes=strokes).mask[40:44, 70:74].all(), "strokes prevail"
 
 
 def test_a_large_image_with_a_start(photo, monkeypatch):
@@ -257,7 +257,7 @@ def test_strokes_correct_a_soft_mask_nearby_only(photo):
     assert not before[84:, 54:62].any()
     strokes = np.zeros(truth.shape, np.uint8)
     strokes[84:88, 57:60] = 1
-    after = segment(image, start=low, scribbles=strokes).mask
+    after = segment(image, start=low, strokes=strokes).mask
     assert after[82:88, 54:62].all()
     assert iou(after, truth) > iou(before, truth)
     np.testing.assert_array_equal(after[:30], before[:30])
@@ -351,7 +351,7 @@ def test_start_and_the_mask_of_the_first_run(folder, photo):
     np.testing.assert_array_equal(first, segment(image, start=read(folder / "rough.png")).mask)
     assert not (folder / "out/photo-strokes.png").exists()
     (folder / "out/photo-mask.png").rename(folder / "again.png")
-    assert run(folder, "photo.png", "--start", "again.png", "--scribbles", "strokes.png", "--box", 10, 5, 110, 94) == 0
+    assert run(folder, "photo.png", "--start", "again.png", "--strokes", "strokes.png", "--box", 10, 5, 110, 94) == 0
     assert iou(read(folder / "out/photo-mask.png"), truth) > 0.97
     assert (folder / "out/photo-strokes.png").exists()
 

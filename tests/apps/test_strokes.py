@@ -12,7 +12,7 @@ from apps.segmentation.strokes import (
     marks_of,
     marks_of_box,
     parse_box,
-    read_scribbles,
+    read_strokes,
     read_trimap,
 )
 
@@ -43,7 +43,7 @@ def painted(ground):
 def test_encodings_agree(codes, tmp_path):
     np.testing.assert_array_equal(marks_of(codes), MARKS)
     Image.fromarray(codes).save(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), MARKS)
+    np.testing.assert_array_equal(read_strokes(tmp_path / "a.png"), MARKS)
 
 
 def test_arrays_may_hold_marks():
@@ -133,15 +133,15 @@ def test_box_as_text():
 )
 def test_invalid_marks_are_rejected(marks, message):
     with pytest.raises(InputError, match=message):
-        check_marks(marks, (2, 3), "--scribbles")
+        check_marks(marks, (2, 3), "--strokes")
 
 
 def test_files_are_found_by_stem(tmp_path):
     (tmp_path / "a.png").touch()
     (tmp_path / "a.b.png").touch()
-    assert find_by_stem(tmp_path, "a", "--scribbles").name == "a.png"
+    assert find_by_stem(tmp_path, "a", "--strokes").name == "a.png"
     with pytest.raises(InputError, match="has no file named 'c'"):
-        find_by_stem(tmp_path, "c", "--scribbles")
+        find_by_stem(tmp_path, "c", "--strokes")
     (tmp_path / "a.jpg").touch()
     with pytest.raises(InputError, match="has 2 files named 'a'"):
-        find_by_stem(tmp_path, "a", "--scribbles")
+        find_by_stem(tmp_path, "a", "--strokes")

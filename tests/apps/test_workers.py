@@ -244,7 +244,7 @@ def inputs(tmp_path_factory):
 
 
 PROGRAMS = {
-    "segment": (segment, ["photos", "--scribbles", "strokes"]),
+    "segment": (segment, ["photos", "--strokes", "strokes"]),
     "segment labels": (segment, ["photos", "--labels", "strokes"]),
     "refine": (refine, ["photos", "strokes", "--kind", "labels"]),
     "denoise": (denoise, ["photos"]),

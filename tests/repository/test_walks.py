@@ -94,7 +94,7 @@ def segment_command():
         with tempfile.TemporaryDirectory() as folder:
             for name, pixels in (("image.png", image), ("strokes.png", strokes)):
                 Image.fromarray(pixels).save(Path(folder) / name)
-            files = [f"{folder}/image.png", "--scribbles", f"{folder}/strokes.png"]
+            files = [f"{folder}/image.png", "--strokes", f"{folder}/strokes.png"]
             cli.main(["segment", *files, "--out", folder, "--device", "cpu", "--quiet"])
 
     return call
@@ -174,7 +174,7 @@ WALKS = [  # row of the table, call, file of the main loop
     ("`assign.solve`, small matrix", partial(assignment, 4), "assign/dense/jonker_volgenant.py"),
     ("`assign.solve`, CPU", partial(assignment, 1600), "assign/dense/dense_augment.py"),
     ("`matching.maximum`, CPU", maximum_matching, "matching/forest/bitmap_search.py"),
-    ("`cutmatch segment IMAGE --scribbles STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
+    ("`cutmatch segment IMAGE --strokes STROKES`", segment_command, "gridcut/ibfs/strip_tasks.py"),
     ("a stroke of `cutmatch app`, to `Session.stroke`", stroke_of_the_page, "apps/session/interactive.py"),
 ]
 

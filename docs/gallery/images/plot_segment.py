@@ -14,7 +14,7 @@ from apps.demo_jobs import marks_of_example
 
 photo = skimage.data.astronaut()
 strokes = marks_of_example("astronaut", photo.shape[:2])  # 1 on the object, 0 on the background, -1 elsewhere
-found = segment(photo, scribbles=strokes, fill_holes=True)
+found = segment(photo, strokes=strokes, fill_holes=True)
 print(found)
 
 # %%

@@ -76,14 +76,14 @@ def test_painted_pixels_in_many_cases():
         compare((7, seed), 500)
 
 
-@pytest.mark.parametrize("kind", ["jumps", "scribble", "slow"])
+@pytest.mark.parametrize("kind", ["jumps", "zigzag", "slow"])
 def test_a_long_thick_stroke_is_painted_quickly(kind):
     """The plain definition takes minutes."""
     rng = np.random.default_rng(1)
     points = 20_000
     if kind == "jumps":
         xy = rng.random((points, 2)) * 512
-    elif kind == "scribble":
+    elif kind == "zigzag":
         turns = np.linspace(0, 300, points)
         xy = 256 + np.stack([200 * np.cos(turns), 180 * np.sin(1.1 * turns)], axis=1)
     else:

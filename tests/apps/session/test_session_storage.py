@@ -107,7 +107,7 @@ def test_the_command_resumes_a_session(rich, disc, tmp_path):
 
 
 def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
-    line = ["segment", "photo.png", "--scribbles", "strokes.png", "--box", "2,2,30,30", "--save-session", "s.json"]
+    line = ["segment", "photo.png", "--strokes", "strokes.png", "--box", "2,2,30,30", "--save-session", "s.json"]
     paths = [str(files / word) if word.endswith((".png", ".json")) else word for word in line]
     assert cli.main([*paths, "--out", str(tmp_path / "out")]) == 0
     with Session.load(files / "s.json", scene.image, device="cpu") as session:

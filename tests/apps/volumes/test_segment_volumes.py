@@ -47,7 +47,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("option", ["--labels", "--scribbles"])
+@pytest.mark.parametrize("option", ["--labels", "--strokes"])
 def test_every_format(ball, tmp_path, name, option, capsys):
     path = write_volume(tmp_path / name, ball.values if "tif" not in name else ball.values.astype(np.float32))
     seeds = write_volume(tmp_path / f"seeds-{name}", ball.seeds)
@@ -94,7 +94,7 @@ def test_seeds_in_another_format_without_geometry(ball, tmp_path):
 def test_dicom_series_becomes_nifti(ball, tmp_path):
     folder = write_dicom(tmp_path / "chest", ball.values)
     np.save(tmp_path / "seeds.npy", ball.seeds)
-    status, report = segment(tmp_path, folder, "--scribbles", tmp_path / "seeds.npy")
+    status, report = segment(tmp_path, folder, "--strokes", tmp_path / "seeds.npy")
     assert status == 0
     found = nibabel.load(tmp_path / "out" / "chest-mask.nii.gz")
     given = itk_affine(folder)
@@ -151,7 +151,7 @@ def test_strokes_with_the_codes_of_images(ball, tmp_path):
         ("forced", grey, ["--encoding", "grey"]),
     ):
         seeds = write_itk_image(tmp_path / f"{name}.nrrd", strokes)
-        assert segment(tmp_path, path, "--scribbles", seeds, *options)[0] == 0
+        assert segment(tmp_path, path, "--strokes", seeds, *options)[0] == 0
         masks.append(read_volume(tmp_path / "out" / "a-mask.nrrd").values)
     np.testing.assert_array_equal(masks[0], masks[1])
     np.testing.assert_array_equal(masks[0], masks[2])
@@ -171,7 +171,7 @@ def test_parts_holes_and_truth(ball, tmp_path):
         ("--fill-holes",),
         ("--min-area", "20", "--keep", "all"),
     ):
-        status, report = segment(tmp_path, path, "--scribbles", seeds, "--truth", truth, *options)
+        status, report = segment(tmp_path, path, "--strokes", seeds, "--truth", truth, *options)
         assert status == 0
         assert report["truth"]["iou_percent"] > 90
         found[options] = nibabel.load(tmp_path / "out" / "a-mask.nii.gz").get_fdata().T > 0
@@ -205,12 +205,12 @@ def test_strokes_in_some_slices(ball, tmp_path, given):
     Image.fromarray(np.zeros(SHAPE[1:], np.uint8)).save(tmp_path / "marks" / f"s{first + 4}.png")
     if given == "slices":
         ball.values = ball.values.astype(np.uint16)
-    status, _ = segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options)
+    status, _ = segment(tmp_path, image, "--strokes", tmp_path / "marks", *options)
     assert status == 0
     stem, suffix = ("slices", ".tif") if given == "slices" else ("a", ".nii.gz")
     assert (read_volume(tmp_path / "out" / f"{stem}-mask{suffix}").values == (ball.truth == 1)).mean() > 0.98
     Image.fromarray(ball.seeds[3]).save(tmp_path / "marks" / "s999.png")
-    assert segment(tmp_path, image, "--scribbles", tmp_path / "marks", *options)[0] == 2
+    assert segment(tmp_path, image, "--strokes", tmp_path / "marks", *options)[0] == 2
 
 
 def test_folders_of_npy_slices(ball, tmp_path, capfd, rejects):
@@ -226,7 +226,7 @@ def test_folders_of_npy_slices(ball, tmp_path, capfd, rejects):
     np.save(tmp_path / "volume.npy", ball.values)
     assert np.array_equal(read_volume(tmp_path / "scan", folder=True).values, ball.values)
     for image, seeds in (("scan", "seeds"), ("volume.npy", "seeds")):
-        assert segment(tmp_path, tmp_path / image, "--scribbles", tmp_path / seeds, "--volume", "--overwrite")[0] == 0
+        assert segment(tmp_path, tmp_path / image, "--strokes", tmp_path / seeds, "--volume", "--overwrite")[0] == 0
     found = [read_volume(tmp_path / "out" / name).values for name in ("scan-mask.tif", "volume-mask.npy")]
     assert np.array_equal(*found)
     assert (found[0] == (ball.truth == 1)).mean() > 0.98
@@ -255,11 +255,11 @@ def test_folder_of_volumes(ball, tmp_path, capsys):
         write_volume(tmp_path / "scans" / name, ball.values.astype(np.float32))
         write_volume(tmp_path / "seeds" / name, ball.seeds)
     (tmp_path / "seeds" / "c.nrrd").unlink()
-    line = [tmp_path / "scans", "--scribbles", tmp_path / "seeds", "--resume"]
+    line = [tmp_path / "scans", "--strokes", tmp_path / "seeds", "--resume"]
     assert segment(tmp_path, *line)[0] == 1
     captured = capsys.readouterr()
     assert "3 done, 0 skipped, 1 failed" in captured.out
-    assert "--scribbles: folder" in captured.err
+    assert "--strokes: folder" in captured.err
     assert "no file named 'c'" in captured.err
     write_volume(tmp_path / "seeds" / "c.nrrd", ball.seeds)
     assert segment(tmp_path, *line)[0] == 0
@@ -292,26 +292,26 @@ def test_resume_sees_all_files_of_a_volume(ball, tmp_path, changed, capsys):
 
 
 BAD = [
-    (["a.nii.gz", "--scribbles", "moved.nii.gz"], r"moved\.nii\.gz' has spacing 2 0\.8 0\.7 mm .*origin 0 0 0 .*, but "
+    (["a.nii.gz", "--strokes", "moved.nii.gz"], r"moved\.nii\.gz' has spacing 2 0\.8 0\.7 mm .*origin 0 0 0 .*, but "
      r"the image has spacing 2 0\.8 0\.7 mm .*origin -100\.5 20\.25 33.*; resample it"),
     (["a.nii.gz", "--labels", "coarse.nii.gz"], r"has spacing 3 0\.8 0\.7 mm .*, but .* has spacing 2 0\.8"),
     (["a.nii.gz", "--labels", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has spacing"),
-    (["a.nii.gz", "--scribbles", "short.nii.gz"], r"--scribbles is 5x24x26 voxels, but the image is 12x24x26 voxels"),
-    (["a.nii.gz", "--scribbles", "photo.png"], r"--scribbles: .*photo\.png' is not a volume"),
-    (["a.nii.gz", "--scribbles", "one.nii.gz"], r"--scribbles marks no background: .*; add a stroke on it \(blue, or"),
-    (["a.nii.gz", "--scribbles", "empty.nii.gz"], r"--scribbles: .*empty\.nii\.gz' is empty: no stroke"),
-    (["a.nii.gz", "--scribbles", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
-    (["a.nii.gz", "--scribbles", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
-    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --scribbles, --start"),
-    (["flat.nii.gz", "--scribbles", "seeds.nii.gz"], r"flat\.nii\.gz' is constant: every voxel is 4; pass a volume"),
-    (["photo.png", "--scribbles", "photo.png", "--volume"], r"photo\.png' is not a volume; pass a NIfTI"),
-    (["a.nii.gz", "--scribbles", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
-    (["a.nii.gz", "--scribbles", "named"], r"first\.png' belongs to no slice; end its name in the number of"),
-    (["series", "--scribbles", "seeds.nii.gz", "--out", "series"], r"--out: .* is the folder of image"),
+    (["a.nii.gz", "--strokes", "short.nii.gz"], r"--strokes is 5x24x26 voxels, but the image is 12x24x26 voxels"),
+    (["a.nii.gz", "--strokes", "photo.png"], r"--strokes: .*photo\.png' is not a volume"),
+    (["a.nii.gz", "--strokes", "one.nii.gz"], r"--strokes marks no background: .*; add a stroke on it \(blue, or"),
+    (["a.nii.gz", "--strokes", "empty.nii.gz"], r"--strokes: .*empty\.nii\.gz' is empty: no stroke"),
+    (["a.nii.gz", "--strokes", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
+    (["a.nii.gz", "--strokes", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
+    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --strokes, --start"),
+    (["flat.nii.gz", "--strokes", "seeds.nii.gz"], r"flat\.nii\.gz' is constant: every voxel is 4; pass a volume"),
+    (["photo.png", "--strokes", "photo.png", "--volume"], r"photo\.png' is not a volume; pass a NIfTI"),
+    (["a.nii.gz", "--strokes", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
+    (["a.nii.gz", "--strokes", "named"], r"first\.png' belongs to no slice; end its name in the number of"),
+    (["series", "--strokes", "seeds.nii.gz", "--out", "series"], r"--out: .* is the folder of image"),
     (["a.nii.gz", "--start", "seeds.nii.gz", "--band", "0"], r"band must be above 0 voxels, got 0"),
     (["a.nii.gz", "--start", "seeds.nii.gz", "--fill-holes"], r"--fill-holes and --min-area apply to strokes alone"),
     (["a.nii.gz", "--start", "moved.nii.gz"], r"--start: .*moved\.nii\.gz' has spacing"),
-    (["two.tif", "--scribbles", "photo.png"], r"two\.tif' has several channels"),
+    (["two.tif", "--strokes", "photo.png"], r"two\.tif' has several channels"),
 ]  # fmt: skip
 
 
@@ -387,7 +387,7 @@ def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
     strokes = np.zeros(SHAPE, np.uint8)
     strokes[6, 12, 13] = 2
     write_itk_image(tmp_path / "strokes.nii.gz", strokes)
-    line = [path, "--start", tmp_path / "start.nii.gz", "--scribbles", tmp_path / "strokes.nii.gz"]
+    line = [path, "--start", tmp_path / "start.nii.gz", "--strokes", tmp_path / "strokes.nii.gz"]
     assert segment(tmp_path, *line)[0] == 0
     assert not nibabel.load(tmp_path / "out" / "a-mask.nii.gz").get_fdata().T[6, 12, 13]
     write_itk_image(tmp_path / "start.nii.gz", 0 * start)
@@ -399,7 +399,7 @@ def test_a_stroke_that_the_other_label_surrounds_is_named(ball, tmp_path, capsys
     seeds = ball.seeds.copy()
     seeds[5:8, 16:19, 12:15] = 2  # in the ball
     path, strokes = write_volume(tmp_path / "a.npy", ball.values), write_volume(tmp_path / "s.npy", seeds)
-    status, report = segment(tmp_path, path, "--scribbles", strokes)
+    status, report = segment(tmp_path, path, "--strokes", strokes)
     assert status == 0
     (note,) = report["warnings"]
     assert "around the stroke at (12, 16, 5) have the other label" in note
