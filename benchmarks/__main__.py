@@ -8,7 +8,6 @@ NAMES = (
     "assign",
     "assign_everyday",
     "compare",
-    "cores",
     "cost_flow",
     "devices",
     "faces",
@@ -24,14 +23,12 @@ NAMES = (
     "photographs",
     "points",
     "refine",
-    "scale",
     "segment",
     "small",
     "stereo",
     "superpixels",
     "track",
     "video",
-    "volume",
 )
 # The benchmarks that have a separate module for a GPU.
 ON_CUDA = {"graphs": "graphs_cuda", "gridcut": "gridcut_cuda", "labels": "labels_cuda", "matching": "matching_cuda"}

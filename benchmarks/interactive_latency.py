@@ -25,7 +25,6 @@ from benchmarks import command
 from benchmarks.probe import resident
 from benchmarks.table import ROOT, markdown
 from benchmarks.timing import in_process
-from benchmarks.volume import balls
 
 CASES = {
     "image, 0.26 MP": (512, 512),
@@ -45,6 +44,24 @@ STROKES = (
     ((0.60, 0.80), (0.75, 0.95)),
     ((0.05, 0.40), (0.10, 0.60)),
 )
+
+
+def balls(size: int, seed: int = 0):
+    """Grey bytes of balls in noise, and seeds: 2 in the middle of each ball, 1 at two ends."""
+    random = np.random.default_rng(seed)
+    z, y, x = np.ogrid[:size, :size, :size]
+    grey, seeds = np.empty((size,) * 3, np.uint8), np.zeros((size,) * 3, np.uint8)
+    truth = np.zeros((size,) * 3, bool)
+    for _ in range(12):
+        (a, b, c), radius = random.uniform(0.2, 0.8, 3) * size, random.uniform(0.06, 0.18) * size
+        for k, plane in enumerate(truth):
+            away = (k - a) ** 2 + (y[0] - b) ** 2 + (x[0] - c) ** 2
+            plane |= away < radius**2
+            seeds[k][away < (radius / 3) ** 2] = 2
+    for out, plane in zip(grey, truth, strict=True):
+        out[...] = np.clip(100 + 60 * plane + random.normal(0, 40, plane.shape), 0, 255)
+    seeds[:2] = seeds[-2:] = 1
+    return grey, seeds
 
 
 def photograph(shape):

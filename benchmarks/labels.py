@@ -15,7 +15,6 @@ import gridcut
 from benchmarks import command
 from benchmarks.label_baselines import BASELINES, fits
 from benchmarks.label_instances import INSTANCES
-from benchmarks.label_video import measure_video
 from benchmarks.table import geometric_mean, markdown
 from benchmarks.timing import rounds
 
@@ -31,10 +30,6 @@ def main(argv):
     numba.set_num_threads(1)
     distributions = [baseline.distribution for baseline in BASELINES.values()]
     report = command.begin("several labels on the CPU", ["numba", "numpy", *distributions])
-    if options.video:
-        measure_video(2)
-        name = "labels-video" if options.save == TABLE else options.save
-        return command.finish(report, measure_video(12), name)
     rows, ratios, missing = [], {name: [] for name in BASELINES}, []
     for name in options.instances or INSTANCES:
         make, move, folder = INSTANCES[name]
@@ -103,8 +98,5 @@ def _parser():
     instance_options(parser, INSTANCES)
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
     parser.add_argument("--restarts", type=int, help="number of restarts (default: that of each function)")
-    parser.add_argument(
-        "--video", action="store_true", help="measure a moving stereo sequence instead of the instances"
-    )
     parser.add_argument("--repeats", type=int, default=3)
     return parser

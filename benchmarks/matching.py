@@ -3,8 +3,6 @@
   python -m benchmarks matching                                   the families, the default method, one thread
   python -m benchmarks matching "rmat 2^18" --threads 1,2         some of them; the gain of threads
   python -m benchmarks matching --method auto,push_relabel+cheap,hopcroft_karp --permuted --timeout 60
-  python -m benchmarks matching --steps                           direction optimisation and grafting, switched
-  python -m benchmarks matching --small                           the cost of a call on small matrices
 
 ours       matching.maximum from a SciPy matrix to a matching, including validation, transposition and initial matching
 solve      the same without validating and transposing the input
@@ -22,8 +20,6 @@ from benchmarks import matching_tables as tables
 from benchmarks.matching_programs import BASELINES, CpuBench, Program, program_of
 
 ONCE_ABOVE = 4.0  # seconds
-ROUNDS_OF_CALLS = 10_000  # at most; they end after a second
-INIT_OF_STEPS = "karp_sipser_one_sided"
 
 
 def main(argv):
@@ -39,13 +35,10 @@ def main(argv):
         return 2
     graphs = {name: known[name] for name in options.instances} or graphs
     report = command.begin("matching on a CPU", ["numba", "numpy", "scipy", "python-igraph"])
-    run = run_calls if options.small else run_steps if options.steps else run_methods
-    return command.finish(report, run(graphs, methods, options), options.save)
+    return command.finish(report, run_methods(graphs, methods, options), options.save)
 
 
 def families(options):
-    if options.small:
-        return instances.SMALL
     found = instances.QUICK if options.quick else instances.PLAIN
     return instances.with_permuted(found) if options.permuted else found
 
@@ -76,18 +69,6 @@ def run_methods(graphs, methods, options):
     return "\n\n".join(section for section in sections if section)
 
 
-def run_steps(graphs, methods, options):
-    taken = {}
-    for name, make in graphs.items():
-        taken[name] = tables.measure_steps(name, make(), INIT_OF_STEPS, options.threads[0], options.repeats)
-        print(name, *(f"{step} {1e3 * s:.1f}" for step, s in taken[name].seconds.items()), flush=True)
-    return f"{options.threads[0]} threads, after {INIT_OF_STEPS}\n\n{tables.steps(taken)}"
-
-
-def run_calls(graphs, methods, options):
-    return tables.calls(graphs, ROUNDS_OF_CALLS)
-
-
 def common_options(name: str, description: str, device: str):
     """A parser with the options that this command has on both devices."""
     options = command.parser(name, description, f"matching-{device}")
@@ -105,6 +86,4 @@ def parser():
     options.add_argument("--quick", action="store_true", help="small graphs")
     options.add_argument("--timeout", type=float, metavar="SECONDS", help="stop programs that take longer")
     options.add_argument("--repeats", type=int, default=3, help="(default: %(default)s)")
-    options.add_argument("--steps", action="store_true", help="time ms_bfs_graft with each of its two steps on and off")
-    options.add_argument("--small", action="store_true", help="time whole calls on small matrices, in microseconds")
     return options

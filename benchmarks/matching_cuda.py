@@ -4,7 +4,6 @@
   python -m benchmarks matching --device cuda "road 1000^2" --method all     every variant of the papers
   python -m benchmarks matching --device cuda --permuted --method auto,apfb-gpubfs_wr-ct+cheap
   python -m benchmarks matching --device cuda --paper                        Table I of the ICPP paper, reproduced
-  python -m benchmarks matching --device cuda --rule                         the size from which on a GPU is faster
 
 init, search    on the GPU, from a graph with the lists of both sides to a matching; on card: both
 call            matching.maximum from arrays on the GPU to arrays there, including validation and transposition
@@ -17,7 +16,7 @@ ONCE_ABOVE seconds is timed once.  A time appears only if the program's matching
 and if every run found as many pairs as the CPU.
 """
 
-from benchmarks import command, harness, matching_rule
+from benchmarks import command, harness
 from benchmarks import matching_instances as instances
 from benchmarks import matching_tables as tables
 from benchmarks.harness import CPU
@@ -43,8 +42,6 @@ def main(argv):
     )
     if report is None:
         return 2
-    if options.rule:
-        return command.finish(report, "\n" + matching_rule.run(options.runs), options.save)
     measured = []
     who = [p.name for p in programs]
     for name, path in instances.prepared(names, options.cache).items():
@@ -93,9 +90,6 @@ def parser():
         "--method", metavar="NAME,...", help="variants, each optionally with +INIT, or all (default: auto)"
     )
     options.add_argument("--paper", action="store_true", help="the papers' graphs; generating them takes minutes")
-    options.add_argument(
-        "--rule", action="store_true", help="time whole calls by size: from which on should 'auto' use a GPU?"
-    )
     options.add_argument("--runs", type=int, default=10, help="(default: %(default)s)")
     instances.add_cache_options(options)
     return options

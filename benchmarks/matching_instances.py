@@ -42,20 +42,6 @@ QUICK = {
     "rmat 2^12": lambda: graphs.rmat(12, 8, LESS_SKEWED),
     "uniform 3, 4096": lambda: graphs.uniform(4096, 3),
 }
-# For the cost of a call: sizes of linear programs and circuits, at most 2000 rows.
-SMALL = {
-    "one entry": lambda: graphs.uniform(1, 1),
-    "uniform 3, 10": lambda: graphs.uniform(10, 3),
-    "ladder 100": lambda: graphs.ladder(100),
-    "full 50": lambda: graphs.pattern(*np.indices((50, 50)).reshape(2, -1), (50, 50)),
-    "road 20^2": lambda: graphs.road(20, 0.3),
-    "uniform 4, 500": lambda: graphs.uniform(500, 4),
-    "dead ends 2 x 6": lambda: graphs.dead_ends(6),
-    "groups 1024": lambda: graphs.groups(1024, 16, 4),
-    "rmat 2^10": lambda: graphs.rmat(10, 8, LESS_SKEWED),
-    "uniform 3, 2000": lambda: graphs.uniform(2000, 3),
-    "ladder 2000": lambda: graphs.ladder(2000),
-}
 # For a GPU.
 FAMILIES = {
     "delaunay 2^20": PLAIN["delaunay 2^20"],

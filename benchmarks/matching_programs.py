@@ -42,15 +42,13 @@ BASELINES = {
 class Program(NamedTuple):
     """A name in tables, and the arguments of matching.maximum; method None: the baseline of that name.
 
-    On a GPU, init "auto" is the initial matching that the method has by default.  `search_only`: compare programs by
-    the seconds of their searches, not of whole calls.
+    On a GPU, init "auto" is the initial matching that the method has by default.
     """
 
     name: str
     method: str | None = None
     init: str = "auto"
     parameters: dict = {}
-    search_only: bool = False
 
     @property
     def how(self) -> dict:
@@ -134,8 +132,6 @@ class CpuBench:
         wrong = None if pairs == self.size else f"{pairs} pairs, others found {self.size}"
         if self.found is None:
             return CpuRun(seconds, pairs, wrong, program.name, "-", {})
-        if program.search_only:
-            seconds = found.stats["seconds"]["solve"]
         return CpuRun(seconds, pairs, wrong, found.method, found.init, {**found.stats, "device": found.device})
 
     def certify(self, program: Program) -> None:

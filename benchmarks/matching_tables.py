@@ -1,26 +1,18 @@
-"""Tables of what harness.py measured of matchings, one function each; and two measurements of their own.
+"""Tables of what harness.py measured of matchings, one function each.
 
 On a CPU
 detail, means        each graph and method against SciPy and igraph; geometric means over graphs
 by_method            graphs by methods, milliseconds
-steps                direction optimisation and grafting, each switched on and off (their Fig. 7)
-calls                the cost of a whole call on small matrices
 
 On a GPU
 gpu_detail, gpu_means    each graph and program against the CPU's default and ECL-MM's recorded times
 as_in_paper              Table I of the ICPP paper
 """
 
-from functools import partial
-from typing import NamedTuple
-
-import matching
-from benchmarks import harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import CPU, STOPPED
-from benchmarks.matching_programs import BASELINES, CpuBench, Program, scipy_run
+from benchmarks.matching_programs import BASELINES
 from benchmarks.table import geometric_mean, markdown, number
-from benchmarks.timing import microseconds
 
 WITH_PAPER = ("auto", "g_pr_shr-adaptive-0.7", "apfb-gpubfs_wr-ct")
 
@@ -95,78 +87,6 @@ def by_method(measured, programs):
 
 def _least(m, programs):
     return min(m.seconds[p] for p in programs if p in m.seconds)
-
-
-class Steps(NamedTuple):
-    """Of each of STEPS: seconds of search and edges traversed; and the pairs that the initial matching lacked."""
-
-    seconds: dict
-    edges: dict
-    missing: int
-
-
-STEPS = {
-    "MS-BFS": {"grafting": False, "direction_optimising": False},
-    "direction": {"grafting": False, "direction_optimising": True},
-    "grafting": {"grafting": True, "direction_optimising": False},
-    "both": {"grafting": True, "direction_optimising": True},
-}
-
-
-def measure_steps(name: str, graph, init: str, threads: int, repeats: int) -> Steps:
-    """Direction optimisation and grafting on and off, from the same initial matching."""
-    programs = [
-        Program(step, "ms_bfs_graft", init, {"threads": threads, **switches}, search_only=True)
-        for step, switches in STEPS.items()
-    ]
-    measured = harness.measure(name, harness.Worker(graph, None, CpuBench), programs, repeats, STOPPED)
-    measured.raise_failures()
-    missing = {measured.size - measured.ran[step].stats["initial"] for step in STEPS}
-    if len(missing) > 1:
-        raise AssertionError(f"the initial matching {init!r} differs from run to run")
-    edges = {step: measured.ran[step].stats["edges"] for step in STEPS}
-    return Steps({step: measured.seconds[step] for step in STEPS}, edges, missing.pop())
-
-
-def steps(taken):
-    """Milliseconds of search, gains over plain MS-BFS, and edges traversed in thousands; `taken` {graph: Steps}."""
-    gains = list(STEPS)[1:]
-    columns = ["search only", "missing", *(f"{name} ms" for name in STEPS), *(f"{name} x" for name in gains)]
-    columns += [f"{name} k edges" for name in STEPS]
-    rows = []
-    for graph, of in taken.items():
-        row = [graph, str(of.missing), *(f"{1e3 * s:.1f}" for s in of.seconds.values())]
-        row += [number(of.seconds["MS-BFS"] / of.seconds[name]) for name in gains]
-        rows.append(row + [f"{count / 1e3:.0f}" for count in of.edges.values()])
-    mean = [geometric_mean([of.seconds["MS-BFS"] / of.seconds[name] for of in taken.values()]) for name in gains]
-    blank = ["-"] * len(STEPS)
-    rows.append(["geometric mean", "-", *blank, *(number(m) for m in mean), *blank])
-    return markdown(columns, rows)
-
-
-def calls(graphs, most_rounds: int):
-    """Microseconds of whole calls on small matrices, from a SciPy matrix and from a graph made once."""
-    columns = ["matrix", "rows", "columns", "entries", "size", "maximum µs", "graph made once µs", "drop-in µs"]
-    columns += ["SciPy µs", "SciPy / maximum"]
-    rows, ratios = [], []
-    for name, make in graphs.items():
-        graph = make()
-        found = matching.maximum(graph)
-        found.check()
-        runs = {
-            "maximum": partial(matching.maximum, graph, threads=1),
-            "made once": partial(matching.maximum, matching.bipartite_graph(graph), threads=1),
-            "drop-in": partial(matching.maximum_bipartite_matching, graph),
-            "SciPy": scipy_run(graph),
-        }
-        if (size := runs["SciPy"]()) != found.cardinality:
-            raise AssertionError(f"SciPy found {size} pairs on {name}, we {found.cardinality}")
-        least = microseconds(runs, most_rounds)
-        ratios.append(least["SciPy"] / least["maximum"])
-        row = [name, *(str(n) for n in (*graph.shape, graph.nnz, size))]
-        rows.append([*row, *(f"{taken:.1f}" for taken in least.values()), number(ratios[-1])])
-    rows.append(["geometric mean", *["-"] * 8, number(geometric_mean(ratios))])
-    return markdown(columns, rows)
 
 
 def hundredths(seconds) -> str:

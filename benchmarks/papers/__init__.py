@@ -77,7 +77,7 @@ def run(name: str, quick: bool, keep: bool) -> None:
     sections = chain.from_iterable(experiment(quick) for experiment in paper.EXPERIMENTS)
     listed = "\n".join(f"- {what}: `python -m benchmarks {line}`" for what, line in paper.ON_GPU)
     end = f"\n\n## Not run: these need a GPU\n\n{listed}"
-    measure(stem_of(name), report, sections, keep, paper.figures, end)
+    measure(stem_of(name), report, sections, keep, getattr(paper, "figures", lambda found: {}), end)
 
 
 def run_with_threads(names: list[str], options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 6, 7, 8 and table II.
+"""Azad, Buluç, Pothen, "A parallel tree grafting algorithm ..." (IPDPS 2015): Fig. 1, 3, 4, 6, 7 and table II.
 
 All programs start from the same one-sided Karp-Sipser matching: the two-sided one of this library leaves almost nothing
 to do on generated graphs, where the paper's left up to 5.7 % of the vertices.  Where the one-sided matching is maximum,
@@ -10,11 +10,9 @@ from functools import cache, partial
 from types import MappingProxyType
 
 import numpy as np
-from scipy.sparse import csr_array
 
 import matching
 from benchmarks.matching_images import new_figure
-from benchmarks.matching_tables import STEPS
 from benchmarks.papers.sections import (
     CLASSES,
     Section,
@@ -27,16 +25,19 @@ from benchmarks.papers.sections import (
     number,
     repeated,
 )
-from benchmarks.papers.tree_grafting import Rules, grow_and_augment
 from benchmarks.table import geometric_mean
 
 TITLE = "Azad, Buluç, Pothen 2015, repeated"
 FIVE = {"SS-DFS": "ss_dfs", "SS-BFS": "ss_bfs", "PF": "pothen_fan", "MS-BFS": "ms_bfs", "HK": "hopcroft_karp"}
 PLAIN_BFS = {"direction_optimising": False, "threads": 1}  # the MS-BFS of Fig. 1
 THREE = {"MS-BFS-Graft": "ms_bfs_graft", "PF": "pothen_fan", "PR": "push_relabel"}
-SAME_STEP = {"search and grafting": (True, True), "search": (True, False), "none": (False, False)}
-ALPHAS = (1, 2, 3, 5, 7, 10, 20)
 RUNS = 10
+STEPS = {
+    "MS-BFS": {"grafting": False, "direction_optimising": False},
+    "direction": {"grafting": False, "direction_optimising": True},
+    "grafting": {"grafting": True, "direction_optimising": False},
+    "both": {"grafting": True, "direction_optimising": True},
+}
 
 ON_GPU = (
     (
@@ -78,18 +79,6 @@ class Start:
             raise AssertionError(f"{method}: {found.cardinality} pairs, expected {self.size}")
         return found
 
-    def line_by_line(self, rules: Rules):
-        """Levels, phases and edges of the line-by-line program."""
-        return self.counted(grow_and_augment, (*self.graph.by_row, *self.graph.by_col), rules)
-
-    def counted(self, program, lists, *given):
-        """What a program returns that changes the matching in place, which gets the certified size."""
-        rows, cols = self.rows.copy(), self.cols.copy()
-        found = program(*lists, rows, cols, *given)
-        if (rows >= 0).sum() != self.size:
-            raise AssertionError(f"{program.__name__}, {given}: {(rows >= 0).sum()} pairs, expected {self.size}")
-        return found
-
     def search(self, method: str, **parameters) -> dict:
         """The stats of the method's search alone, not certified: for times."""
         rows, cols = self.rows.copy(), self.cols.copy()
@@ -100,11 +89,6 @@ class Start:
 def starts(quick: bool, **given) -> Mapping[str, Start]:
     """The graphs of all classes, which all experiments share; `given` as for Start."""
     return MappingProxyType({name: Start(make(), **given) for name, make in classes(quick).items()})
-
-
-def unfinished(graphs: Mapping[str, Start]):
-    """Names and graphs of those whose initial matching is not maximum."""
-    return ((name, start) for name, start in graphs.items() if start.initial < start.size)
 
 
 def table_two(quick: bool):
@@ -237,97 +221,6 @@ def figure_seven(quick: bool):
     yield Section("Fig. 7", note, columns, rows, gains)
 
 
-def figure_eight(quick: bool):
-    """Fig. 8: frontiers by level with and without grafting."""
-    rows, data = [], {}
-    for graph, start in starts(quick).items():
-        for name, grafting in (("MS-BFS", False), ("MS-BFS-Graft", True)):
-            levels, phases, edges = start.line_by_line(Rules(grafting=grafting))
-            sizes = [levels[levels[:, 0] == phase, 1] for phase in range(len(phases))]
-            sizes = [some for some in sizes if len(some)]
-            data.setdefault(graph, {})[name] = sizes
-            later = sizes[1:] or sizes or [np.zeros(1)]
-            row = [graph, name, count(len(phases)), count(len(levels)), count(levels[:, 1].sum()), count(edges)]
-            row += [number(np.mean([len(some) for some in later]), 1), number(np.mean([some[0] for some in later]), 0)]
-            rows.append([*row, f"{sum(some[0] == some.max() for some in later)} of {len(later)}"])
-    columns = ["graph", "algorithm", "phases", "levels", "vertices in frontiers", "edges", "levels per phase"]
-    columns += ["first frontier", "largest at first level"]
-    note = (
-        "Algorithms 3 to 7 line by line, with direction optimisation and the open rules as in the authors' program. "
-        "Last three columns, of the phases after the first: the mean number of levels, the mean first frontier, and in "
-        "how many it is the largest."
-    )
-    yield Section("Fig. 8", note, columns, rows, data)
-
-
-def open_rules(quick: bool):
-    """What algorithms 6 and 7 leave open: the order of the neighbours, and children of rows of the same step."""
-    graphs = starts(quick)
-    others = {f"{name}, permuted": Start(permuted(graphs[name].graph)) for name in ("web", "kron")}
-    rows = []
-    for graph, start in unfinished(graphs | others):
-        for order, from_end in (("first to last", False), ("last to first", True)):
-            for allowed, same_step in SAME_STEP.items():
-                rules = Rules(True, True, from_end, *same_step)
-                levels, phases, edges = start.line_by_line(rules)
-                found, largest, total = phases[min(1, len(phases) - 1)]
-                row = [graph, order, allowed, count(len(phases)), count(len(levels)), count(edges)]
-                rows.append([*row, count(phases[0, 0]), count(found), number(100 * largest / max(1, total), 1)])
-    columns = ["graph", "neighbours", "same step", "phases", "levels", "edges", "paths, phase 1", "paths, phase 2"]
-    columns += ["largest tree, phase 2, %"]
-    note = (
-        "Algorithms 3 to 7 line by line, with grafting and direction optimisation. Neighbours: the order in which "
-        "bottom-up steps and grafting read those of a column. Same step: where a column may become a child of a row "
-        "that the same step attached. Largest tree: its share of the columns in trees. The authors' program reads from "
-        "last to first and allows it in both."
-    )
-    yield Section("Rules that the pseudocode leaves open", note, columns, rows)
-
-
-def alphas(quick: bool):
-    """Section III-B: alpha, of direction optimisation and of grafting."""
-    rows, least = [], {alpha: [] for alpha in ALPHAS}
-    for graph, start in unfinished(starts(quick)):
-        edges = {alpha: start.line_by_line(Rules(alpha=alpha))[2] for alpha in ALPHAS}
-        for alpha in ALPHAS:
-            least[alpha].append(edges[alpha] / min(edges.values()))
-        rows.append([graph, *map(count, edges.values())])
-    rows.append(["mean, edges / fewest", *(number(geometric_mean(of)) for of in least.values())])
-    columns = ["graph", *(f"alpha = {alpha:g}" for alpha in ALPHAS)]
-    note = (
-        "Edges traversed by algorithms 3 to 7 line by line, rules as in the authors' program. Last line: geometric "
-        "mean of the edges over the fewest of the graph."
-    )
-    yield Section("alpha (§III-B)", note, columns, rows)
-
-
-def first_phases(quick: bool):
-    """Section III-B: whether grafting helps after the first phases."""
-    rows = []
-    for graph, start in unfinished(starts(quick)):
-        by_rule = [start.line_by_line(Rules(first_graft=first))[2] for first in (1, 2, 3)]
-        always = [start.line_by_line(Rules(first_graft=first, always=True))[2] for first in (1, 2, 3)]
-        _, phases, _ = start.line_by_line(Rules())
-        share = 100 * phases[0, 0] / (start.size - start.initial)
-        rows.append([graph, number(share, 0), *map(count, (*by_rule, *always))])
-    columns = ["graph", "paths in phase 1, %"]
-    for what in ("by the rule", "always"):
-        columns += [f"{what}: edges", f"{what}, from phase 2 on", f"{what}, from phase 3 on"]
-    note = (
-        "Edges traversed by algorithms 3 to 7 line by line, rules as in the authors' program, if trees are kept by the "
-        "rule of algorithm 7 or always, and from which phase on. First column: the share of all paths."
-    )
-    yield Section("Grafting in the first phases (§III-B)", note, columns, rows)
-
-
-def permuted(graph):
-    """The graph with rows and columns in random order."""
-    rng = np.random.default_rng(1)
-    pointers, neighbours = graph.by_row
-    matrix = csr_array((np.ones(len(neighbours), np.int8), neighbours, pointers), shape=(graph.rows, graph.cols))
-    return csr_array(matrix[rng.permutation(graph.rows)][:, rng.permutation(graph.cols)])
-
-
 EXPERIMENTS = (
     table_two,
     figure_one,
@@ -335,15 +228,11 @@ EXPERIMENTS = (
     variation,
     breakdown,
     figure_seven,
-    figure_eight,
-    open_rules,
-    alphas,
-    first_phases,
 )
 
 
 def figures(sections) -> dict:
-    """Fig. 1, 7 and 8."""
+    """Fig. 1 and 7."""
     found = {}
     data = data_of(sections, "Fig. 1")
     figure, axes = new_figure(3)
@@ -355,14 +244,4 @@ def figures(sections) -> dict:
     bars(one, data_of(sections, "Fig. 7"), "times as fast as MS-BFS")
     one.axhline(1, color="0.5", linewidth=0.8)
     found["steps"] = figure
-    figure, axes = new_figure(3)
-    for one, graph in zip(axes, ("RMAT", "web", "uniform 5"), strict=True):
-        for name, sizes in data_of(sections, "Fig. 8")[graph].items():
-            for i, phase in enumerate((1, 2)):
-                if phase < len(sizes):
-                    style = {"linestyle": ("-", "--")[i], "color": "C0" if name == "MS-BFS" else "C1"}
-                    one.plot(sizes[phase], marker=".", label=f"{name}, phase {phase + 1}", **style)
-        one.set(title=graph, xlabel="level", ylabel="vertices of the frontier", yscale="log")
-        one.legend(fontsize="x-small")
-    found["frontiers"] = figure
     return found

@@ -4,9 +4,7 @@ Graphs of the families of its test sets: a grid of four neighbours (ecology1), D
 Vertices are permuted at random first, as in the paper; weights are random and depend on the edge alone.
 """
 
-import hashlib
 from functools import partial
-from unittest.mock import patch
 
 import numpy as np
 
@@ -24,8 +22,6 @@ from benchmarks.papers.sections import (
     repeated,
     spread,
 )
-from matching.general import plain_parallel
-from matching.general.order import random_factor
 
 TITLE = "Fagginger Auer, Bisseling 2011, repeated"
 BEST_P = 0.53406
@@ -210,33 +206,6 @@ def speeds(quick: bool):
     yield Section("Fig. 5, speed on a CPU", note, columns, rows)
 
 
-def hashes(quick: bool):
-    """Section 3.2: a quarter of MD5 instead of all of it does not reduce the quality."""
-
-    def blue(active, seed, i, p):
-        r = int(random_factor(np.uint64(seed), np.uint64(i)))
-        chosen = set()
-        for v in active:
-            words = [(v + 1) * pow(r, k, 2**32) % 2**32 for k in range(16)]
-            digest = hashlib.md5(np.array(words, "<u4").tobytes(), usedforsecurity=False).digest()
-            if int(np.frombuffer(digest, "<u4").sum(dtype=np.uint64)) % 2**32 < p * 2**32:
-                chosen.add(v)
-        return chosen
-
-    rows = []
-    for name, graph in families(True).items():
-        graph = plain(renumbered(graph, 0))
-        sizes = {"a quarter": [], "all 64 steps": []}
-        for seed in range(2 if quick else 16):
-            sizes["a quarter"].append(greedy(graph, method="parallel", seed=seed).cardinality)
-            with patch.object(plain_parallel, "blue_vertices", blue):
-                partner = plain_parallel.match(graph.indptr, graph.indices, seed=seed)
-            sizes["all 64 steps"].append(sum(w >= 0 for w in partner) // 2)
-        rows.append([name, *(spread(of, 1) for of in sizes.values())])
-    note = "Pairs over seeds, mean and standard deviation, graphs of 256 vertices; MD5 from Python's hashlib."
-    yield Section("MD5 (§3.2)", note, ["graph", "a quarter of MD5", "all of MD5"], rows)
-
-
 def coarsened(graph, **given) -> tuple[list[int], list[int]]:
     """Pairs of the matchings, and vertices, of five levels of coarsening, certified."""
     pairs, sizes = [], [graph.shape[0]]
@@ -280,7 +249,7 @@ def vertex_orders(quick: bool):
     yield Section("Order of the vertices (§4)", note, [*columns, "random order: level 5"], rows)
 
 
-EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds, hashes, levels, vertex_orders)
+EXPERIMENTS = (iterations, probability, random_graphs, qualities, speeds, levels, vertex_orders)
 
 
 def figures(sections) -> dict:

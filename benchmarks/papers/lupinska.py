@@ -1,4 +1,4 @@
-"""Łupińska, "Parallel implementation of flow and matching algorithms" (2011): heuristics, CYCLE, ALPHA.
+"""Łupińska, "Parallel implementation of flow and matching algorithms" (2011): heuristics, ALPHA.
 
 The paper has no table; its claims are sentences.  Grids are the middle of the images of benchmarks/instances.py.
 """
@@ -17,9 +17,9 @@ from apps.optical_flow.flow_files import read_flow
 from apps.segmentation.published_energy import smoothness
 from benchmarks import instances
 from benchmarks.assign_instances import DENSE
+from benchmarks.instances import Problem
 from benchmarks.matching_images import new_figure
 from benchmarks.papers import lupinska_gpu
-from benchmarks.papers.grid_experiments import NEVER, counts_of, crop, lockstep
 from benchmarks.papers.sections import (
     AGAIN,
     Section,
@@ -40,7 +40,6 @@ GRIDS = {
     "ising camera": partial(instances.ising, "camera", 1),
     "grey camera, 100": partial(instances.grey_unary, "camera", 1, 100),
 }
-CYCLES = (10, 50, 100, 500, 1000, 2000, 4000, 7000, 10_000, 20_000, 50_000)
 ALPHAS = (2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64, 100)
 ALGORITHMS = {"5.0": "cost_scaling_v1", "5.1": "cost_scaling_v2", "5.2": "cost_scaling"}
 UPDATE_RULES = {
@@ -51,6 +50,7 @@ UPDATE_RULES = {
     "every V": {},
     "every V / 4": {"update_every": 0.25},
 }
+NEVER = 2**62
 OFF = {"exact_start": False, "global_every": np.inf, "gap": False}
 VARIANTS = {
     "generic (4.2)": {},
@@ -74,6 +74,22 @@ ON_GPU = (
     ),
     ("§6 n = 30 to 200 and large complete graphs", "assign --device cuda --methods"),
 )
+
+
+def counts_of(problem: Problem, value: int, method: str = "push_relabel", **parameters) -> dict:
+    """The counts of a certified solve of `value` by a method."""
+    cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu", method=method, **parameters)
+    cut.check()
+    if cut.value != value:
+        raise AssertionError(f"{method} {parameters}: value {cut.value}, expected {value}")
+    return {**cut.stats, "operations": cut.stats["pushes"] + cut.stats["relabels"]}
+
+
+def crop(problem: Problem, side: int) -> Problem:
+    """The middle of a problem."""
+    part = tuple(slice((n - min(side, n)) // 2, (n + min(side, n)) // 2) for n in problem.source.shape)
+    edges = {offset: capacity[part].copy() for offset, capacity in problem.edges.items()}
+    return Problem(problem.source[part].copy(), problem.sink[part].copy(), edges)
 
 
 def grids(side: int):
@@ -121,66 +137,6 @@ def frequencies(quick: bool):
     columns += ["highest: operations", "global relabelings "]
     note = f"{side}×{side} pixels, `push_relabel`. A global relabeling scans all arcs once."
     yield Section("Frequency of global relabeling (§4.2)", note, columns, rows)
-
-
-def cycles(quick: bool):
-    """Section 4.6: CYCLE."""
-    side = 24 if quick else 128
-    tried = CYCLES[:3] if quick else CYCLES
-    rows, data = [], {}
-    for name, problem, value in grids(side):
-        for cycle in tried:
-            stats = counts_of(problem, value, lockstep, cycle=cycle)
-            data.setdefault(name, {})[cycle] = stats["operations"]
-            row = [name, count(cycle), count(stats["launches"]), count(stats["pushes"]), count(stats["relabels"])]
-            rows.append([*row, count(stats["launches"] * cycle), count(stats["spinning"])])
-    note = (
-        f"{side}×{side} pixels; algorithms 4.6 to 4.8 with one thread per pixel in lockstep, which is one legal "
-        "order of the operations of a GPU. Each launch ends with a global and gap relabeling. Spinning: "
-        "iterations in which no thread had work."
-    )
-    columns = ["grid", "CYCLE", "launches", "pushes", "relabels", "iterations", "spinning"]
-    yield Section("CYCLE (§4.6)", note, columns, rows, data)
-
-
-def gap_of_hybrid(quick: bool):
-    """Section 4.6: gap relabeling at the end of the global relabeling."""
-    side = 24 if quick else 64
-    rows = []
-    for name, problem, value in grids(side):
-        for cycle in (10, 100) if quick else (10, 100, 1000, 7000):
-            row, totals = [name, count(cycle)], []
-            for gap in (True, False):
-                stats = counts_of(problem, value, lockstep, cycle=cycle, gap=gap)
-                totals.append(stats["operations"])
-                row += [count(stats["launches"]), count(totals[-1])]
-            rows.append([*row, number(totals[1] / totals[0])])
-    columns = ["grid", "CYCLE", "gap: launches", "gap: operations", "without: launches", "without: operations"]
-    note = (
-        f"{side}×{side} pixels, in lockstep. Without gap relabeling, pixels that the search does not reach keep their "
-        "height, and the loop ends when no excess can reach the sink, as in algorithm 4.8."
-    )
-    yield Section("Gap relabeling in the hybrid (§4.6)", note, [*columns, "without / gap"], rows)
-
-
-def layouts(quick: bool):
-    """Section 4.6: the residuals of an arc and its reverse side by side."""
-    side = 24 if quick else 192
-    rows = []
-    for name, problem, value in grids(side):
-        for lines in (128, 384):
-            stats = counts_of(problem, value, lockstep, cycle=50, cache_lines=lines)
-            by_pixel, by_pair = stats["misses"] / stats["operations"]
-            rows.append(
-                [name, f"{lines * 128 // 1024} kB", number(by_pixel), number(by_pair), number(by_pair / by_pixel)]
-            )
-    columns = ["grid", "cache", "by pixel", "by pair", "pair / pixel"]
-    note = (
-        f"{side}×{side} pixels, in lockstep, CYCLE = 50. Misses per push or relabel of a simulated direct-mapped cache "
-        "with lines of 128 bytes, reads of residuals only. By pixel: the residuals of the arcs that leave a pixel are "
-        "adjacent, as here. By pair: those of an arc and its reverse, as in the paper."
-    )
-    yield Section("Layout of the residuals (§4.6)", note, columns, rows)
 
 
 def asynchronous(quick: bool):
@@ -423,9 +379,6 @@ EXPERIMENTS_ON_GPU = lupinska_gpu.EXPERIMENTS
 EXPERIMENTS = (
     heuristics,
     frequencies,
-    cycles,
-    gap_of_hybrid,
-    layouts,
     threads,
     asynchronous,
     alphas,
@@ -438,24 +391,19 @@ EXPERIMENTS = (
 
 
 def figures(sections) -> dict:
-    """The two figures: operations with heuristics on and off, and over CYCLE and ALPHA."""
+    """The two figures: operations with heuristics on and off, and over ALPHA."""
     found = {}
     figure, (axes,) = new_figure(1)
     bars(axes, data_of(sections, "Heuristics"), "pushes and relabels")
     axes.set_title("Push-relabel with heuristics on and off")
     found["heuristics"] = figure
-    figure, (left, right) = new_figure(2)
-    for name, of in data_of(sections, "CYCLE").items():
-        left.plot(list(of), list(of.values()), marker="o", markersize=3, label=name)
-    left.axvline(7000, color="0.6", linewidth=0.8)
-    left.set(xscale="log", yscale="log", xlabel="CYCLE", ylabel="pushes and relabels", title="Hybrid, in lockstep")
-    left.legend(fontsize="small")
+    figure, (axes,) = new_figure(1)
     for n, algorithms in data_of(sections, "ALPHA").items():
         for name, of in algorithms.items():
             least = min(of.values())
-            right.plot(list(of), [x / least for x in of.values()], marker="o", markersize=3, label=f"{name}, n = {n}")
-    right.axvline(10, color="0.6", linewidth=0.8)
-    right.set(xscale="log", xlabel="ALPHA", ylabel="operations / least", title="Cost scaling")
-    right.legend(fontsize="small")
+            axes.plot(list(of), [x / least for x in of.values()], marker="o", markersize=3, label=f"{name}, n = {n}")
+    axes.axvline(10, color="0.6", linewidth=0.8)
+    axes.set(xscale="log", xlabel="ALPHA", ylabel="operations / least", title="Cost scaling")
+    axes.legend(fontsize="small")
     found["parameters"] = figure
     return found

@@ -1,9 +1,7 @@
 """The folders are those of docs/architecture.md; no import circle, and no file name twice in a package."""
 
 import inspect
-import io
 import re
-import tokenize
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -45,26 +43,6 @@ def test_no_import_circle():
         for module in tops:
             del left[module]
     assert sorted(left) == []
-
-
-def texts(path):
-    """Comments and strings of a file."""
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
-        if token.type in (tokenize.COMMENT, tokenize.STRING):
-            yield token.string
-
-
-@pytest.mark.parametrize("name", PACKAGES)
-def test_files_named_in_comments_exist(name):
-    """With its folder from the root of the repository, or by its bare name inside its package."""
-    here = {path.name for path in SOURCES[name]} | {"setup.py"}
-    missing = set()
-    for path in SOURCES[name]:
-        for text in texts(path):
-            for found in re.findall(r"(?<![\w/.<{])([\w/]+\.py)\b", text):
-                if not (ROOT / found).exists() if "/" in found else found not in here:
-                    missing.add(f"{path.relative_to(ROOT)}: {found}")
-    assert sorted(missing) == []
 
 
 def public_functions():

@@ -7,19 +7,6 @@ from benchmarks import devices
 from benchmarks.__main__ import main
 
 
-@pytest.mark.parametrize(("axes", "side", "size"), [(2, 12, 31), (3, 6, 14)])
-def test_blocks_go_on_at_their_ends(axes, side, size):
-    """Edges of the repeated block are those of the repeated image."""
-    block = devices.repeated(axes, side)
-    whole = devices.tiled(block, (size,) * axes)
-    for axis in range(axes):
-        offset = tuple(int(axis == a) for a in range(axes))
-        edges = devices.tiled(devices.contrast(block, offset), (size,) * axes)
-        inner = tuple(slice(0, size - o) for o in offset)
-        assert (edges[inner] == devices.contrast(whole, offset)[inner]).all()
-        assert edges.min() < edges.max() / 2
-
-
 @pytest.mark.parametrize("name", devices.SIZES)
 def test_instances(name):
     source, sink, edges = devices.instance(name, 9)

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
 
 import matching
-from benchmarks import command, harness, matching_cuda, table
+from benchmarks import command, harness, table
 from benchmarks import greedy as greedy_benchmark
 from benchmarks import matching_graphs as graphs
 from benchmarks import matching_instances as instances
 from benchmarks import matching_programs as programs
-from benchmarks import matching_rule as rule_benchmark
-from benchmarks import matching_tables as tables
 from benchmarks.__main__ import main
 from gridcut.device import CertificateError
 
@@ -109,47 +106,6 @@ def test_what_is_not_right_has_no_times(monkeypatch, tmp_path, capsys):
     assert main([*MATCHING, "tiny", "--method", "auto,apsb", "--cache", str(tmp_path)]) == 0
 
 
-@pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_what_takes_long_is_run_once(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(matching_cuda, "ONCE_ABOVE", 0.001)
-    assert main([*MATCHING, "tiny", "--runs", "3", "--cache", str(tmp_path)]) == 0
-    assert rows_of(capsys.readouterr().out)[0][-1] == "1"
-
-
-@pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_tables_of_the_papers(tmp_path, capsys):
-    assert main([*MATCHING, "--paper", "--runs", "1", "--cache", str(tmp_path)]) == 0
-    (row,) = [row for row in rows_of(capsys.readouterr().out) if len(row) == 15]
-    assert int(row[3]) == int(row[4]) - 2, "the cheap matching and the maximum"
-    assert row[6:8] == ["0.06", "2.73"]
-
-
-@pytest.mark.usefixtures("as_if_on_a_gpu")
-def test_the_rule_for_auto(monkeypatch, capsys):
-    """With the CPU in the place of the GPU."""
-    monkeypatch.setitem(rule_benchmark.HOW, "cuda", {"device": "cpu"})
-    families = {"tiny {}": (lambda scale: graphs.uniform(scale, 2), 12)}
-    families |= {"road {}^2": (lambda scale: graphs.road(scale, 0.0), 4)}
-    monkeypatch.setattr(rule_benchmark, "FAMILIES", families)
-    monkeypatch.setattr(rule_benchmark, "SIZES", range(16, 18))
-    assert main([*MATCHING, "--rule", "--runs", "2", "--save", "auto"]) == 0
-    printed = capsys.readouterr().out
-    assert [row[2] for row in rows_of(printed)] == ["cpu", "cpu"]
-    assert len(rows_of(printed, "road")) == 2
-    assert "(now)" not in printed  # the rule's own number is beyond these two
-    monkeypatch.setattr(rule_benchmark, "SIZES", range(16, 22))
-    monkeypatch.setattr(rule_benchmark, "GPU_MIN_EDGES", 1 << 20)
-    slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
-    lines = rule_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
-    found = {
-        cells[1].split()[0]: (cells[2].strip(), cells[3].strip()) for cells in (line.split("|") for line in lines[2:])
-    }
-    assert "| 1048576 (now)" in "\n".join(lines)
-    assert found["1048576"] == ("1.000", "1.00")
-    assert found["65536"] == ("1.732", "3.00")
-    assert found["2097152"] == ("1.414", "2.00")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -169,31 +125,6 @@ def test_no_gpu_no_table(monkeypatch, capsys):
     for arguments in (MATCHING, GREEDY):
         assert main(arguments) == 2
         assert "no CUDA GPU" in capsys.readouterr().out
-
-
-def test_graphs_are_made_once(tmp_path):
-    assert instances.prepared(["tiny"], tmp_path) == {"tiny": tmp_path / "tiny.npz"}
-    kept = instances.read(tmp_path / "tiny.npz")
-    assert kept.size == matching.maximum(GRAPH).cardinality
-    assert (kept.adj == GRAPH.indices).all()
-    before = (tmp_path / "tiny.npz").stat().st_mtime_ns
-    instances.prepared(["tiny"], tmp_path)
-    assert (tmp_path / "tiny.npz").stat().st_mtime_ns == before
-
-
-def test_triangulations_by_strips(monkeypatch):
-    monkeypatch.setattr(graphs, "STRIPS", 3)
-    found, whole = graphs.delaunay_by_strips(10), graphs.delaunay(10)
-    assert found.multiply(whole).nnz == found.nnz, "an edge that is in no triangulation"
-    assert whole.nnz - found.nnz < 0.03 * whole.nnz
-
-
-def test_names_of_variants():
-    for name in programs.VARIANTS:
-        program = programs.program_of(name)
-        assert (program.name, program.init) == (name, "auto")
-    assert programs.program_of("ms_bfs_graft-anew+none")[1:4] == ("ms_bfs_graft", "none", {"grafting": False})
-    assert set(tables.WITH_PAPER) <= set(programs.VARIANTS)
 
 
 def test_a_worker_that_is_silent_is_stopped(tmp_path):
@@ -224,69 +155,6 @@ def test_wrong_matchings_are_seen(tmp_path):
     bench.found = found.row_match, np.roll(found.col_match, 1)
     with pytest.raises(CertificateError, match="matched along no edge"):
         bench.certify()
-
-
-def plain_geometric(scale, degree):
-    n = 1 << scale
-    points = np.random.default_rng(graphs.SEED).random((n, 2))
-    points = points[np.lexsort((points[:, 0], (points[:, 1] * n**0.5 / 4).astype(int)))]
-    pairs = cKDTree(points).query_pairs((degree / (np.pi * n)) ** 0.5, output_type="ndarray")
-    return plain_symmetric(*pairs.T, n)
-
-
-def plain_rmat(scale, edges, shares):
-    n = 1 << scale
-    rng = np.random.default_rng(graphs.SEED)
-    row, col = np.zeros(edges * n, np.int64), np.zeros(edges * n, np.int64)
-    for _ in range(scale):
-        quarter = np.searchsorted(np.cumsum(shares)[:-1], rng.random(edges * n), side="right")
-        row, col = 2 * row + quarter // 2, 2 * col + quarter % 2
-    return row, col, n
-
-
-def plain_road(side, missing):
-    index = np.arange(side * side).reshape(side, side)
-    across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
-    pairs = np.concatenate([across, np.column_stack([index[:-1].ravel(), index[1:].ravel()])])
-    kept = np.random.default_rng(graphs.SEED).random(len(pairs)) >= missing
-    return plain_symmetric(*pairs[kept].T, side * side)
-
-
-def plain_symmetric(low, high, n):
-    low, high = low[low != high], high[low != high]
-    return graphs.pattern(np.concatenate([low, high]), np.concatenate([high, low]), (n, n))
-
-
-def plain_permuted(graph):
-    rng = np.random.default_rng(graphs.SEED)
-    found = graph[rng.permutation(graph.shape[0])][:, rng.permutation(graph.shape[1])]
-    found.sort_indices()
-    return found
-
-
-def test_graphs_are_those_of_plain_generators():
-    skewed = (0.57, 0.19, 0.19, 0.05)
-    row, col, n = plain_rmat(8, 5, skewed)
-    for found, expected in (
-        (graphs.random_geometric(10, 9), plain_geometric(10, 9)),
-        (graphs.random_geometric(3, 30), plain_geometric(3, 30)),
-        (graphs.rmat(8, 5, skewed, both=True), plain_symmetric(row, col, n)),
-        (graphs.rmat(8, 5, skewed), graphs.pattern(row, col, (n, n))),
-        (graphs.road(20, 0.3), plain_road(20, 0.3)),
-        (graphs.permuted(GRAPH), plain_permuted(GRAPH)),
-    ):
-        assert found.shape == expected.shape
-        assert found.indices.dtype == found.indptr.dtype == np.int32
-        assert (found.indptr == expected.indptr).all()
-        assert (found.indices == expected.indices).all()
-
-
-def test_permuted_graphs_are_made_of_the_others(monkeypatch, tmp_path):
-    monkeypatch.setattr(instances, "known", lambda: {"tiny": lambda: GRAPH, "tiny permuted": None})
-    paths = instances.prepared(["tiny permuted", "tiny"], tmp_path)
-    kept, expected = instances.read(paths["tiny permuted"]), plain_permuted(GRAPH)
-    assert (kept.adj == expected.indices).all()
-    assert kept.size == matching.maximum(expected).cardinality
 
 
 # In the simulator

@@ -80,22 +80,6 @@ def test_what_is_declared_is_imported():
     assert names(PROJECT["dependencies"]) - used == set()
 
 
-def test_a_module_that_is_imported_everywhere_is_not_optional():
-    """An import at the top of a file needs a declared dependency; those of the extras are inside functions."""
-    required = names(PROJECT["dependencies"]) | {"llvmlite"}
-    wrong = []
-    for package in PRODUCT:
-        for path, tree in parsed(package).items():
-            for node in tree.body:
-                if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
-                    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
-                    for top in {module.split(".")[0] for module in modules}:
-                        outside = top not in sys.stdlib_module_names and top not in PRODUCT
-                        if outside and top != "cuda" and not owners(top) & required:
-                            wrong.append((str(path.relative_to(ROOT)), top))
-    assert wrong == []
-
-
 def test_messages_name_the_packages_of_an_extra():
     """They are on an index, which this distribution is not."""
     named = {}

@@ -89,14 +89,6 @@ def test_the_table_of_the_guide(foreign, names, first, cells):
     assert python("-m", "cutmatch", "info", path=path).returncode == 0
 
 
-@pytest.mark.parametrize("stub", ["types.ModuleType('apps')", "unittest.mock.MagicMock()"])
-def test_a_stub_in_place_of_a_package_is_refused_as_well(stub):
-    code = f"import sys, types, unittest.mock; sys.modules['apps'] = {stub}; import cutmatch; print({ONE_CUT})"
-    done = python("-c", f"{code}; cutmatch.segment", path=[ROOT])
-    assert done.stdout == "1\n"
-    assert "ImportError: cutmatch.segment needs the package apps" in done.stderr
-
-
 def test_the_project_keeps_its_own_package(foreign):
     """Our package never comes into the place of the project's, in whichever order they are imported."""
     path = [foreign("apps"), ROOT]
@@ -104,12 +96,6 @@ def test_the_project_keeps_its_own_package(foreign):
     assert printed(code, path) == "(1, 'the project')"
     done = python("-c", "import apps, cutmatch; cutmatch.segment", path=path)
     assert "cutmatch.segment needs the package apps" in done.stderr
-
-
-def test_a_module_or_a_bare_folder_of_the_same_name_is_named(tmp_path):
-    (tmp_path / "apps.py").write_text("")
-    done = python("-c", "import cutmatch; cutmatch.segment", path=[tmp_path, ROOT])
-    assert f"but {tmp_path / 'apps.py'} has the same name" in done.stderr
 
 
 def test_the_command_finds_its_own_packages(foreign):
@@ -166,25 +152,6 @@ for function, *arguments in calls.values():
         culprit = name if name in names else "gridcut"
         assert found[name].startswith(f"networkx's backend 'cutmatch' needs the package {culprit} in {ROOT}")
         assert str(theirs / culprit / "__init__.py") in found[name]
-
-
-def test_the_command_keeps_the_standard_library(foreign, tmp_path):
-    """Also where old copies of its modules are installed beside us, as argparse and dataclasses often are."""
-    ours = tmp_path / "ours"
-    (ours / "apps").mkdir(parents=True)
-    (ours / "apps" / "__init__.py").write_text("")
-    for name in ("argparse", "dataclasses"):
-        (ours / f"{name}.py").write_text("raise ImportError('an old copy')\n")
-    code = f"""
-import pathlib, sys
-from cutmatch import own_packages
-own_packages.FOLDER = pathlib.Path({str(ours)!r})
-own_packages.put_first()
-import apps, argparse, dataclasses
-print(apps.__file__)
-"""
-    done = python("-c", code, path=[foreign("apps"), ROOT])
-    assert done.stdout.strip() == str(ours / "apps" / "__init__.py"), done.stderr
 
 
 def test_every_attribute_is_typed_and_loads():

@@ -21,10 +21,3 @@ def test_the_script_runs(script, tmp_path, monkeypatch):
             plt.figure(number).savefig(f"{number}.png")  # draws everything
     finally:
         plt.close("all")
-
-
-def test_a_script_has_a_title_and_explains_itself():
-    for script in GALLERY.rglob("plot_*.py"):
-        _, title, line, _, text = script.read_text("utf-8").splitlines()[:5]
-        assert len(line) >= len(title), script.name
-        assert text.endswith("."), script.name

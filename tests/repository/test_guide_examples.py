@@ -103,10 +103,3 @@ def test_other_commands_exist(page):
             assert importlib.util.find_spec(words[2]), words
         else:
             assert words[0] in ("cutmatch", "pip", "pipx", "uvx", "./run"), words
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_language_of_every_block_is_known(page):
-    """A block without a language would not be run, and not be noticed."""
-    opened = re.findall(r"^```(.*)$", page.read_text("utf-8"), re.MULTILINE)[::2]
-    assert set(opened) <= {"python", "sh", "dockerfile", "text", "{toctree}"}

@@ -68,26 +68,3 @@ def test_kernels_are_small_or_say_why_not(package):
     files = sorted((ROOT / package).rglob("*.py"))
     found = {path.relative_to(ROOT).as_posix(): complaints(path.read_text("utf-8")) for path in files}
     assert {path: kernels for path, kernels in found.items() if kernels} == {}
-
-
-def kernel_of(arguments: int, lines: int, *above: str) -> str:
-    body = ["    a0 += 1"] * (lines - 1)
-    names = ", ".join(f"a{i}" for i in range(arguments))
-    return "\n".join([*above, "@cuda_kernel(max_registers=32)", f"def run({names}):", '    """Sum."""', *body, ""])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "lines", "above", "expected"),
-    [
-        (12, 100, [], []),
-        (13, 100, [], ["args"]),
-        (12, 101, [], ["lines"]),
-        (13, 101, ["# args: a reason with words"], ["lines"]),
-        (13, 101, ["# lines: long for a reason", "# args: a reason"], []),
-        (13, 100, ["# args:"], ["args"]),
-        (3, 100, ["# args: outdated reason"], ["args"]),
-    ],
-)
-def test_large_kernels_are_found(arguments, lines, above, expected):
-    found = complaints(kernel_of(arguments, lines, *above))
-    assert [re.search("# (.*):`", complaint)[1] for complaint in found] == expected

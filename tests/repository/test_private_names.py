@@ -60,25 +60,6 @@ def test_no_private_name_of_numba(folder):
     assert found == [], f"move them to {', '.join(sorted(GUARDED))}"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from numba.core import cgutils",
-        "from numba.core.runtime import rtsys",
-        "import numba.np.ufunc.parallel",
-        "kernel = numba.njit(_nrt=False)(function)",
-        "memory = cuda.cudadrv.driver",
-        "context.call_conv.call_function(builder)",
-    ],
-)
-def test_private_names_are_found(line):
-    assert private_names(line)
-
-
-def test_documented_names_are_not():
-    assert private_names("from numba import cuda, types\nfrom numba.core import event\nimport llvmlite.binding") == []
-
-
 def compiler_imports(source: str) -> list[int]:
     """Lines that import numba.cuda or the driver; in a file with CUDA kernels also those that import numba."""
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -100,17 +81,3 @@ def test_only_the_device_package_imports_the_compiler_of_cuda_kernels():
             if not place.startswith("gridcut/device/") and WORDS.search(source := path.read_text("utf-8")):
                 found += [place] * bool(compiler_imports(source))
     assert found == ["apps/info.py"], "take them from gridcut.device.cuda, cuda_types and cuda_warp"
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "from numba import cuda",
-        "import numba.cuda",
-        "from cuda.bindings import driver",
-        "from numba import int32\nfrom gridcut.device.cuda import cuda_kernel",
-    ],
-)
-def test_imports_of_the_compiler_are_found(lines):
-    assert compiler_imports(lines)
-    assert not compiler_imports("from numba import int32\nfrom gridcut.device import kernel")

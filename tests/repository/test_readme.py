@@ -92,16 +92,6 @@ def test_example_of_a_matching(capsys):
     assert capsys.readouterr().out == f"{names['m'].cardinality} {names['m'].cardinality}\n"
 
 
-def test_the_readme_is_one_screen():
-    assert len(README.split()) <= 900
-
-
-def test_the_front_page_of_the_site_quotes_the_readme():
-    numbers = re.findall(r"^:::\{grid-item-card\} (\d.*)$", (ROOT / "docs/index.md").read_text("utf-8"), re.MULTILINE)
-    assert len(numbers) == 3
-    assert [number for number in numbers if number not in README] == []
-
-
 def test_run_without_a_job_explains_itself():
     done = subprocess.run(["sh", ROOT / "run"], capture_output=True, encoding="utf-8")
     assert done.returncode == 2

@@ -137,30 +137,6 @@ def test_the_page_for_a_search_is_among_the_first(site):
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("assignment", "Assignments"),
-        ("heic", "Questions and answers"),
-        ("iphone jpeg strokes", "Questions and answers"),
-    ],
-)
-def test_search_finds(driver, query, wanted):
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    browser, address = driver
-    browser.get(f"{address}/search.html?q={query.replace(' ', '+')}")
-
-    def is_finished(browser):
-        return "Search finished" in browser.find_element(By.TAG_NAME, "body").text
-
-    WebDriverWait(browser, 60).until(is_finished)
-    titles = [link.text for link in browser.find_elements(By.CSS_SELECTOR, "#search-results li a")]
-    assert wanted in titles
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
     "page", ["index", "guide/segment", "generated/gallery/motion/plot_stereo", "generated/api/gridcut"]
 )
 def test_a_page_has_all_its_images_and_fits(driver, page):

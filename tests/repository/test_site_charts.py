@@ -33,10 +33,3 @@ def test_bars_of_ratios_have_the_line_of_one(charts):
     assert 0 < float(drawn.split("--one: ")[1].split("%")[0]) < 100
     with pytest.raises(ValueError, match="no table of gridcut-cpu has the columns instance, gone"):
         charts.read("gridcut-cpu", ["instance"], "gone")
-
-
-def test_ratios_come_second(charts):
-    page = "| a | s | B / A |\n|---|--:|--:|\n| x | 1 | 2.0 |\n\ntext\n| a | a |\n|---|---|\n| 1 | 2 |\n"
-    assert charts.ratios_first(page) == (
-        "| a | B / A | s |\n| --- | --: | --: |\n| x | 2.0 | 1 |\n\ntext\n| a | a |\n|---|---|\n| 1 | 2 |\n"
-    )
