@@ -1,17 +1,14 @@
 """Methods of `assign.solve` and `min_cost_flow`: the tables of their solvers, and the rules that select one.
 
-To add a method: write its solver, a function here that calls it, an entry in METHODS, and a row in
-docs/algorithms/index.md.
-Solvers are imported when they are called, so that importing this file is cheap.
+To add a method: write its solver, an entry in METHODS, and a row in docs/algorithms/index.md.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from assign.core.problem import Dense, Problem, Sparse
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_accepted, check_name
+from gridcut.device.method_table import Implementation
 
 # Rows of a matrix on the host from which device="auto" uses a GPU.  The CPU starts on square ones and hands over those
 # that a GPU solves faster, transfers included (2000 and 4000 rows; one H100, 16 cores): geometric 3 to 5 times,
@@ -20,23 +17,13 @@ from gridcut.device.arguments import check_accepted, check_name
 GPU_MIN_ROWS = 2000
 
 
-class Implementation(NamedTuple):
-    """A method on one device, for one form of costs.
-
-    solve            solve(costs, limit, start, callback, **parameters) -> col_of_row, u, v, stats
-    parameters       the keywords that `solve` accepts in addition
-    stays_on_device  reads costs on the GPU, and returns arrays on the GPU
-    """
-
-    solve: Callable
-    parameters: tuple[str, ...] = ()
-    stays_on_device: bool = False
-
-
 class Method(NamedTuple):
     """One named method; None where it is not available.
 
-    scales_costs  costs are multiplied by the number of nodes, so integers must be smaller by that factor
+    ``solver(*arrays, limit=..., start=..., callback=..., **parameters)`` returns col_of_row, u, v and stats.
+
+    scales_costs  costs are multiplied by the number of nodes, so integers must be smaller by that factor; these methods
+                  read a dense matrix as they read a sparse one, see `arrays_of`
     """
 
     dense_cpu: Implementation | None = None
@@ -51,108 +38,51 @@ class Method(NamedTuple):
             return self.dense_cpu if device == "cpu" else self.dense_cuda
         return self.sparse_cpu if device == "cpu" else self.sparse_cuda
 
+    def arrays_of(self, costs: Dense | Sparse) -> tuple:
+        """What solvers read: a matrix, or indptr, indices and cost of the finite costs, and the number of columns."""
+        if isinstance(costs, Sparse):
+            return costs.indptr, costs.indices, costs.cost, costs.shape[1]
+        if not self.scales_costs:
+            return (costs.cost,)
+        from assign.papers.scaling.load import rows_of_dense
 
-def shortest_paths_dense(costs: Dense, limit, start, callback, **parameters):
-    """See assign/dense/dense.py."""
-    from assign.dense.dense import solve
-
-    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
-
-
-def jonker_volgenant(costs: Dense, limit, start, callback, **parameters):
-    """See assign/dense/jonker_volgenant.py."""
-    from assign.dense.jonker_volgenant import solve
-
-    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
+        return *rows_of_dense(costs.cost), costs.shape[1]
 
 
-def shortest_paths_sparse(costs: Sparse, limit, start, callback, **parameters):
-    """See assign/sparse/sparse.py."""
-    from assign.sparse.sparse import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def auction_cuda(costs: Dense, limit, start, callback, **parameters):
-    """See assign/dense/dense_cuda.py."""
-    from assign.dense.dense_cuda import solve
-
-    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
-
-
-def cost_scaling(costs: Dense | Sparse, limit, start, callback, **parameters):
-    """See assign/papers/cost_scaling.py."""
-    from assign.papers.cost_scaling import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def cost_scaling_v1(costs: Dense | Sparse, limit, start, callback, **parameters):
-    """See assign/papers/cost_scaling_v1.py."""
-    from assign.papers.cost_scaling_v1 import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def cost_scaling_v2(costs: Dense | Sparse, limit, start, callback, **parameters):
-    """See assign/papers/cost_scaling_v2.py."""
-    from assign.papers.cost_scaling_v2 import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def lock_free(costs: Dense | Sparse, limit, start, callback, **parameters):
-    """See assign/papers/lock_free.py."""
-    from assign.papers.lock_free import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def lock_free_cuda(costs: Dense | Sparse, limit, start, callback, **parameters):
-    """See assign/papers/lock_free_cuda.py."""
-    from assign.papers.lock_free_cuda import solve
-
-    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
-
-
-def compressed(costs: Dense | Sparse) -> tuple:
-    """indptr, indices, cost and the number of columns, without the infinite costs of a dense matrix."""
-    if isinstance(costs, Sparse):
-        return costs.indptr, costs.indices, costs.cost, costs.shape[1]
-    from assign.papers.scaling.load import rows_of_dense
-
-    return *rows_of_dense(costs.cost), costs.shape[1]
-
-
-def _scaling(solve) -> Method:
+def _scaling(solver: str) -> Method:
     """One of the sequential cost-scaling methods."""
-    found = Implementation(solve, ("alpha", "price_updates", "arc_fixing", "update_every", "max_updates"))
+    found = Implementation(solver, ("alpha", "price_updates", "arc_fixing", "update_every", "max_updates"))
     return Method(dense_cpu=found, sparse_cpu=found, scales_costs=True)
 
 
-LOCK_FREE_CPU = Implementation(lock_free, ("threads", "alpha", "cycle", "price_updates", "arc_fixing"))
-LOCK_FREE_CUDA = Implementation(lock_free_cuda, ("alpha", "cycle", "block", "price_updates", "arc_fixing"))
+LOCK_FREE_CPU = Implementation(
+    "assign.papers.lock_free:solve", ("threads", "alpha", "cycle", "price_updates", "arc_fixing")
+)
+LOCK_FREE_CUDA = Implementation(
+    "assign.papers.lock_free_cuda:solve", ("alpha", "cycle", "block", "price_updates", "arc_fixing")
+)
 
 METHODS = {
     "shortest_paths": Method(
-        dense_cpu=Implementation(shortest_paths_dense, ("list_length", "auction", "coarse_start")),
-        sparse_cpu=Implementation(shortest_paths_sparse, ("alpha", "fine")),
+        dense_cpu=Implementation("assign.dense.dense:solve", ("list_length", "auction", "coarse_start")),
+        sparse_cpu=Implementation("assign.sparse.sparse:solve", ("alpha", "fine")),
     ),
-    "jonker_volgenant": Method(dense_cpu=Implementation(jonker_volgenant)),
+    "jonker_volgenant": Method(dense_cpu=Implementation("assign.dense.jonker_volgenant:solve")),
     "auction": Method(
         dense_cuda=Implementation(
-            auction_cuda, ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads"), stays_on_device=True
+            "assign.dense.dense_cuda:solve", ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads")
         )
     ),
-    "cost_scaling": _scaling(cost_scaling),
-    "cost_scaling_v1": _scaling(cost_scaling_v1),
-    "cost_scaling_v2": _scaling(cost_scaling_v2),
+    "cost_scaling": _scaling("assign.papers.cost_scaling:solve"),
+    "cost_scaling_v1": _scaling("assign.papers.cost_scaling_v1:solve"),
+    "cost_scaling_v2": _scaling("assign.papers.cost_scaling_v2:solve"),
     "lock_free": Method(LOCK_FREE_CPU, LOCK_FREE_CUDA, LOCK_FREE_CPU, LOCK_FREE_CUDA, scales_costs=True),
 }
+ON_GPU = ("auction",)  # methods that read costs on the GPU, and return arrays there
 
 
 class Choice(NamedTuple):
-    """What runs: device, name of the method, and the entries of METHODS."""
+    """What runs: device, name of the method, its entry of METHODS, and the implementation in that."""
 
     device: str
     name: str
@@ -160,13 +90,20 @@ class Choice(NamedTuple):
     implementation: Implementation
     cpu_first: bool = False  # CPU_FIRST runs first, which may raise HandedOver
 
+    @property
+    def stays_on_device(self) -> bool:
+        """Whether costs are read, and arrays returned, on the GPU."""
+        return self.name in ON_GPU
 
-CPU_FIRST = Choice(
-    "cpu",
-    "shortest_paths",
-    METHODS["shortest_paths"],
-    Implementation(partial(shortest_paths_dense, auction="elsewhere")),
-)
+    def solve(self, costs: Dense | Sparse, limit, start, callback, **parameters) -> tuple:
+        """col_of_row, u, v, stats."""
+        if self is CPU_FIRST:
+            parameters = {"auction": "elsewhere"}
+        arrays = self.method.arrays_of(costs)
+        return self.implementation(*arrays, limit=limit, start=start, callback=callback, **parameters)
+
+
+CPU_FIRST = Choice("cpu", "shortest_paths", METHODS["shortest_paths"], METHODS["shortest_paths"].find("dense", "cpu"))
 
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> Choice:
@@ -226,24 +163,13 @@ def _device_of(method: str, device: DeviceName, form: str) -> str:
     return resolve(other)
 
 
-def network_simplex(network, start=None):
-    """See assign/flow/network_simplex.py."""
-    from assign.flow.network_simplex import solve
-
-    return solve(network, start)
-
-
-def cost_scaling_flow(network):
-    """See assign/papers/cost_scaling_flow.py."""
-    from assign.papers.cost_scaling_flow import solve
-
-    return solve(network)
+FLOW_METHODS = {
+    "network_simplex": Implementation("assign.flow.network_simplex:solve", ("start",)),
+    "cost_scaling": Implementation("assign.papers.cost_scaling_flow:solve"),
+}
 
 
-FLOW_METHODS: dict[str, Callable] = {"network_simplex": network_simplex, "cost_scaling": cost_scaling_flow}
-
-
-def choose_flow_method(method: str) -> tuple[str, Callable]:
+def choose_flow_method(method: str) -> tuple[str, Implementation]:
     """The name and the solver of a method of `assign.min_cost_flow`."""
     check_name("method", method, FLOW_METHODS)
     if method == "auto":

@@ -128,7 +128,7 @@ def solve(
     given = Given(cost, mask, max_cost, bool(maximize))
     chosen = choose(device, method, problem, parameters)
     library = problem.library
-    if library and not chosen.implementation.stays_on_device:
+    if library and not chosen.stays_on_device:
         problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
     prices = start_of(start, problem)
     if chosen.method.scales_costs:
@@ -138,14 +138,13 @@ def solve(
     if 0 in problem.costs.shape:
         solved, attempts = _empty(problem, given, chosen.device, chosen.name), ()
     for attempt in attempts:
-        solver = attempt.implementation
-        if solver.stays_on_device:
+        if attempt.stays_on_device:
             from assign.solving_cuda import solve_on_device
 
-            return solve_on_device(problem, given, attempt.name, solver.solve, parameters, callback, prices, begin)
+            return solve_on_device(problem, given, attempt.name, attempt.solve, parameters, callback, prices, begin)
         near = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
-            col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, near, callback, **parameters)
+            col_of_row, u, v, stats = attempt.solve(problem.costs, problem.limit, near, callback, **parameters)
         except HandedOver:
             continue
         except InfeasibleError as error:

@@ -1,202 +1,65 @@
 """The maximum matching methods and the initial matchings by name, and the choices of "auto".
 
 To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which turns a valid
-matching into a maximum one in place.  Then add a function and an entry of METHODS here, a row in
-docs/algorithms/index.md, and a check in parameters.py for each parameter with a new name.  An initial matching exports
-initialise(...) instead, which keeps the given pairs and adds to them.
+matching into a maximum one in place.  Then add an entry of METHODS here, a row in docs/algorithms/index.md, and a check
+in parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead, which keeps
+the given pairs and adds to them.
 
-Functions below whose names end in _cpu accept a graph and a matching on the host, those in _cuda a `DeviceGraph` and a
-matching on the GPU.  `for_host` makes the latter accept a graph on the host.
+Implementations for the CPU accept a graph and a matching on the host, those for CUDA a `DeviceGraph` and a matching on
+the GPU.  `for_host` makes the latter accept a graph on the host.
 """
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import NamedTuple
 
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_name
-from matching.core.dispatch import Method, device_for, keywords_for
+from gridcut.device.method_table import Implementation, Method
+from matching.core.dispatch import device_for, keywords_for
 from matching.core.parameters import check_threads
 
-
-class InitialMatching(NamedTuple):
-    """Functions of an initial matching, None for a device on which it does not run; the parameters of `cpu`."""
-
-    cpu: Callable[..., dict] | None = None
-    cuda: Callable[..., dict] | None = None
-    parameters: tuple[str, ...] = ()
-
-
-def portfolio_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.portfolio.portfolio import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def portfolio_cuda(graph, row_match, col_match) -> dict:
-    from matching.portfolio.portfolio_cuda import solve
-
-    return solve(graph, row_match, col_match)
-
-
-def ss_bfs_cpu(graph, row_match, col_match) -> dict:
-    from matching.papers.ss_bfs import solve
-
-    return solve(graph, row_match, col_match)
-
-
-def ss_dfs_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.ss_dfs import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def pothen_fan_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.pothen_fan import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def hopcroft_karp_cpu(graph, row_match, col_match) -> dict:
-    from matching.papers.hopcroft_karp import solve
-
-    return solve(graph, row_match, col_match)
-
-
-def hkdw_cpu(graph, row_match, col_match) -> dict:
-    from matching.papers.hkdw import solve
-
-    return solve(graph, row_match, col_match)
-
-
-def push_relabel_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.push_relabel import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def ms_bfs_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.ms_bfs import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def ms_bfs_graft_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.ms_bfs_graft import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def ms_bfs_graft_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.forest.ms_bfs_graft_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def p_dbfs_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.p_dbfs import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def p_pf_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.p_pf import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def p_hk_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.p_hk import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def apfb_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.apfb_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def apsb_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.apsb_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def g_pr_first_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_first_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def g_pr_noshr_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_noshr_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def g_pr_shr_cuda(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_shr_cuda import solve
-
-    return solve(graph, row_match, col_match, **parameters)
-
-
-def cheap_cpu(graph, row_match, col_match) -> dict:
-    from matching.initial.cheap import initialise
-
-    return initialise(graph, row_match, col_match)
-
-
-def cheap_cuda(graph, row_match, col_match) -> dict:
-    from matching.initial.cheap_cuda import initialise
-
-    return initialise(graph, row_match, col_match)
-
-
-def karp_sipser_cpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.initial.karp_sipser import initialise
-
-    return initialise(graph, row_match, col_match, **parameters)
-
-
-def karp_sipser_one_sided_cpu(graph, row_match, col_match) -> dict:
-    from matching.initial.karp_sipser_one_sided import initialise
-
-    return initialise(graph, row_match, col_match)
-
-
 METHODS = {
-    "portfolio": Method(cpu=portfolio_cpu, cuda=portfolio_cuda, parameters=("threads",)),
-    "ss_bfs": Method(cpu=ss_bfs_cpu),
-    "ss_dfs": Method(cpu=ss_dfs_cpu, parameters=("lookahead",)),
-    "pothen_fan": Method(cpu=pothen_fan_cpu, parameters=("fairness", "lookahead")),
-    "hopcroft_karp": Method(cpu=hopcroft_karp_cpu),
-    "hkdw": Method(cpu=hkdw_cpu),
-    "push_relabel": Method(cpu=push_relabel_cpu, parameters=("frequency", "gap", "order")),
+    "portfolio": Method(
+        Implementation("matching.portfolio.portfolio:solve", ("threads",)),
+        Implementation("matching.portfolio.portfolio_cuda:solve"),
+    ),
+    "ss_bfs": Method(Implementation("matching.papers.ss_bfs:solve")),
+    "ss_dfs": Method(Implementation("matching.papers.ss_dfs:solve", ("lookahead",))),
+    "pothen_fan": Method(Implementation("matching.papers.pothen_fan:solve", ("fairness", "lookahead"))),
+    "hopcroft_karp": Method(Implementation("matching.papers.hopcroft_karp:solve")),
+    "hkdw": Method(Implementation("matching.papers.hkdw:solve")),
+    "push_relabel": Method(Implementation("matching.papers.push_relabel:solve", ("frequency", "gap", "order"))),
     "ms_bfs": Method(
-        cpu=ms_bfs_cpu, parameters=("direction_optimising", "alpha", "side", "threads", "wide", "by_step")
+        Implementation(
+            "matching.papers.ms_bfs:solve", ("direction_optimising", "alpha", "side", "threads", "wide", "by_step")
+        )
     ),
     "ms_bfs_graft": Method(
-        cpu=ms_bfs_graft_cpu,
-        cuda=ms_bfs_graft_cuda,
-        parameters=("grafting", "direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
-        cuda_parameters=("grafting", "direction_optimising", "alpha", "block_levels"),
+        Implementation(
+            "matching.papers.ms_bfs_graft:solve",
+            ("grafting", "direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
+        ),
+        Implementation(
+            "matching.forest.ms_bfs_graft_cuda:solve", ("grafting", "direction_optimising", "alpha", "block_levels")
+        ),
     ),
-    "p_dbfs": Method(cpu=p_dbfs_cpu, parameters=("threads",)),
-    "p_pf": Method(cpu=p_pf_cpu, parameters=("fairness", "threads")),
-    "p_hk": Method(cpu=p_hk_cpu, parameters=("threads", "wide")),
-    "apfb": Method(cuda=apfb_cuda, cuda_parameters=("search", "grid")),
-    "apsb": Method(cuda=apsb_cuda, cuda_parameters=("search", "grid")),
-    "g_pr_first": Method(cuda=g_pr_first_cuda, cuda_parameters=("relabel",)),
-    "g_pr_noshr": Method(cuda=g_pr_noshr_cuda, cuda_parameters=("relabel",)),
-    "g_pr_shr": Method(cuda=g_pr_shr_cuda, cuda_parameters=("relabel", "shrink_from")),
+    "p_dbfs": Method(Implementation("matching.papers.p_dbfs:solve", ("threads",))),
+    "p_pf": Method(Implementation("matching.papers.p_pf:solve", ("fairness", "threads"))),
+    "p_hk": Method(Implementation("matching.papers.p_hk:solve", ("threads", "wide"))),
+    "apfb": Method(cuda=Implementation("matching.papers.apfb_cuda:solve", ("search", "grid"))),
+    "apsb": Method(cuda=Implementation("matching.papers.apsb_cuda:solve", ("search", "grid"))),
+    "g_pr_first": Method(cuda=Implementation("matching.papers.g_pr_first_cuda:solve", ("relabel",))),
+    "g_pr_noshr": Method(cuda=Implementation("matching.papers.g_pr_noshr_cuda:solve", ("relabel",))),
+    "g_pr_shr": Method(cuda=Implementation("matching.papers.g_pr_shr_cuda:solve", ("relabel", "shrink_from"))),
 }
 
 INITS = {
-    "none": InitialMatching(),
-    "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda),
-    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, parameters=("threads",)),
-    "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
+    "none": Method(),
+    "cheap": Method(
+        Implementation("matching.initial.cheap:initialise"), Implementation("matching.initial.cheap_cuda:initialise")
+    ),
+    "karp_sipser": Method(Implementation("matching.initial.karp_sipser:initialise", ("threads",))),
+    "karp_sipser_one_sided": Method(Implementation("matching.initial.karp_sipser_one_sided:initialise")),
 }
 
 # The method of method="auto".  It computes its own initial matching.
@@ -254,7 +117,7 @@ def for_host(function: Callable[..., dict]) -> Callable[..., dict]:
 def solver(method: str, device: str) -> Callable[..., dict]:
     """The function of a method for a graph on the host."""
     entry = METHODS[method]
-    return for_host(entry.cuda) if device == "cuda" else entry.cpu
+    return for_host(entry.on("cuda")) if device == "cuda" else entry.on("cpu")
 
 
 def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[..., dict] | None:
@@ -265,4 +128,6 @@ def initialiser(init: str, device: str, threads: int | None = 1) -> Callable[...
     entry = INITS[init]
     if device == "cuda" and entry.cuda:
         return for_host(entry.cuda)
-    return partial(entry.cpu, threads=threads) if "threads" in entry.parameters and threads != 1 else entry.cpu
+    if entry.cpu and "threads" in entry.cpu.parameters and threads != 1:
+        return partial(entry.cpu, threads=threads)
+    return entry.cpu

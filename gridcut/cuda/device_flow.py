@@ -1,7 +1,6 @@
 """max_flow on one GPU: load, solve, labels and value on the GPU; certificates and flows on the host."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kerne
 from gridcut.cuda.tile_layout import to_flat
 from gridcut.device.arrays import allocate, download, overwrite, refusing, return_as, synchronize, to_host
 from gridcut.device.launch import launch
+from gridcut.device.method_table import Implementation
 
 SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 
@@ -32,7 +32,7 @@ class DeviceMethod(NamedTuple):
 
     name: str
     works_on_tiles: bool
-    solver: Callable
+    solver: Implementation
     parameters: dict
 
     def solve(self, state: State, callback, warm=None):

@@ -1,47 +1,22 @@
-"""The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``.
+"""The methods of `graph_max_flow` by name, and the rule behind ``method="auto"``."""
 
-As in gridcut/methods.py, a function here consists of the import of its solver and its return, so that importing gridcut
-imports neither kernels nor numba.cuda.
-"""
-
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
 from gridcut.device.choose import cuda_is_available
+from gridcut.device.method_table import Implementation, Method
 from gridcut.graph.graph_problem import GraphProblem
 
 DEFAULTS = {"cpu": "ibfs", "cuda": "waves"}
 GPU_ENTRIES = 10**6  # entries from which on a GPU is as fast as the CPU, or faster, on all families that were measured
 
 
-class GraphMethod(NamedTuple):
-    """One method: a function per device that imports its solver, None if there is none.  No method has parameters.
-
-    cpu, cuda         ``solve(graph)`` changes a ResidualGraph on the host in place; returns the mask of
-                      the nodes that can still reach the sink, and stats, a new dict of counters
-    """
-
-    cpu: Callable | None = None
-    cuda: Callable | None = None
-
-
-def _ibfs():
-    from gridcut.graph.graph_ibfs import solve
-
-    return solve
-
-
-def _waves_cuda():
-    from gridcut.graph.graph_waves_cuda import solve
-
-    return solve
-
-
+# ``solve(graph)`` changes a ResidualGraph on the host in place; it returns the mask of the nodes that can still reach
+# the sink, and stats, a new dict of counters.  No method has parameters.
 METHODS = {
-    "ibfs": GraphMethod(cpu=_ibfs),
-    "waves": GraphMethod(cuda=_waves_cuda),
+    "ibfs": Method(Implementation("gridcut.graph.graph_ibfs:solve")),
+    "waves": Method(cuda=Implementation("gridcut.graph.graph_waves_cuda:solve")),
 }
 
 
@@ -72,10 +47,3 @@ def is_faster_on_gpu(problem: GraphProblem) -> bool:
     from gridcut.graph.device_graph_cuda import MAX_ARCS, MAX_NODES
 
     return problem.nodes < MAX_NODES and 2 * problem.entries <= MAX_ARCS
-
-
-def solver(device: Literal["cpu", "cuda"], name: str) -> Callable:
-    """The solver of a method on a device; `choose` has checked that there is one."""
-    found = getattr(METHODS[name], device)
-    assert found is not None
-    return found()

@@ -23,7 +23,7 @@ from gridcut.cuda.device_load import (
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
 from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
-from gridcut.methods import solver, works_on_tiles
+from gridcut.methods import METHODS, works_on_tiles
 
 
 class DeviceState:
@@ -144,7 +144,7 @@ class DeviceState:
         clock.phase("upload")
         self.epoch += 1
         tiled = works_on_tiles(name)
-        method = DeviceMethod(name, tiled, solver("cuda", name), parameters)
+        method = DeviceMethod(name, tiled, METHODS[name].on("cuda"), parameters)
         state, memory = self._state, self._memory
         self._state = self._memory = None  # until this solve is complete
         if tiled != (self._capacities.layout.tiles is not None):

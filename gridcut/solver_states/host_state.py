@@ -156,14 +156,14 @@ class HostState:
         """Solve the grid by a method, from the state of the last solve; the mask of the sink side, and stats."""
         # If it is interrupted, the flow is valid, but the cells that it changed are unknown.
         self.last, self.is_whole = None, False
-        warm = methods.METHODS[name].warm
+        warm = methods.WARM.get(name)
         if warm is None:
-            sink_side, stats = methods.solver("cpu", name)(self.grid, callback=callback, **parameters)
+            sink_side, stats = methods.METHODS[name].on("cpu")(self.grid, callback=callback, **parameters)
             memory = None
         else:
             touched = last.touched() if last is not None and last.is_listed else None
             memory = last.memory if last is not None and last.method == name else None
-            sink_side, stats, memory = warm()(self.grid, memory, touched, callback=callback, **parameters)
+            sink_side, stats, memory = warm(self.grid, memory, touched, callback=callback, **parameters)
         self.last, self.is_whole = LastSolve(name, memory), True
         return sink_side, stats
 

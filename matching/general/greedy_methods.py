@@ -1,64 +1,25 @@
 """The greedy matching methods by name, and the choices of "auto".
 
 To add a method, write a file that exports solve(graph, partner, *, ...) -> stats, which matches vertices in place until
-no edge joins two free ones.  Then add a function and an entry of GREEDY_METHODS here.
-
-The functions whose names end in _cuda accept graphs on the host and on the GPU.
+no edge joins two free ones.  Then add an entry of GREEDY_METHODS here.  Implementations for CUDA accept graphs on the
+host and on the GPU.
 """
 
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_name
-from matching.core.dispatch import Method, device_for, keywords_for
+from gridcut.device.method_table import Implementation, Method
+from matching.core.dispatch import device_for, keywords_for
 from matching.core.parameters import check_seed, check_threads
 
-
-def random_cpu(graph, partner, **parameters) -> dict:
-    from matching.general.random import solve
-
-    return solve(graph, partner, **parameters)
-
-
-def weighted_cpu(graph, partner, **parameters) -> dict:
-    from matching.general.weighted import solve
-
-    return solve(graph, partner, **parameters)
-
-
-def sorted_cpu(graph, partner) -> dict:
-    from matching.general.sorted import solve
-
-    return solve(graph, partner)
-
-
-def parallel_cpu(graph, partner, **parameters) -> dict:
-    from matching.general.parallel import solve
-
-    return solve(graph, partner, **parameters)
-
-
-def parallel_cuda(graph, partner, **parameters) -> dict:
-    from matching.general.parallel_cuda import solve
-
-    return solve(graph, partner, **parameters)
-
-
-def locally_dominant_cpu(graph, partner, **parameters) -> dict:
-    from matching.general.locally_dominant import solve
-
-    return solve(graph, partner, **parameters)
-
-
 GREEDY_METHODS = {
-    "random": Method(cpu=random_cpu, parameters=("seed", "shuffled", "select")),
-    "weighted": Method(cpu=weighted_cpu, parameters=("seed", "shuffled")),
-    "sorted": Method(cpu=sorted_cpu),
+    "random": Method(Implementation("matching.general.random:solve", ("seed", "shuffled", "select"))),
+    "weighted": Method(Implementation("matching.general.weighted:solve", ("seed", "shuffled"))),
+    "sorted": Method(Implementation("matching.general.sorted:solve")),
     "parallel": Method(
-        cpu=parallel_cpu,
-        cuda=parallel_cuda,
-        parameters=("seed", "threads", "p", "select", "rounds"),
-        cuda_parameters=("seed", "p", "select", "rounds"),
+        Implementation("matching.general.parallel:solve", ("seed", "threads", "p", "select", "rounds")),
+        Implementation("matching.general.parallel_cuda:solve", ("seed", "p", "select", "rounds")),
     ),
-    "locally_dominant": Method(cpu=locally_dominant_cpu, parameters=("threads",)),
+    "locally_dominant": Method(Implementation("matching.general.locally_dominant:solve", ("threads",))),
 }
 # The method of method="auto" for graphs with weights and for those without, by device.
 DEFAULT_WEIGHTED = {"cpu": "locally_dominant", "cuda": "parallel"}
@@ -66,7 +27,7 @@ DEFAULT_UNWEIGHTED = {"cpu": "random", "cuda": "parallel"}
 
 
 def choose(method: str, device: DeviceName, weighted: bool, seed, threads, parameters: dict):
-    """(device, method, its function, keywords) with "auto" replaced; raises an error if they do not fit."""
+    """(device, method, its implementation, keywords) with "auto" replaced; raises an error if they do not fit."""
     check_name("method", method, GREEDY_METHODS)
     if method == "auto":
         device = "cpu" if device == "auto" else resolve(device)
@@ -75,4 +36,4 @@ def choose(method: str, device: DeviceName, weighted: bool, seed, threads, param
     device = device_for(method, entry, device)
     shared = {"seed": check_seed(seed), "threads": check_threads(threads)}
     keywords = keywords_for(method, entry, device, parameters, **shared)
-    return device, method, entry.cuda if device == "cuda" else entry.cpu, keywords
+    return device, method, entry.on(device), keywords

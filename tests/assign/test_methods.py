@@ -9,7 +9,8 @@ import scipy.sparse
 
 import assign
 from assign.core.problem import Dense, check_problem
-from assign.methods import METHODS, Implementation, choose
+from assign.methods import METHODS, Choice, choose
+from gridcut.device.method_table import Implementation
 
 FOLDERS = {
     "shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"},
@@ -54,7 +55,8 @@ def test_entry_calls_its_solver(monkeypatch, name, form, device):
     )
     entry = METHODS[name].find(form, device)
     given = {parameter: object() for parameter in entry.parameters}
-    entry.solve(problem.costs, "limit", "start", "callback", **given)
+    chosen = Choice(device, name, METHODS[name], entry)
+    chosen.solve(problem.costs, "limit", "start", "callback", **given)
     ((arrays, keywords),) = calls
     assert keywords == {"limit": "limit", "start": "start", "callback": "callback", **given}
     if len(arrays) == 1:

@@ -54,9 +54,9 @@ def test_parameters_are_the_keywords_of_the_solver(name, ran_on, module):
     if ran_on == "cuda" and not numba_cuda_is_installed():
         pytest.skip("needs numba-cuda to import the solver")
     found = keywords_of(importlib.import_module(module).solve)
-    entry = methods.METHODS[name]
-    accepted = entry.cpu_parameters if ran_on == "cpu" else entry.cuda_parameters
-    assert list(accepted) == [keyword for keyword in found if keyword not in CONTEXT]
+    entry = methods.METHODS[name].on(ran_on)
+    assert entry.solver == f"{module}:solve"
+    assert list(entry.parameters) == [keyword for keyword in found if keyword not in CONTEXT]
     assert "callback" in found
 
 
