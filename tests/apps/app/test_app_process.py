@@ -23,11 +23,13 @@ TIMEOUT = 60
 
 @pytest.fixture
 def run(tmp_path):
-    """function(*arguments) -> the command's process and address."""
+    """function(*arguments) -> the command's process and address; it opens no browser unless browser=True."""
     started = []
 
-    def start(*arguments):
-        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments), "--no-browser"]
+    def start(*arguments, browser=False):
+        command = [sys.executable, "-m", "apps.cli", "app", *map(str, arguments)]
+        if not browser:
+            command.append("--no-browser")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process, process.stdout.readline().split()[-1]
@@ -113,7 +115,7 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     _, address = run(tmp_path / "scan.nii.gz", "--out", tmp_path / "out", "--device", "cpu")
     page = connect(address)
     page.open()
-    with urllib.request.urlopen(f"{address}image/0/1/12") as answer:
+    with urllib.request.urlopen(f"{address}image/0/1/12", timeout=TIMEOUT) as answer:
         values = np.frombuffer(answer.read(), "<u2").reshape(12, 28)
     assert values[6, 14] > 2 * values[6, 2]
     page.stroke([(12.5, 12.5), (16.5, 12.5)], 1, 1, (0, 6))
@@ -191,38 +193,35 @@ def test_without_the_packages(files, monkeypatch, capsys):
 BROWSER = """
 import pathlib, sys, urllib.request
 log, link = sys.argv[1:]
-with urllib.request.urlopen(link) as answer:
+with urllib.request.urlopen(link, timeout=60) as answer:
     found = answer.status, answer.url
 pathlib.Path(log).write_text(repr((link, *found)))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
-def test_the_browser_is_led_to_the_page(files, monkeypatch):
+def test_the_browser_is_led_to_the_page(files, run, monkeypatch):
     """By an argument without the token, which all users of the machine can see."""
     (files / "browser.py").write_text(BROWSER)
     monkeypatch.setenv("BROWSER", f"{sys.executable} {files / 'browser.py'} {files / 'log'} %s")
-    command = [sys.executable, "-m", "apps.cli", "app", files / "photo.png", "--out", files / "out", "--device", "cpu"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        address = process.stdout.readline().split()[-1]
-        end = time.monotonic() + TIMEOUT
-        while not (files / "log").exists() or not (files / "log").read_text():
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(TIMEOUT) == 130
+    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu", browser=True)
+    end = time.monotonic() + TIMEOUT
+    while not (files / "log").exists() or not (files / "log").read_text():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(TIMEOUT) == 130
     link, status, url = ast.literal_eval((files / "log").read_text())
     assert (status, url) == (200, address)
     assert address.split("/")[3] not in link
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
-def test_without_a_browser(files, monkeypatch):
+def test_without_a_browser(files, run, monkeypatch):
     """The printed address remains."""
     monkeypatch.setenv("BROWSER", "missing-browser %s")
-    command = [sys.executable, "-m", "apps.cli", "app", files / "photo.png", "--out", files / "out", "--device", "cpu"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        with urllib.request.urlopen(process.stdout.readline().split()[-1]) as answer:
-            assert answer.status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(TIMEOUT) == 130
+    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu", browser=True)
+    with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
+        assert answer.status == 200
+    process.send_signal(signal.SIGINT)
+    assert process.wait(TIMEOUT) == 130
