@@ -1,7 +1,7 @@
 """cutmatch: exact graph cuts, assignments and matchings on images, from the command line.
 
   cutmatch demo          process a few real images; no files needed
-  cutmatch segment       cut objects out of images and volumes, from strokes, a box, a trimap or seeds
+  cutmatch segment       cut objects out of images and volumes, from strokes, a box or a trimap
   cutmatch refine        refine the masks of other programs to the exact outlines in the image
   cutmatch app           draw strokes on images in the browser, and see the exact cut after each
   cutmatch superpixels   divide images into connected regions of nearly one colour, in exactly the number requested

@@ -28,8 +28,8 @@ from benchmarks.table import markdown
 JOBS = {
     "segment, strokes": "segment photo.png --strokes strokes.png",
     "segment, box": "segment photo.png --box 20,20,500,500",
-    "segment, labels": "segment photo.png --labels strokes.png",
-    "segment, volume": "segment volume.tif --labels seeds.tif",
+    "segment, labels": "segment photo.png --label-strokes strokes.png",
+    "segment, volume": "segment volume.tif --label-strokes volume-strokes.tif",
     "refine": "refine photo.png mask.png",
     "superpixels": "superpixels photo.png",
     "denoise": "denoise grey.png",
@@ -110,7 +110,7 @@ def write_samples(folder: Path) -> None:
     seeds = np.zeros(volume.shape, np.uint8)
     seeds[20, 40:50, 40:50], seeds[:, 1, :] = 1, 2
     tifffile.imwrite(folder / "volume.tif", np.uint8(volume.clip(0, 255)), metadata={"axes": "ZYX"})
-    tifffile.imwrite(folder / "seeds.tif", seeds, metadata={"axes": "ZYX"})
+    tifffile.imwrite(folder / "volume-strokes.tif", seeds, metadata={"axes": "ZYX"})
     scipy.io.mmwrite(folder / "matrix.mtx", scipy.sparse.random(3000, 3000, 0.001, random_state=2))
 
 

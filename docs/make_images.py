@@ -37,12 +37,12 @@ def segment_figure():
 
 
 def objects_figure():
-    folder = written("segment", "astronaut.jpg", "--labels", "astronaut-objects.png")
+    folder = written("segment", "astronaut.jpg", "--label-strokes", "astronaut-label-strokes.png")
     return side_by_side(*(photo(folder / f"astronaut-{kind}.png") for kind in ("strokes", "overlay")))
 
 
 def volumes_figure():
-    return photo(written("segment", "scan.nii.gz", "--labels", "seeds.nii.gz") / "scan-slices.png")
+    return photo(written("segment", "scan.nii.gz", "--label-strokes", "scan-label-strokes.nii.gz") / "scan-slices.png")
 
 
 def video_figure():

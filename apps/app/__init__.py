@@ -10,7 +10,7 @@
     saved_results   the results written to --out
     server          addresses, and the life of the server
     guard           who may use them
-    prompts         marks on an image that other programs send, all of them in one request, and the answer
+    prompts         strokes, boxes and masks that other programs send, all of them in one request, and the answer
     ending          what follows Ctrl-C
     notebook        the page in the output of a notebook's cell
     static/         the page itself: HTML, CSS and ES modules, without a build step

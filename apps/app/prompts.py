@@ -1,16 +1,16 @@
-"""Requests of other programs: all marks on an image at once, answered by its labels.
+"""Requests of other programs: strokes, boxes and masks on an image, all at once, answered by its labels.
 
-A request contains the marks as JSON, and the image itself if it is none of the app's:
+A request contains these prompts as JSON, and the image itself if it is none of the app's:
 
     {"image": FILE,
-     "marks": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
+     "prompts": [{"stroke": [[x, y], ...], "radius": 5, "label": 1},    label 0 is the background
                {"paint": FILE, "label": 1},                           the bright pixels of an image
                {"box": [x0, y0, x1, y1], "label": 1},                 half open, around this object
                {"start": FILE}]}                                      a mask to refine
 
 where FILE is the content of an image file in base64.  Pixel (i, j) covers [i, i + 1) x [j, j + 1).
 
-The answer depends on this request only.  The sessions of the last images are kept, and marks that follow those of the
+The answer depends on this request only.  The sessions of the last images are kept, and prompts that follow those of the
 request before are added to them, so a further click costs a warm start.
 """
 
@@ -30,13 +30,13 @@ from apps.session import Session
 from apps.session.session_export import KINDS, encoded_result
 
 RADIUS = 5.0  # pixels, of a click
-MAX_MARKS = 1000  # of a request
-# Kinds of marks, and what they may state besides.
+MAX_PROMPTS = 1000  # of a request
+# Kinds of prompts, and what they may state besides.
 KEYS = {"stroke": {"radius", "label"}, "paint": {"label"}, "box": {"label"}, "start": set()}
 
 
-class Mark(NamedTuple):
-    """A mark of a request.
+class Prompt(NamedTuple):
+    """A prompt of a request.
 
     kind     of KEYS
     value    points, or a box, or the content of an image file
@@ -49,13 +49,13 @@ class Mark(NamedTuple):
 
 
 class _Kept:
-    """An image whose session is kept, and the marks of the last request."""
+    """An image whose session is kept, and the prompts of the last request."""
 
     def __init__(self, image: Image, device):
         if image.volume is not None:
             raise InputError("this is a volume; use the page, or apps.Session")
         self.image, self.session = image, Session(image.pixels, device=device)
-        self.marks: Sequence[Mark] = ()
+        self.prompts: Sequence[Prompt] = ()
 
 
 class PromptSessions:
@@ -65,8 +65,10 @@ class PromptSessions:
         self._device = device
         self._kept: dict[Hashable, _Kept] = {}  # the image used last is the last
 
-    def find_labels(self, key: Hashable, load: Callable[[], Image], marks: Sequence[Mark]) -> tuple[Image, np.ndarray]:
-        """An image and its certified labels, int16 (H, W); InputError for marks that cannot be used.
+    def find_labels(
+        self, key: Hashable, load: Callable[[], Image], prompts: Sequence[Prompt]
+    ) -> tuple[Image, np.ndarray]:
+        """An image and its certified labels, int16 (H, W); InputError for prompts that cannot be used.
 
         `key` identifies the image, which `load` reads.
         """
@@ -74,15 +76,16 @@ class PromptSessions:
         self._kept[key] = kept
         while len(self._kept) > MAX_OPEN_IMAGES:
             self._kept.pop(next(iter(self._kept))).session.close()
-        if not 0 < len(marks) <= MAX_MARKS:
-            raise InputError(f"there are {len(marks)} marks; 1 to {MAX_MARKS} are accepted")
-        before, kept.marks = kept.marks, ()
-        same = before and marks[: len(before)] == before and all(one.kind == "stroke" for one in marks[len(before) :])
+        if not 0 < len(prompts) <= MAX_PROMPTS:
+            raise InputError(f"there are {len(prompts)} prompts; 1 to {MAX_PROMPTS} are accepted")
+        before, kept.prompts = kept.prompts, ()
+        added = prompts[len(before) :]
+        same = before and prompts[: len(before)] == before and all(one.kind == "stroke" for one in added)
         if not same:
             kept.session.restore(())
-        _add(kept.session, marks[len(before) if same else 0 :])
+        _add(kept.session, added if same else prompts)
         labels = kept.session.result().labels
-        kept.marks = marks
+        kept.prompts = prompts
         return kept.image, labels
 
     def close(self) -> None:
@@ -91,24 +94,24 @@ class PromptSessions:
             kept.session.close()
 
 
-def _add(session: Session, marks: Sequence[Mark]) -> None:
-    """Add marks; painted ones first, as they replace all others."""
-    if any(mark.kind == "paint" for mark in marks):
+def _add(session: Session, prompts: Sequence[Prompt]) -> None:
+    """Add prompts; painted ones first, as they replace all others."""
+    if any(prompt.kind == "paint" for prompt in prompts):
         painted = np.full(session.shape, -1, np.int16)
-        for mark in marks:
-            if mark.kind == "paint":
-                mask = mask_in(mark.value, "marks", "paint")
+        for prompt in prompts:
+            if prompt.kind == "paint":
+                mask = mask_in(prompt.value, "prompts", "paint")
                 if mask.shape != session.shape:
                     raise InputError(f"paint has shape {mask.shape}, but the image has {session.shape}")
-                painted[mask] = mark.label
-        session.set_marks(painted)
-    for mark in marks:
-        if mark.kind == "box":
-            session.box(mark.value, mark.label)
-        elif mark.kind == "stroke":
-            session.stroke(mark.value, mark.radius, mark.label)
-        elif mark.kind == "start":
-            session.start_from(mask_in(mark.value, "marks", "start"))
+                painted[mask] = prompt.label
+        session.set_strokes(painted)
+    for prompt in prompts:
+        if prompt.kind == "box":
+            session.box(prompt.value, prompt.label)
+        elif prompt.kind == "stroke":
+            session.stroke(prompt.value, prompt.radius, prompt.label)
+        elif prompt.kind == "start":
+            session.start_from(mask_in(prompt.value, "prompts", "start"))
 
 
 def read_json(data: bytes) -> dict:
@@ -122,37 +125,37 @@ def read_json(data: bytes) -> dict:
     return content
 
 
-def parse_marks(content: dict) -> list[Mark]:
-    """The marks of a request; InputError for anything else."""
-    marks = content.get("marks")
-    if set(content) != {"marks"} or not isinstance(marks, list):
-        raise InputError('the request must be {"marks": [...]}')
+def parse_prompts(content: dict) -> list[Prompt]:
+    """The prompts of a request; InputError for anything else."""
+    prompts = content.get("prompts")
+    if set(content) != {"prompts"} or not isinstance(prompts, list):
+        raise InputError('the request must be {"prompts": [...]}')
     parsed = []
-    for number, mark in enumerate(marks):
+    for number, prompt in enumerate(prompts):
         try:
-            parsed.append(_parse_mark(mark))
+            parsed.append(_parse_prompt(prompt))
         except InputError as error:
-            raise InputError(f"marks[{number}]: {error}") from None
-    if sum(len(mark.value) for mark in parsed if mark.kind == "stroke") > MAX_POINTS:
+            raise InputError(f"prompts[{number}]: {error}") from None
+    if sum(len(prompt.value) for prompt in parsed if prompt.kind == "stroke") > MAX_POINTS:
         raise InputError(f"the strokes have more than {MAX_POINTS} points")
     return parsed
 
 
-def _parse_mark(mark) -> Mark:
-    kinds = [kind for kind in KEYS if isinstance(mark, dict) and kind in mark]
-    if len(kinds) != 1 or not set(mark) <= {kinds[0], *KEYS[kinds[0]]}:
-        raise InputError(f"a mark is an object with one of {', '.join(KEYS)}, and maybe its label or radius")
+def _parse_prompt(prompt) -> Prompt:
+    kinds = [kind for kind in KEYS if isinstance(prompt, dict) and kind in prompt]
+    if len(kinds) != 1 or not set(prompt) <= {kinds[0], *KEYS[kinds[0]]}:
+        raise InputError(f"a prompt is an object with one of {', '.join(KEYS)}, and maybe its label or radius")
     (kind,) = kinds
-    label, radius = mark.get("label", 1), mark.get("radius", RADIUS)
+    label, radius = prompt.get("label", 1), prompt.get("radius", RADIUS)
     if type(label) is not int or not 0 <= label <= 254:
         raise InputError("label must be 0 for the background, or 1 to 254")
     if type(radius) not in (int, float) or not 0 < radius <= 1e4:  # also NaN
         raise InputError("radius must be above 0 and at most 1e4")
     if kind == "stroke":
-        return Mark(kind, points_of(mark[kind], kind), label, float(radius))
+        return Prompt(kind, points_of(prompt[kind], kind), label, float(radius))
     if kind == "box":
-        return Mark(kind, box_of(mark[kind]), label)
-    return Mark(kind, decode_file(mark[kind], kind), label)
+        return Prompt(kind, box_of(prompt[kind]), label)
+    return Prompt(kind, decode_file(prompt[kind], kind), label)
 
 
 def points_of(values, name: str) -> tuple:

@@ -16,7 +16,7 @@ from apps.app.ending import Ending
 from apps.app.guard import Guard
 from apps.app.image_sources import Source
 from apps.app.open_images import OpenImages
-from apps.app.prompts import PromptSessions, decode_file, encode_answer, parse_marks, read_json
+from apps.app.prompts import PromptSessions, decode_file, encode_answer, parse_prompts, read_json
 from apps.app.tabs import Tab
 from apps.common.errors import InputError, is_defect, print_error, reason_of, report_error
 from apps.common.writing import encoded_image
@@ -135,9 +135,9 @@ def make_app(
             key, source = item, images.sources[item]
         else:
             raise InputError(f"there is no image {item}; the images are 0 to {len(images.sources) - 1}")
-        marks = parse_marks(asked)
+        asked_for = parse_prompts(asked)
         async with turn:
-            shown, labels = await asyncio.to_thread(prompts.find_labels, key, source.load, marks)
+            shown, labels = await asyncio.to_thread(prompts.find_labels, key, source.load, asked_for)
         content, media_type = await asyncio.to_thread(encode_answer, kind, shown, labels, source.path)
         return Response(content, media_type=media_type)
 

@@ -1,4 +1,4 @@
-"""Process one image of `cutmatch segment --labels` or `--boxes`: several objects, from files to files."""
+"""Process one image of `cutmatch segment --label-strokes` or `--boxes`: several objects, from files to files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ class Job:
     """Paths of an image and its strokes, or its boxes; and of its ground truth if known."""
 
     image: Path
-    seeds: Path | None = None
+    strokes: Path | None = None
     truth: Path | None = None
     boxes: tuple[Detection, ...] = ()
 
@@ -43,9 +43,9 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     """Segment several objects in an image or volume and write the results; return the report."""
     if isinstance(job, VolumeJob):
         return segment_volume_files(job, chosen)
-    if job.seeds is None:
+    if job.strokes is None:
         return cut_boxes(job.image, job.boxes, chosen)
-    return label_image(job.image, job.seeds, job.truth, chosen)
+    return label_image(job.image, job.strokes, job.truth, chosen)
 
 
 def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
@@ -80,7 +80,7 @@ def cut_boxes(image: Path, detections: tuple[Detection, ...], chosen) -> dict:
     )
 
 
-def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+def label_image(image: Path, strokes_file: Path, truth_file: Path | None, chosen) -> dict:
     """Segment an image; write the files of `chosen.kinds`, with a cut-out per object; return the report."""
     from apps.segmentation.label_values import label_values
     from apps.segmentation.mask_scores import check_label_truth, label_score
@@ -89,16 +89,16 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
 
     charge("import")
     rgb, metadata = read_photograph(image)
-    seeds = read_labels(seeds_file, to_bytes(rgb), chosen.encoding)
+    strokes = read_labels(strokes_file, to_bytes(rgb), chosen.encoding)
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")
         truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
         check_label_truth(truth, rgb.shape[:2])
     charge("strokes")
-    result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
+    result = segment_labels(rgb, strokes, keep=chosen.keep or "touching", device=chosen.device)
     files = label_files_of(chosen.kinds, Path(chosen.out), stem_of(image), result.values)
-    encoded = contents(image, rgb, metadata, seeds, result, files)
+    encoded = contents(image, rgb, metadata, strokes, result, files)
     charge("figures")
     for kind, content in encoded.items():
         write_bytes(files[kind], content)
@@ -112,12 +112,12 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
         device=result.solved.device,
     )
     if truth is not None:
-        report["truth"] = label_score(result.labels, truth, seeds)
+        report["truth"] = label_score(result.labels, truth, strokes)
     return report
 
 
 def contents(
-    image: Path, rgb, metadata: Metadata, seeds, result, files: dict[str, Path], detections=None
+    image: Path, rgb, metadata: Metadata, strokes, result, files: dict[str, Path], detections=None
 ) -> dict[str, bytes]:
     """Contents of the files of an image with several objects, by kind, with the names of the detections if any."""
     from apps.common.annotations import encoded_annotations
@@ -146,7 +146,7 @@ def contents(
                 figure = labels_overlay(rgb, labels)
             elif kind == "strokes":
                 colours = {value: np.array(colour_of(value)) / np.float32(255) for value in values}
-                figure = strokes_figure(rgb, seeds, colours=colours)
+                figure = strokes_figure(rgb, strokes, colours=colours)
             else:
                 figure = cut_out(rgb, labels == int(kind.removeprefix("object")))
             found[kind] = encoded_image(figure, ".png", metadata)

@@ -1,4 +1,4 @@
-"""Values of label maps and seeds of images and volumes."""
+"""Values of label maps and strokes of images and volumes."""
 
 import numpy as np
 

@@ -19,13 +19,13 @@ OPTIONS = {  # and their help
     "boxes": "boxes of several objects, as detectors and annotators write them",
     "trimap": "trimap, or a folder of them",
     "start": "rough or soft mask to refine, or a folder of them",
-    "labels": "strokes of several objects, seeds of a volume, or a folder of them",
+    "label_strokes": "strokes of several objects, with a value or colour for each, or a folder of them",
     "resume_session": "add to the strokes of an earlier run, stored by --save-session",
 }
-OF_VOLUMES = ("strokes", "start", "labels")
+OF_VOLUMES = ("strokes", "start", "label_strokes")
 OF_CLIPS = ("strokes", "box", "trimap", "start")
 # What the file of an option holds, of which each image has its own.
-FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "labels": "stroke image or seed volume"}
+FILES = {"strokes": "stroke image", "trimap": "trimap", "start": "mask", "label_strokes": "stroke image or volume"}
 
 
 def either(options: Iterable[str]) -> str:
@@ -39,11 +39,11 @@ def check_location(chosen: Namespace) -> None:
     given = passed(chosen, *OPTIONS)
     if not given:
         raise InputError(f"pass {either(OPTIONS)}, got none")
-    for option in ("--boxes", "--labels"):
+    for option in ("--boxes", "--label-strokes"):
         others = [other for other in (*given, *passed(chosen, "save_session")) if other != option]
         if option in given and others:
             is_one = f"but {' and '.join(others)} applies to a single one"
-            clash = "and so does --labels" if "--labels" in others else is_one
+            clash = "and so does --label-strokes" if "--label-strokes" in others else is_one
             raise InputError(f"{option} marks several objects, {clash}; omit one of them")
     if "--strokes" in given and "--trimap" in given:
         raise InputError("pass --strokes or --trimap, got both; paint the strokes into the trimap")

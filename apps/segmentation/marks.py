@@ -14,7 +14,7 @@ import numpy as np
 from apps.common.errors import InputError
 
 OPEN, BACKGROUND, OBJECT = -1, 0, 1
-MAX_SEED_VALUES = 255
+MAX_VALUES = 255
 
 
 def labels_in(marks: np.ndarray) -> tuple[int, ...]:
@@ -23,29 +23,31 @@ def labels_in(marks: np.ndarray) -> tuple[int, ...]:
     return tuple(int(value) - 1 for value in np.flatnonzero(counts) if value > 0)
 
 
-def marks_of_seeds(seeds: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarray]:
-    """The distinct values of a seed image or volume, 0 without a seed, and marks of as many objects, int16.
+def marks_of_labels(strokes: np.ndarray, shape) -> tuple[tuple[int, ...], np.ndarray]:
+    """The distinct values of strokes, 0 where there is none, and marks of as many objects, int16.
 
     The marks are 1, 2, ... in the order of the values; which of them is the background is not known.  Raises
-    InputError for seeds of another shape, fewer than two values, and if no pixel is left open.
+    InputError for strokes of another shape, fewer than two values, and if no pixel is left open.
     """
-    if seeds.dtype.kind not in "iu":
-        raise InputError(f"seeds must be integers, got {seeds.dtype}; round them")
-    if seeds.shape != tuple(shape):
-        raise InputError(f"seeds is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
-    values = tuple(int(value) for value in np.unique(seeds) if value)
-    if len(values) < 2:
-        held = f"only {values[0]}" if values else "no seed"
-        raise InputError(f"seeds holds {held}; mark at least two objects; the background counts as one")
-    if len(values) > MAX_SEED_VALUES:
+    if strokes.dtype.kind not in "iu":
+        raise InputError(f"strokes must be integers, got {strokes.dtype}; round them")
+    if strokes.shape != tuple(shape):
         raise InputError(
-            f"seeds holds {len(values)} different values, one label each; at most {MAX_SEED_VALUES} are possible"
+            f"strokes are {_size(strokes.shape)}, but the image is {_size(shape)}; make them the same size"
         )
-    if seeds.all():
-        raise InputError("seeds marks every pixel, so there is nothing to segment; mark fewer pixels")
-    marks = np.full(seeds.shape, OPEN, np.int16)
+    values = tuple(int(value) for value in np.unique(strokes) if value)
+    if len(values) < 2:
+        held = f"only {values[0]}" if values else "no stroke"
+        raise InputError(f"strokes hold {held}; mark at least two objects; the background counts as one")
+    if len(values) > MAX_VALUES:
+        raise InputError(
+            f"strokes hold {len(values)} different values, one label each; at most {MAX_VALUES} are possible"
+        )
+    if strokes.all():
+        raise InputError("strokes mark every pixel, so there is nothing to segment; mark fewer pixels")
+    marks = np.full(strokes.shape, OPEN, np.int16)
     for label, value in enumerate(values, 1):
-        marks[seeds == value] = label
+        marks[strokes == value] = label
     return values, marks
 
 

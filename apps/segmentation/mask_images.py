@@ -62,7 +62,7 @@ def _from_palette(colours: np.ndarray, indices: np.ndarray, name: str) -> np.nda
     if (count := len(np.unique(indices))) > 2:
         raise InputError(
             f"{name} holds {count} colours of a palette; a mask has two; save one object's mask, or pass several "
-            "objects with --labels"
+            "objects with --label-strokes"
         )
     black = (colours == 0).all(axis=2)
     return ~black if black.any() else indices != 0

@@ -59,15 +59,15 @@ def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
     )
 
 
-def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dict:
+def label_score(labels: np.ndarray, truth: np.ndarray, strokes: np.ndarray) -> dict:
     """Compare labels with a ground truth of the same shape, 0 where undecided.
 
-    Returns the mean IoU over the labels of the ground truth, the wrong pixels among the decided ones without seeds
+    Returns the mean IoU over the labels of the ground truth, the wrong pixels among the decided ones without strokes
     (both in per cent), and the IoU of each label.
     """
     check_label_truth(truth, labels.shape)
     decided = truth != 0
-    judged = decided & (seeds == 0)
+    judged = decided & (strokes == 0)
     ious = {}
     for value in np.unique(truth[decided]):
         mine, true = (labels == value) & decided, truth == value

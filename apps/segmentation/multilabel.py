@@ -1,18 +1,19 @@
-"""Several objects from seeds: one label per pixel or voxel, with an appearance model per label fitted to its seeds.
+"""Several objects from strokes: one label per pixel or voxel, with an appearance model per label fitted to its strokes.
 
 The energy of a labelling is
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
     D_p(l) = -log p(appearance of p | model of l)  +  GEODESIC_WEIGHT * max(0, g_p,l)
 
-with infinite costs against the seeds and w the contrast weights of `gridcut.contrast_edges`.  In images, g_p,l compares
-the geodesic distance of p from the seeds of l with that from the nearest other seeds (see apps.segmentation.geodesic).
+with infinite costs against the strokes and w the contrast weights of `gridcut.contrast_edges`.  In images, g_p,l
+compares the geodesic distance of p from the strokes of l with that from the nearest other strokes (see
+apps.segmentation.geodesic).
 Two  labels take one exact cut; more labels take alpha-expansion, whose moves are exact cuts [1].
 
 In images the models are then refitted, as apps.segmentation.fit describes.  Finally that label is forbidden in parts
-that touch no seed of it, and the labels are minimised again.
+that touch no stroke of it, and the labels are minimised again.
 
-Internally the labels are the objects 1 .. L in the order of the seeds' values; callers receive the values.
+Internally the labels are the objects 1 .. L in the order of the strokes' values; callers receive the values.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 """
@@ -35,7 +36,7 @@ from apps.segmentation import CONNECTIVITIES, SPACING
 from apps.segmentation.fit import certifiable, reassigned
 from apps.segmentation.full_size import find_labels
 from apps.segmentation.grid_cut import energy_of, labels_of, minimum
-from apps.segmentation.marks import marks_of_seeds
+from apps.segmentation.marks import marks_of_labels
 from apps.segmentation.model import ImageView, Request
 from apps.segmentation.volume_view import Histograms, VolumeView
 from gridcut.device import DeviceName
@@ -48,10 +49,10 @@ class Objects(Certified, GridResult):
 
     Attributes
     ----------
-    labels : ndarray, the grid's shape, dtype of the seeds
-        Seed value of the object of each pixel.
+    labels : ndarray, the grid's shape, dtype of the strokes
+        Stroke value of the object of each pixel.
     values : tuple of int
-        Distinct seed values.
+        Distinct stroke values.
     energies : tuple of float
         Energy of the labelling after each round, in nats, before parts are reassigned; never increases.
     seconds : dict
@@ -68,47 +69,49 @@ class Objects(Certified, GridResult):
 
 
 @suggests
-def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto") -> Objects:
+def segment_labels(
+    image: ArrayLike, strokes: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto"
+) -> Objects:
     """Segment several objects in an image.
 
     Parameters
     ----------
-    rgb : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
         Grey, RGB or RGBA image; integers in [0, 255], uint16, or floats in [0, 1].
-    seeds : array_like of int, shape (H, W)
-        0 without a seed; each other value marks an object.  At least two values.
+    strokes : array_like of int, shape (H, W)
+        0 without a stroke; each other value marks an object.  At least two values.
     keep : {"touching", "all"}, default "touching"
-        With "touching", parts that touch no seed of their label are assigned to other labels, and small parts
-        without a seed to those beside them, of less than the default `min_area` of `segment`.
+        With "touching", parts that touch no stroke of their label are assigned to other labels, and small parts
+        without a stroke to those beside them, of less than the default `min_area` of `segment`.
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
 
     Returns
     -------
     Objects
-        `labels` has the shape and dtype of the seeds.
+        `labels` has the shape and dtype of the strokes.
 
     Raises
     ------
     InputError
-        The seeds have another size, fewer than two values, or cover every pixel.
+        The strokes have another size, fewer than two values, or cover every pixel.
     """
     clock = Clock()
-    rgb, seeds = to_rgb(rgb, "rgb"), array_of(seeds, "seeds")
+    rgb, strokes = to_rgb(image), array_of(strokes, "strokes")
     check_keep(keep)
-    values, marks = marks_of_seeds(seeds, rgb.shape[:2])
+    values, marks = marks_of_labels(strokes, rgb.shape[:2])
     view = ImageView(lambda: rgb, rgb.shape[:2])
     request = Request(marks, keep=keep, min_area=int(keep == "all"))
     found = find_labels(view, request, device, clock)
     solved = certifiable(view, request, found, device)
-    labels = np.array((0, *values), seeds.dtype)[found.labels]
+    labels = np.array((0, *values), strokes.dtype)[found.labels]
     return Objects(labels, values, found.energies, clock.total(), solved)
 
 
 @suggests
 def segment_volume(
     volume: ArrayLike,
-    seeds: ArrayLike,
+    strokes: ArrayLike,
     *,
     connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
@@ -121,8 +124,8 @@ def segment_volume(
     ----------
     volume : array_like, shape (D, H, W)
         Finite numbers of any scale.
-    seeds : array_like of int, shape (D, H, W)
-        0 without a seed; each other value marks an object.  At least two values.
+    strokes : array_like of int, shape (D, H, W)
+        0 without a stroke; each other value marks an object.  At least two values.
     connectivity : {6, 26}, default 6
         Number of neighbours of a voxel.  26 measure areas of oblique surfaces more evenly.
     spacing : sequence of three float, default (1, 1, 1)
@@ -133,7 +136,7 @@ def segment_volume(
     Returns
     -------
     Objects
-        `labels` has the shape and dtype of the seeds.
+        `labels` has the shape and dtype of the strokes.
 
     Raises
     ------
@@ -145,10 +148,10 @@ def segment_volume(
     About 127 bytes per voxel for two labels and 6 neighbours.
     """
     clock = Clock()
-    seeds = array_of(seeds, "seeds")
+    strokes = array_of(strokes, "strokes")
     check_keep(keep)
     view = VolumeView(volume, spacing, connectivity)
-    values, marks = marks_of_seeds(seeds, view.shape)
+    values, marks = marks_of_labels(strokes, view.shape)
     edges = view.edges()
     clock.charge("edges")
     labels = tuple(range(1, len(values) + 1))
@@ -161,7 +164,7 @@ def segment_volume(
     if keep == "touching":
         found, solved = reassigned(costs.values, unary, found, solved, marks, edges, device)
         clock.charge("parts")
-    return Objects(np.array((0, *values), seeds.dtype)[found], values, (energy,), clock.total(), solved)
+    return Objects(np.array((0, *values), strokes.dtype)[found], values, (energy,), clock.total(), solved)
 
 
 def check_keep(keep: str) -> None:

@@ -24,15 +24,15 @@ STROKE = 10_000  # cost of the other label at a stroke; all other terms of a pix
 LEVELS = 8  # of each channel
 
 
-def energy_of_strokes(rgb: np.ndarray, marks: np.ndarray, kind: str) -> gridcut.BinaryEnergy:
-    """The energy of an image, uint8 (H, W, 3), with marks (H, W) of apps.segmentation.marks; `kind` is "f2" or "f3"."""
+def energy_of_strokes(rgb: np.ndarray, strokes: np.ndarray, kind: str) -> gridcut.BinaryEnergy:
+    """The energy of an image, uint8 (H, W, 3), with strokes as in apps.segmentation.marks; `kind` is "f2" or "f3"."""
     colour = rgb // (256 // LEVELS) @ np.array([LEVELS**2, LEVELS, 1])
-    unary = np.empty((2, *marks.shape), np.int64)
+    unary = np.empty((2, *strokes.shape), np.int64)
     for label in (BACKGROUND, OBJECT):
-        count = np.bincount(colour[marks == label], minlength=LEVELS**3) + 1
+        count = np.bincount(colour[strokes == label], minlength=LEVELS**3) + 1
         unary[label] = np.rint(-UNIT * np.log(count / count.sum()))[colour]
     for label in (BACKGROUND, OBJECT):
-        unary[1 - label][marks == label] = STROKE
+        unary[1 - label][strokes == label] = STROKE
     return gridcut.BinaryEnergy(unary, *smoothness(rgb.mean(2), kind, CONTRAST, FALLOFF, LINE))
 
 

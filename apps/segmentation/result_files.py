@@ -30,10 +30,9 @@ def check_kinds(text: str | None, several: bool, strokes: bool) -> tuple[str, ..
         raise InputError(f"--write: unknown kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
     for kind in kinds:
         if kind in missing:
-            reason = (
-                "of a single object; pass labels" if several else "of several objects (--labels, --boxes); pass mask"
-            )
-            raise InputError(f"--write {kind} is the result {reason} instead")
+            several_by = "several objects (--label-strokes, --boxes); pass mask"
+            reason = "a single object; pass labels" if several else several_by
+            raise InputError(f"--write {kind} is the result of {reason} instead")
     if "strokes" in kinds and not strokes:
         raise InputError("--write strokes requires --strokes or --trimap; omit strokes with boxes")
     return tuple(kind for kind in KINDS if kind in kinds)

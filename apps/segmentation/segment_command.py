@@ -7,9 +7,9 @@
   cutmatch segment photo.jpg --start mask.png             a rough mask, or one of a network, is refined
   cutmatch segment photos/ --strokes strokes/             a folder: strokes/NAME.png belongs to photos/NAME.jpg
   cutmatch segment photos/ --boxes detections.json        an object in each box of a detector: COCO, YOLO
-  cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
-  cutmatch segment scan.nii.gz --labels seeds.nii.gz      a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
-  cutmatch segment scan.nii.gz --strokes strokes.nrrd     one object in a volume, from strokes or from a rough mask
+  cutmatch segment photo.jpg --label-strokes strokes.png  several objects: a colour or value of 1 to 65535 for each
+  cutmatch segment ct.nii.gz --label-strokes s.nii.gz     a volume: NIfTI, NRRD, MetaImage, DICOM, TIFF, .npy
+  cutmatch segment ct.nii.gz --strokes strokes.nrrd       one object in a volume, from strokes or from a rough mask
   cutmatch segment clip.mp4 --strokes 0000.png            a clip: strokes on one frame or more, or a folder of them,
                                                           named by frame; --clip reads a folder as its frames
 
@@ -45,7 +45,7 @@ and scores; NAME-overlay.png shows all.  Images without a box have no object.
 Volumes are .nii, .nii.gz, .nrrd, .nhdr, .mha, .mhd, a DICOM series (a folder, or one file of it), .npy, TIFF
 with pages (also ImageJ, OME), and with --volume a folder of slices.  Results have the volume's format and geometry (of
 DICOM: .nii.gz): NAME-labels and NAME-labels.json, or for one object NAME-mask (1 on the object), and NAME-slices.png,
-three slices.  Seeds, strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with
+three slices.  Strokes (0 none, 1 object, 2 background) and masks are volumes on the same grid, or a folder with
 images of some slices.  The spacing of the voxels is the file's unless --spacing is given; volumes of the labels are in
 its unit.
 
@@ -104,7 +104,7 @@ def _add_options(options) -> None:
         help=f"files to write: {', '.join(KINDS)} (default: all figures, no annotations)",
     )
     options.add_argument(
-        "--save-session", metavar="FILE", help="store the hints and the result of one image in FILE.json"
+        "--save-session", metavar="FILE", help="store the strokes, box and result of one image in FILE.json"
     )
     volumes = options.add_argument_group("volumes")
     volumes.add_argument(
@@ -137,8 +137,8 @@ def _plan(chosen) -> Work:
     if chosen.clip or any(map(video_jobs.is_clip, chosen.image)):
         return video_jobs.plan(chosen)
     written = BOX_KINDS if chosen.write is None and chosen.boxes is not None else chosen.write
-    several = chosen.labels is not None or chosen.boxes is not None
-    has_strokes = bool(passed(chosen, "strokes", "trimap", "labels", "resume_session"))
+    several = chosen.label_strokes is not None or chosen.boxes is not None
+    has_strokes = bool(passed(chosen, "strokes", "trimap", "label_strokes", "resume_session"))
     chosen.kinds = check_kinds(written, several, has_strokes)
     if several:
         return _plan_labels(chosen) if chosen.boxes is None else _plan_boxes(chosen)
@@ -157,7 +157,7 @@ def _plan(chosen) -> Work:
 def _plan_labels(chosen) -> Work:
     """The same for several objects, in images and volumes."""
     if single := passed(chosen, "fill_holes", "soft_strokes", "min_area"):
-        raise InputError(f"{single[0]} applies to a single object; omit it with --labels")
+        raise InputError(f"{single[0]} applies to a single object; omit it with --label-strokes")
     images, many = inputs_of(chosen)
     check_volume_options(images, chosen)
     check_files(chosen, images)
@@ -165,9 +165,9 @@ def _plan_labels(chosen) -> Work:
     def job(path):
         if found := volume_job(path, chosen, many):
             return found
-        seeds = companion_of(chosen.labels, stem_of(path), "--labels")
-        assert seeds is not None, "the option selects this plan"
-        return label_jobs.Job(path, seeds, companion_of(chosen.truth, stem_of(path), "--truth"))
+        strokes = companion_of(chosen.label_strokes, stem_of(path), "--label-strokes")
+        assert strokes is not None, "the option selects this plan"
+        return label_jobs.Job(path, strokes, companion_of(chosen.truth, stem_of(path), "--truth"))
 
     parts = (partial(function, chosen=chosen) for function in (label_jobs.results_of, label_jobs.families_of))
     return _work(chosen, image_items(images, job, *parts), many, label_jobs)

@@ -75,8 +75,8 @@ class Segmentation(GridResult):
     ----------
     mask : ndarray of bool, (H, W)
         True on the object.
-    marks : ndarray of int8, (H, W)
-        The user's marks: -1 none, 0 background, 1 object (see `apps.segmentation.marks`).
+    fixed : ndarray of int8, (H, W)
+        What strokes and the outside of a box fix: -1 nothing, 0 background, 1 object.
     energies : tuple of float
         Energy of the labelling after each round, in nats; never increases.  Of an image above WORKING_PIXELS, it is
         the energy of the image reduced to that size.
@@ -87,7 +87,7 @@ class Segmentation(GridResult):
     """
 
     mask: np.ndarray
-    marks: np.ndarray
+    fixed: np.ndarray
     energies: tuple
     seconds: dict
     device: str

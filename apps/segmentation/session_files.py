@@ -58,7 +58,7 @@ def save_session(
         "image": {"name": name, "width": width, "height": height, "digest": digest_of(rgb)},
         "box": None if hints.box is None else list(hints.box),
         "options": given.options._asdict(),
-        "marks": packed(CODES[hints.strokes]),
+        "strokes": packed(CODES[hints.strokes]),
         "mask": packed(mask),
         "start": None if hints.mask is None else packed(hints.mask.values),
     }
@@ -93,9 +93,9 @@ def session_in(content: dict, rgb: np.ndarray, name: str) -> Instructions:
     if image.get("digest") != digest_of(rgb):
         raise InputError(f"{name} is the session of another image, {image.get('name')!r}; pass that image")
     shape = (height, width)
-    marks = unpacked(content, "marks", shape, name)
+    marks = unpacked(content, "strokes", shape, name)
     if marks.max() >= len(CODES):
-        raise damaged(name, "marks")
+        raise damaged(name, "strokes")
     mask = None if content.get("start") is None else Mask.restored(unpacked(content, "start", shape, name))
     found = unpacked(content, "mask", shape, name) > 0
     hints = Hints(MARKS[marks], _box(content, name), mask, found)

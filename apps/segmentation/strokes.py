@@ -191,8 +191,8 @@ def read_labels(path, image=None, encoding: str = "auto") -> np.ndarray:
     """
     from apps.segmentation.label_values import label_values
 
-    name = f"--labels: {str(path)!r}"
-    codes, colours = codes_and_colours(path, "--labels")
+    name = f"--label-strokes: {str(path)!r}"
+    codes, colours = codes_and_colours(path, "--label-strokes")
     if codes.ndim == 2 and encoding != "colour" and (colours is None or encoding == "index" or is_grey(colours)):
         return label_values(codes, name)
     if encoding == "auto" and colours is not None and any(_has_palette(codes, colours, one) for one in PALETTES):

@@ -110,7 +110,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     from apps.segmentation.label_figures import annotations_of, encoded_legend, sections
     from apps.segmentation.mask_scores import check_label_truth, label_score
     from apps.segmentation.multilabel import segment_volume
-    from apps.segmentation.volumes import read_object_truth, read_seeds
+    from apps.segmentation.volumes import read_label_volume, read_object_truth
 
     charge("import")
     volume = read_volume(job.image, folder=chosen.volume)
@@ -123,24 +123,24 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
     options = {"connectivity": chosen.connectivity or CONNECTIVITIES[0], "spacing": spacing, "device": chosen.device}
     truth = None
     if job.truth is not None:
-        if "labels" in job.hints:
-            truth = read_seeds(job.truth, "--truth", volume, job.image)
+        if "label_strokes" in job.hints:
+            truth = read_label_volume(job.truth, "--truth", volume, job.image)
         else:
             truth = read_object_truth(job.truth, volume, job.image)
         check_label_truth(truth, values.shape)
     charge("read")
-    if "labels" in job.hints:
-        seeds = read_seeds(job.hints["labels"], "--labels", volume, job.image)
+    if "label_strokes" in job.hints:
+        strokes = read_label_volume(job.hints["label_strokes"], "--label-strokes", volume, job.image)
         charge("strokes")
-        result = segment_volume(values, seeds, keep=chosen.keep or "touching", **options)
+        result = segment_volume(values, strokes, keep=chosen.keep or "touching", **options)
         written = shown = result.labels
         counted = {value: int((written == value).sum()) for value in result.values}
     else:
         result = _object(job, volume, chosen, options)
-        seeds, written = result.marks + 1, result.mask.astype(np.uint8)
+        strokes, written = result.fixed + 1, result.mask.astype(np.uint8)
         shown = np.where(result.mask, np.uint8(1), np.uint8(2))
         counted = {1: int(written.sum())}
-    notes = remarks_on(result.mask, result.marks) if "strokes" in job.hints else ()
+    notes = remarks_on(result.mask, result.fixed) if "strokes" in job.hints else ()
     for note in notes:
         print_error(f"cutmatch segment: {job.image}: {note}")
     sheet = sections(values, written, list(counted), spacing)
@@ -162,7 +162,7 @@ def segment_volume_files(job: VolumeJob, chosen) -> dict:
         warnings=list(notes),
     )
     if truth is not None:
-        report["truth"] = label_score(shown, truth, seeds)
+        report["truth"] = label_score(shown, truth, strokes)
     return report
 
 
@@ -208,7 +208,7 @@ def _object(job, volume, chosen, options):
     return refine_mask(
         volume.values,
         start,
-        marks=marks,
+        strokes=marks,
         band=BAND if chosen.band is None else chosen.band,
         keep=chosen.keep or "all",
         **options,
@@ -242,7 +242,7 @@ def _spacing(chosen, geometry: Geometry | None) -> tuple[float, ...]:
 
 
 def _files(path: Path, chosen) -> dict[str, Path]:
-    main = "labels" if chosen.labels is not None else "mask"
+    main = "labels" if chosen.label_strokes is not None else "mask"
     folder, stem = Path(chosen.out), stem_of(path)
     files = {main: folder / f"{stem}-{main}{result_suffix(path, chosen.volume)}"}
     files["slices"] = folder / f"{stem}-slices.png"

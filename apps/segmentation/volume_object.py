@@ -36,8 +36,8 @@ class VolumeObject(Certified, GridResult):
     ----------
     mask : ndarray of bool, (D, H, W)
         True on the object.
-    marks : ndarray of int8, (D, H, W)
-        What was fixed: -1 nothing, 0 background, 1 object (see `apps.segmentation.marks`).
+    fixed : ndarray of int8, (D, H, W)
+        What was fixed, as by strokes: -1 nothing, 0 background, 1 object.
     energies : tuple of float
         Energy of the cut in nats; of the parts kept if boxes were cut (apps/segmentation/part_cut.py).
     seconds : dict
@@ -47,7 +47,7 @@ class VolumeObject(Certified, GridResult):
     """
 
     mask: np.ndarray
-    marks: np.ndarray
+    fixed: np.ndarray
     energies: tuple
     seconds: dict
     solved: object
@@ -59,7 +59,7 @@ class VolumeObject(Certified, GridResult):
 @suggests
 def segment_object(
     volume: ArrayLike,
-    marks: ArrayLike,
+    strokes: ArrayLike,
     *,
     connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
@@ -74,7 +74,7 @@ def segment_object(
     ----------
     volume : array_like, shape (D, H, W)
         Finite numbers of any scale.
-    marks : array_like of int, shape (D, H, W)
+    strokes : array_like of int, shape (D, H, W)
         -1 without a stroke, 0 on the background, 1 on the object.
     connectivity, spacing
         As in `apps.segment_volume`.
@@ -100,9 +100,9 @@ def segment_object(
     clock = Clock()
     if keep not in KEEP:
         raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
-    view, marks = VolumeView(volume, spacing, connectivity), np.asarray(marks)
+    view, marks = VolumeView(volume, spacing, connectivity), np.asarray(strokes)
     if view.shape != marks.shape:
-        raise InputError(f"marks have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
+        raise InputError(f"strokes have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
     marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Histograms(values, view.stroke_counts(marks, values))
@@ -124,7 +124,7 @@ def refine_mask(
     start: ArrayLike,
     *,
     band: float = BAND,
-    marks: ArrayLike | None = None,
+    strokes: ArrayLike | None = None,
     connectivity: int = CONNECTIVITIES[0],
     spacing: Sequence[float] = SPACING,
     keep: str = "all",
@@ -141,7 +141,7 @@ def refine_mask(
     band : float, default 3
         How far the surface may move, in units of the shortest side of a voxel.  Voxels further from it stay as they
         are, except that half the depth of a thin object stays open.
-    marks : array_like of int, shape (D, H, W), optional
+    strokes : array_like of int, shape (D, H, W), optional
         Strokes that correct the mask: 0 on the background, 1 on the object, else -1.
     connectivity, spacing, keep, device
         As in `segment_object`.
@@ -164,7 +164,7 @@ def refine_mask(
     if volume.shape != start.shape:
         raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
     sampling = relative_spacing(spacing)
-    touched = start if marks is None else start | (np.asarray(marks) != OPEN)
+    touched = start if strokes is None else start | (np.asarray(strokes) != OPEN)
     reach = [int(np.ceil((1 + CONTEXT) * band / step)) for step in sampling]
     box = tuple(
         slice(max(0, part.start - far), part.stop + far)
@@ -175,9 +175,9 @@ def refine_mask(
     fixed = np.full(inside.shape, OPEN, np.int8)
     fixed[inside > min(band, inside.max() / 2)] = OBJECT
     fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
-    if marks is not None:
-        strokes = np.asarray(marks)[box]
-        fixed[strokes != OPEN] = strokes[strokes != OPEN]
+    if strokes is not None:
+        drawn = np.asarray(strokes)[box]
+        fixed[drawn != OPEN] = drawn[drawn != OPEN]
     found = segment_object(volume[box], fixed, connectivity=connectivity, spacing=spacing, keep=keep, device=device)
     mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
     mask[box], all_marks[box] = found.mask, fixed

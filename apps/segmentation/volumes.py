@@ -19,22 +19,24 @@ from apps.volumes.volume_files import kind_of, read_volume, slice_files
 from apps.volumes.voxel_geometry import Volume, is_same_grid
 
 
-def read_seeds(path, name: str = "--labels", volume: Volume | None = None, image: Path | None = None) -> np.ndarray:
+def read_label_volume(
+    path, name: str = "--label-strokes", volume: Volume | None = None, image: Path | None = None
+) -> np.ndarray:
     """Read a label volume as uint8 or uint16, 0 for none.
 
     Raises InputError as `read_volume` and `label_values` do, and if the labels are not on the grid of the volume.
     """
     path = Path(path)
     if _is_slices(path):
-        seeds = _in_slices(path, name, volume, image, read_labels, np.uint16(0))
-        return label_values(seeds, f"{name}: {str(path)!r}")
+        strokes = _in_slices(path, name, volume, image, read_labels, np.uint16(0))
+        return label_values(strokes, f"{name}: {str(path)!r}")
     return label_values(_on_grid(path, name, volume), f"{name}: {str(path)!r}")
 
 
 def read_volume_marks(path, encoding: str, volume: Volume, image: Path, both: bool = True) -> np.ndarray:
     """Read the strokes in a volume as marks of `apps.segmentation.marks`, int8.
 
-    Raises InputError as `read_seeds` does, without strokes, and if `both` without strokes of both kinds.
+    Raises InputError as `read_label_volume` does, without strokes, and if `both` without strokes of both kinds.
     """
     name = "--strokes"
     path = Path(path)
@@ -49,9 +51,9 @@ def read_volume_marks(path, encoding: str, volume: Volume, image: Path, both: bo
 def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
     """Read the ground truth of one object: 0 background, 1 or 255 object, values around 128 undecided.
 
-    Returns labels, uint8: 1 object, 2 background, 0 undecided.  Raises InputError as `read_seeds` does.
+    Returns labels, uint8: 1 object, 2 background, 0 undecided.  Raises InputError as `read_label_volume` does.
     """
-    values = read_seeds(path, "--truth", volume, image)
+    values = read_label_volume(path, "--truth", volume, image)
     levels = np.uint8(255) * values if values.max() <= 1 else grey_levels(values, f"--truth: {str(path)!r}")
     return np.where(levels > 192, np.uint8(1), np.where(levels < 64, np.uint8(2), np.uint8(0)))
 
@@ -59,7 +61,7 @@ def read_object_truth(path, volume: Volume, image: Path) -> np.ndarray:
 def read_volume_mask(path, volume: Volume) -> np.ndarray:
     """Read the rough mask of a volume that --start names, bool: every value above 0 is the object.
 
-    Raises InputError as `read_seeds` does, and if the mask is empty or full.
+    Raises InputError as `read_label_volume` does, and if the mask is empty or full.
     """
     mask = label_values(_on_grid(Path(path), "--start", volume), f"--start: {str(path)!r}") > 0
     if mask.all() or not mask.any():

@@ -1,7 +1,7 @@
 """`Session`: strokes on an image or a volume, each answered by an exact cut, with undo, storage and export.
 
-Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Seed
-images of `segment_labels` differ in one point: there 0 is "no seed", so the background needs a value of its own.)
+Labels are 0 for the background and 1, 2, ... for the objects, as in the label images that a session exports.  (Strokes
+for `segment_labels` differ in one point: there 0 is "no stroke", so the background needs a value of its own.)
 
 A session is a list of records (see apps.session.stroke_records).  What is shown is a function of this list, so undo
 and a stored session give the earlier result again.
@@ -70,7 +70,7 @@ class Session(ObjectEdits):
     -----
     Methods may be called from any thread, one after the other.  `stroke` answers before it returns.  In an image above
     a megapixel, the answer is computed on a reduced grid.  After a final stroke, a worker thread finds the labels of
-    `segment` or `segment_labels` for the same marks; a newer final stroke replaces the work in progress.
+    `segment` or `segment_labels` for the same strokes; a newer final stroke replaces the work in progress.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Session(ObjectEdits):
         final: bool = True,
         filled: bool = False,
     ) -> None:
-        """Remove the marks of strokes below a stroke; parameters as in `stroke`."""
+        """Remove the strokes below a stroke; parameters as in `stroke`."""
         self._draw(make_stroke(points, radius, None, self._answers.shape, axis, slice, not final, filled), final=final)
 
     def box(self, box: Sequence[int], label: int = 1) -> None:
@@ -194,27 +194,27 @@ class Session(ObjectEdits):
         self._check_open(hint.label)
         self._draw(hint)
 
-    def set_marks(self, marks: ArrayLike) -> None:
-        """Replace all marks, also boxes and start masks, by those of an array, and answer.
+    def set_strokes(self, strokes: ArrayLike) -> None:
+        """Replace all strokes, also boxes and start masks, by those of an array, and answer.
 
-        For marks that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel, the
+        For strokes that are painted elsewhere.  `undo` restores the earlier ones.  In an image up to a megapixel, the
         result is that of strokes on the same pixels; in a volume, that of `segment_object`.  A call reads the whole
         array, O(N) for N pixels; the cut starts from the last one.
 
         Parameters
         ----------
-        marks : array_like of int, the image's shape
-            -1 no mark, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no mark.
+        strokes : array_like of int, the image's shape
+            -1 none, 0 the background, 1 to 254 an object.  Beware of label images in which 0 is no stroke.
 
         Raises
         ------
         InputError
             Another shape, dtype or value; the session is unchanged.
         """
-        self._add(Clear(is_part=True), make_marks(marks, self._answers.shape))
+        self._add(Clear(is_part=True), make_marks(strokes, self._answers.shape))
 
     def clear(self) -> None:
-        """Remove all marks; `undo` restores them."""
+        """Remove all strokes, boxes and start masks; `undo` restores them."""
         self._add(Clear())
 
     # Results
@@ -243,7 +243,7 @@ class Session(ObjectEdits):
 
     @property
     def strokes(self) -> list[dict]:
-        """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or marks."""
+        """The records in effect, as in a stored session: "kind" is stroke, erase, box, start or strokes."""
         return [as_json(record) for record in self.records]
 
     @property
@@ -254,7 +254,7 @@ class Session(ObjectEdits):
         energy      nats, of the labels' cut; None without one
         seconds     that the last answer took
         certified   whether `result` certified these labels, as `SessionResult` describes
-        exact       whether the labels are a cut for all marks and the current models (above a megapixel, of `segment`)
+        exact       whether the labels are a cut for all strokes and the current models (above a megapixel, `segment`'s)
         pending     whether better labels are being computed
         message     what to mark next, or an empty string
         labels      the labels marked, ascending
@@ -304,7 +304,7 @@ class Session(ObjectEdits):
     # Files
 
     def save(self, path: str | Path, name: str = "image") -> None:
-        """Write the marks, in order, and the labels to a JSON file, atomically.
+        """Write the strokes, in order, and the labels to a JSON file, atomically.
 
         `name` is that of the image, for messages.  `cutmatch segment --resume-session` reads the sessions of images,
         too; several objects are one there.  What `undo` and `redo` could restore is not written.

@@ -51,15 +51,15 @@ class ObjectEdits(AnsweredRecords):
     def describe(self, label: int, name: str = "", colour: Sequence[int] | None = None) -> None:
         """Give an object a name, perhaps empty, and a colour R, G, B in 0 .. 255, by default that of its label.
 
-        They are kept in `objects`, in files of the session and in exported annotations, also when marks are removed.
+        They are kept in `objects`, in files of the session and in exported annotations, also when strokes are removed.
         """
         self._add(make_description(label, name, colour))
 
     def lock(self, label: int) -> None:
         """Let an object of an image keep the pixels that it has when nothing is pending, whatever is marked later.
 
-        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.  Marks
-        on them have no effect, and strokes with its label are rejected.  `clear` and `set_marks` keep it.
+        Other objects are then cut without these pixels, exactly and as fast as if there were no further object.
+        Strokes on them have no effect, and strokes with its label are rejected.  `clear` and `set_strokes` keep it.
         """
         self._lock_object(label, is_cleaned=False)
 
@@ -90,13 +90,13 @@ class ObjectEdits(AnsweredRecords):
             self._add(*locks_of(labels, is_start))
 
     def unlock(self, label: int) -> None:
-        """Let a locked object take part again, with its marks or box; one of a label map starts from its pixels."""
+        """Let a locked object take part again, with its strokes or box; one of a label map starts from its pixels."""
         if check_label(label) not in objects_of(self._history.records).locked:
             raise InputError(f"object {label} is not locked")
         self._draw(Unlock(label))
 
     def delete(self, label: int) -> None:
-        """Remove the marks, the box and the name of an object; for the first one, also the start mask."""
+        """Remove the strokes, the box and the name of an object; for the first one, also the start mask."""
         self._check_open(check_label(label))
         self._add(Delete(label))
 

@@ -8,7 +8,7 @@ To the keys of that format a session adds `records`, the list of what the user d
     {"kind": "erase", "points": [[x, y], ...], "radius": r}                the same
     {"kind": "box", "box": [x0, y0, x1, y1], "label": l}                   1 if it is missing
     {"kind": "start", "pixels": PNG}          0 and 255, or grey if soft
-    {"kind": "marks", "pixels": PNG}          0 open, 1 background, 2 and above: label + 1; slices below each other
+    {"kind": "strokes", "pixels": PNG}        0 open, 1 background, 2 and above: label + 1; slices below each other
     {"kind": "describe", "label": l, "name": name, "colour": [r, g, b] or null}
     {"kind": "lock", "label": l, "box": [x0, y0, x1, y1], "pixels": base64 of zlib, a byte for each pixel of the box}
                                               also "is_start", "is_part", "is_held"

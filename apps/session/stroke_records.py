@@ -229,17 +229,17 @@ def make_mask_hint(values: ArrayLike, shape) -> Box | MaskHint:
 
 def make_marks(marks: ArrayLike, shape) -> Marks:
     """Checked marks of a grid: a label, or -1 where nothing is marked; InputError for anything else."""
-    values = array_of(marks, "marks")
+    values = array_of(marks, "strokes")
     if values.dtype.kind not in "iu":
         raise InputError(
-            f"marks must hold integers, got {values.dtype}; -1 is no mark, 0 the background, 1 and above the objects"
+            f"strokes must hold integers, got {values.dtype}; -1 is none, 0 the background, 1 and above the objects"
         )
     if values.shape != tuple(shape):
-        raise InputError(f"marks have shape {values.shape}, but the image has {tuple(shape)}; make them the same size")
+        raise InputError(f"strokes have shape {values.shape}, but the image has {shape}; make them the same size")
     low, high = int(values.min()), int(values.max())
     if low < -1 or high > MAX_LABEL:
         raise InputError(
-            f"marks must be -1 for no mark, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
+            f"strokes must be -1 for none, 0 for the background or 1 to {MAX_LABEL} for an object, got {low} to {high}"
         )
     return Marks(PackedMask.of((values.astype(np.int16) + 1).astype(np.uint8)))
 
@@ -266,7 +266,7 @@ def as_json(record: Record) -> dict:
         return {"kind": "describe", "label": record.label, "name": record.name, "colour": record.colour}
     if isinstance(record, Delete):
         return {"kind": "delete", "label": record.label}
-    return {"kind": "start" if isinstance(record, MaskHint) else "marks"}
+    return {"kind": "start" if isinstance(record, MaskHint) else "strokes"}
 
 
 def from_json(content: dict, shape, pixels) -> Record:
@@ -294,11 +294,11 @@ def from_json(content: dict, shape, pixels) -> Record:
         return Unlock(check_label(content.get("label")), content.get("is_part") is True)
     if kind == "delete":
         return Delete(check_label(content.get("label")))
-    if kind not in ("marks", "start"):
+    if kind not in ("strokes", "start"):
         raise ValueError("kind")
     if pixels is None:
         raise ValueError("pixels")
-    if kind == "marks":
+    if kind == "strokes":
         return Marks(PackedMask.of(pixels()))
     return MaskHint(PackedMask.of(Mask.restored(pixels()).values))
 

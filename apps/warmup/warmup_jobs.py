@@ -24,12 +24,12 @@ COMMANDS = {
         "photo.png --start truth.png --box 30,20,170,110 --strokes strokes.png --write mask,coco,geojson,labelme",
         "photos --strokes strokes",
         "photo.png --boxes boxes.json",
-        "photo.png --labels labels.png",
-        "photo.png --labels strokes.png",
-        "volume.tif --labels seeds.tif",
-        "volume.tif --labels seeds.tif --connectivity 26 --spacing 2,1,1",
-        "volume.tif --strokes seeds.tif",
-        "volume.tif --start seeds.tif --strokes seeds.tif",
+        "photo.png --label-strokes labels.png",
+        "photo.png --label-strokes strokes.png",
+        "volume.tif --label-strokes volume-strokes.tif",
+        "volume.tif --label-strokes volume-strokes.tif --connectivity 26 --spacing 2,1,1",
+        "volume.tif --strokes volume-strokes.tif",
+        "volume.tif --start volume-strokes.tif --strokes volume-strokes.tif",
         "clip --clip --strokes strokes.png",
     ),
     "refine": (
@@ -169,10 +169,10 @@ def write_samples(folder: Path) -> None:
     (folder / "boxes.json").write_text(json.dumps({"photo": boxes}))
     volume = random.normal(60, 10, (12, 40, 40)).clip(0, 255)
     volume[3:9, 10:30, 10:30] += 90
-    seeds = np.zeros(volume.shape, np.uint8)
-    seeds[6, 18:22, 18:22], seeds[:, 1, :] = 1, 2
+    volume_strokes = np.zeros(volume.shape, np.uint8)
+    volume_strokes[6, 18:22, 18:22], volume_strokes[:, 1, :] = 1, 2
     tifffile.imwrite(folder / "volume.tif", np.uint8(volume), metadata={"axes": "ZYX"})
-    tifffile.imwrite(folder / "seeds.tif", seeds, metadata={"axes": "ZYX"})
+    tifffile.imwrite(folder / "volume-strokes.tif", volume_strokes, metadata={"axes": "ZYX"})
     for name, shape in (("matrix", (300, 300)), ("wide", (200, 400))):
         scipy.io.mmwrite(folder / f"{name}.mtx", scipy.sparse.random(*shape, 0.01, random_state=2))
 

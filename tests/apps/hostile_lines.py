@@ -73,7 +73,7 @@ GOOD = {
 FITTING = {  # values that make sense, so that lines also get past the options
     "--strokes": ("strokes.png",),
     "--trimap": ("trimap.png",),
-    "--labels": ("labels16.png", "strokes.png"),
+    "--label-strokes": ("labels16.png", "strokes.png"),
     "--mask": ("strokes.png",),
     "--truth": ("truth.png", "flow.flo", "homography.txt"),
     "--box": ("3,3,20,20", "-3,3,20,20", "boxes.json"),
@@ -173,7 +173,9 @@ def lines(count: int, seed: int):
         for action in rng.sample(options[command], min(rng.randrange(5), len(options[command]))):
             argv += _option(command, action, rng)
         if command == "segment" and not chosen and rng.random() < 0.6:
-            argv += rng.choice((["--box", "3,3,20,20"], ["--strokes", "strokes.png"], ["--labels", "labels16.png"]))
+            argv += rng.choice(
+                (["--box", "3,3,20,20"], ["--strokes", "strokes.png"], ["--label-strokes", "labels16.png"])
+            )
         if rng.random() < 0.05:
             rng.shuffle(argv)
         yield Line(number, argv)

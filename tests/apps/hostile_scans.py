@@ -297,9 +297,9 @@ def _sessions() -> dict[str, bytes]:
         "session.json": good,
         "session other.json": session(1 - photo, _strokes().astype(np.int8)),
         "session version.json": changed(version=10**30),
-        "session marks.json": changed(marks=b64encode(_png(np.zeros((3, 3), np.uint8))).decode()),
+        "session marks.json": changed(strokes=b64encode(_png(np.zeros((3, 3), np.uint8))).decode()),
         "session bomb.json": changed(mask=b64encode(announced(2**31 - 1, 2**31 - 1)).decode()),
-        "session text.json": changed(mask="?" * 50, marks=None),
+        "session text.json": changed(mask="?" * 50, strokes=None),
         "session options.json": changed(options={"keep": "x", "min_area": 10**400}),
     }
 

@@ -33,7 +33,7 @@ HINTS = (
     ["--start", "truth.png", "--strokes", "strokes.png"],
     ["--box=3,3,20,20", "--strokes", "red only.png"],
     ["--box=3,3,20,20", "--start", "truth.png", "--strokes", "strokes.png"],
-    ["--labels", "labels16.png"],
+    ["--label-strokes", "labels16.png"],
     ["--boxes", "several boxes.json"],
 )
 
@@ -58,11 +58,11 @@ def _volume(rng) -> list[str]:
     seeds = _mostly(scans.SEEDS, ("turned.nii.gz", "seeds", "slices.png", *scans.BAD_VOLUMES), rng)
     return argv + rng.choice(
         (
-            ["--labels", seeds],
+            ["--label-strokes", seeds],
             ["--strokes", seeds],
             ["--start", mask],
             ["--start", mask, "--strokes", seeds],
-            ["--labels", seeds, "--truth", seeds],
+            ["--label-strokes", seeds, "--truth", seeds],
             ["--strokes", seeds, "--truth", mask],
             ["--box=3,3,20,20"],
         )
@@ -71,7 +71,7 @@ def _volume(rng) -> list[str]:
 
 def _slices(rng) -> list[str]:
     folder = _mostly(("planes",), ("uneven planes", "none", "photos", "photo.png", "head.nii.gz"), rng)
-    return [folder, "--volume", rng.choice(("--labels", "--strokes")), rng.choice(scans.SEEDS)]
+    return [folder, "--volume", rng.choice(("--label-strokes", "--strokes")), rng.choice(scans.SEEDS)]
 
 
 def _clip(rng) -> list[str]:

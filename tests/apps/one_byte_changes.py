@@ -31,7 +31,7 @@ from apps.motion.matches import Matches
 from apps.optical_flow.flow_files import read_flow
 from apps.point_matching.match_command import _read_truth as read_matrix
 from apps.segmentation.box_files import read_boxes
-from apps.segmentation.volumes import read_seeds
+from apps.segmentation.volumes import read_label_volume
 from apps.stereo_matching.disparity_files import read_disparity
 from apps.tracking.track_files import read_detections
 from apps.volumes.volume_files import is_volume, read_volume
@@ -73,7 +73,7 @@ def _all_rows(path):
 
 IMAGES = (read_photograph, read_codes, frames_of)
 READERS = {
-    "tif": (*IMAGES, volume_of, read_seeds),
+    "tif": (*IMAGES, volume_of, read_label_volume),
     "png": (*IMAGES, read_flow, read_disparity),
     "npy": (frames_of, volume_of, read_disparity),
     "pfm": (read_disparity,),

@@ -74,7 +74,7 @@ def inside(geometry, size):
 
 
 ONE = ["in/photo.png", "--strokes", "strokes.png"]
-SEVERAL = ["in/photo.png", "--labels", "seeds.png"]
+SEVERAL = ["in/photo.png", "--label-strokes", "seeds.png"]
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_the_default_is_all_figures_and_no_annotation(photo):
         ([*ONE, "--write", "mask,"], "--write: unknown kind ''"),
         (
             [*ONE, "--write", "labels"],
-            "--write labels is the result of several objects (--labels, --boxes); pass mask instead",
+            "--write labels is the result of several objects (--label-strokes, --boxes); pass mask instead",
         ),
         ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),
         (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --strokes or"),
-        (["stack.npy", "--labels", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),
+        (["stack.npy", "--label-strokes", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),
     ],
 )
 def test_kinds_that_cannot_be_written(photo, arguments, message, capsys):

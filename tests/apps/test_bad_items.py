@@ -57,7 +57,7 @@ WRONG = ("empty.png", "fifo.png", "folder.png", "four.tif", "nowhere.png", "zero
         "superpixels p --regions 9",
         "segment p --strokes strokes",
         "segment p --box 3,3,17,13",
-        "segment p --labels strokes",
+        "segment p --label-strokes strokes",
         "stereo p rights --max-disparity 4",
     ],
 )
@@ -166,7 +166,7 @@ def test_a_stem_of_dots_writes_into_out(folder, stem):
     (folder / "rights").rmdir()
     (folder / "strokes" / "empty.png").rename(folder / "r.png")
     before = set(folder.rglob("*"))
-    for line in (f"denoise {name}", f"segment {name} --labels s.png", f"stereo {name} {name} --max-disparity 4"):
+    for line in (f"denoise {name}", f"segment {name} --label-strokes s.png", f"stereo {name} {name} --max-disparity 4"):
         assert cli.main([*line.split(), "--out", "deep/out"]) == 0
     made = set(folder.rglob("*")) - before
     assert all(path.is_relative_to(folder / "deep") for path in made)

@@ -109,7 +109,9 @@ def test_messages_have_one_line(here, capsys):
 LONG = "n" * 300
 
 
-@pytest.mark.parametrize("arguments", [[LONG, *BOX], ["photo.png", LONG, *BOX], [LONG, "--labels", "strokes.png"]])
+@pytest.mark.parametrize(
+    "arguments", [[LONG, *BOX], ["photo.png", LONG, *BOX], [LONG, "--label-strokes", "strokes.png"]]
+)
 def test_names_that_no_file_can_have(here, arguments, capsys):
     assert main(["segment", *arguments]) in (1, 2)
     message = capsys.readouterr().err
@@ -118,7 +120,7 @@ def test_names_that_no_file_can_have(here, arguments, capsys):
 
 
 @pytest.mark.parametrize("spacing", ["0,1,1", "-1,1,1", "nan,1,1", "inf,1,1", "1e-300,1,1", "1,1,1e300"])
-@pytest.mark.parametrize("marks", ["--start", "--strokes", "--labels"])
+@pytest.mark.parametrize("marks", ["--start", "--strokes", "--label-strokes"])
 def test_impossible_spacing(here, marks, spacing, capfd):
     """Of a rough mask, too, whose surroundings are measured in voxels."""
     volume = np.random.default_rng(0).integers(0, 99, (3, 9, 8), dtype=np.uint8)

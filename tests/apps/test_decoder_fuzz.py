@@ -17,7 +17,7 @@ from apps.common.sequences import open_sequence
 from apps.optical_flow.flow_files import read_flow
 from apps.regions.region_scores import read_segments
 from apps.segmentation.strokes import read_labels, read_strokes, read_trimap
-from apps.segmentation.volumes import read_seeds
+from apps.segmentation.volumes import read_label_volume
 from apps.stereo_matching.disparity_files import read_disparity
 from apps.volumes.volume_files import is_volume, read_volume
 from tests.apps.flow_samples import write_flow
@@ -124,9 +124,9 @@ def volume_of(path):
 
 IMAGE_READERS = (read_image, read_codes, read_strokes, read_trimap, read_labels, read_segments, read_disparity)
 READERS = {
-    "tif": (*IMAGE_READERS, frames_of, volume_of, read_seeds),
+    "tif": (*IMAGE_READERS, frames_of, volume_of, read_label_volume),
     "png": (*IMAGE_READERS, frames_of, read_flow),
-    "npy": (frames_of, volume_of, read_seeds, read_segments, read_disparity),
+    "npy": (frames_of, volume_of, read_label_volume, read_segments, read_disparity),
     "pfm": (read_disparity,),
     "flo": (read_flow,),
     "npz": (read_flow,),

@@ -17,10 +17,10 @@ resource = pytest.importorskip("resource")  # not on Windows
 TIMED = (".json", ".html", ".npz", ".gz", ".nrrd", ".ome.tif")  # their contents have times
 LINES = (
     "segment p.png --box 4,4,12,12 --write mask,overlay,cutout,coco,coco-rle,geojson,labelme --save-session s.json",
-    "segment p.png --labels strokes.png --json r.json",
+    "segment p.png --label-strokes strokes.png --json r.json",
     "segment p.png q.png --box 4,4,12,12 --write mask,coco,coco-rle --report r.html --json r.json",
     "segment c --clip --strokes 0.png --write mask,overlay,cutout --quiet",
-    *(f"segment {name} --labels seeds.npy" for name in VOLUMES),
+    *(f"segment {name} --label-strokes seeds.npy" for name in VOLUMES),
     *(f"denoise p.png --format {kind}" for kind in ("png", "tif", "jpg")),
     "superpixels p.png --regions 9,4 --report r.html",
     "superpixels p.png --regions 9 --format npy",
@@ -37,7 +37,7 @@ LINES = (
 
 QUICK = (  # one of every command, and one video
     *LINES[:1],
-    "segment v.nii.gz --labels seeds.npy",
+    "segment v.nii.gz --label-strokes seeds.npy",
     "denoise p.png --format png",
     "superpixels p.png --regions 9,4 --report r.html",
     "stereo p.png q.png --max-disparity 2 --truth true.npy --format npy",

@@ -36,8 +36,8 @@ def test_small_boxes_and_constant_images(place, colour, size):
     image = GREY if colour is None else np.full((20, 30, 3), colour, np.uint8)
     x, y = (min(at, side - size) for at, side in zip(place, (30, 20), strict=True))
     found = cut(image, box=(x, y, x + size, y + size))
-    assert not found.mask[found.marks == BACKGROUND].any()
-    assert (found.marks == OPEN).sum() == size**2
+    assert not found.mask[found.fixed == BACKGROUND].any()
+    assert (found.fixed == OPEN).sum() == size**2
 
 
 def test_one_pixel_that_differs_is_the_object():
@@ -54,7 +54,7 @@ def test_a_tiny_box_in_a_large_image(size):
     image = np.full((1100, 1000, 3), 40, np.uint8)
     image[500 : 500 + size, 401 : 401 + size] = 220
     found = cut(image, box=(401, 500, 401 + size, 500 + size))
-    assert not found.mask[found.marks == BACKGROUND].any()
+    assert not found.mask[found.fixed == BACKGROUND].any()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (2, 2), (2, 40), (3, 3), (4, 5)])
@@ -164,7 +164,7 @@ def test_archives_named_as_arrays(tmp_path, program, capsys):
         "track": (track.main, [stack]),
         "flow": (flow.main, [stack]),
         "superpixels": (superpixels.main, [one, "--truth", stack]),
-        "segment": (segment.main, [stack, "--labels", stack]),
+        "segment": (segment.main, [stack, "--label-strokes", stack]),
         "stereo": (stereo.main, [one, other, "--truth", stack]),
     }[program]
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
@@ -181,7 +181,7 @@ def test_a_broken_tiff_does_not_stop_a_batch(tmp_path, data, capsys):
     seeds[:2], seeds[-2:] = 1, 2
     for name in "am":
         Image.fromarray(seeds).save(tmp_path / "seeds" / f"{name}.png")
-    arguments = [str(tmp_path / "m.tif"), str(tmp_path / "a.png"), "--labels", str(tmp_path / "seeds")]
+    arguments = [str(tmp_path / "m.tif"), str(tmp_path / "a.png"), "--label-strokes", str(tmp_path / "seeds")]
     assert segment.main([*arguments, "--out", str(tmp_path / "out"), "--threads", "1"]) == 1
     assert "1 done, 1 failed" in capsys.readouterr().out
 
@@ -192,7 +192,7 @@ def test_extreme_spacing(tmp_path, spacing, capsys):
     seeds[0], seeds[-1] = 1, 2
     np.save(tmp_path / "v.npy", np.arange(120.0).reshape(4, 5, 6))
     np.save(tmp_path / "s.npy", seeds)
-    arguments = [str(tmp_path / "v.npy"), "--labels", str(tmp_path / "s.npy"), "--spacing", *spacing.split()]
+    arguments = [str(tmp_path / "v.npy"), "--label-strokes", str(tmp_path / "s.npy"), "--spacing", *spacing.split()]
     assert segment.main([*arguments, "--out", str(tmp_path / "out")]) == 2
     assert "spacing" in capsys.readouterr().err
 

@@ -98,7 +98,7 @@ def test_integers_that_fit_in_8_bits_are_accepted(image):
         (lambda: segment(GOOD, mask=SEEDS), r"'mask'; did you mean start\? it takes image, strokes=, trimap=, box="),
         (lambda: segment(GOOD, SEEDS), r"segment\(\) too many positional arguments; it takes image, strokes="),
         (lambda: stereo(GOOD, GOOD, disparities=3), r"did you mean max_disparity\?"),
-        (lambda: segment_labels(GOOD), r"missing a required argument: 'seeds'; it takes rgb, seeds, keep="),
+        (lambda: segment_labels(GOOD), r"missing a required argument: 'strokes'; it takes image, strokes, keep="),
     ],
 )
 def test_wrong_arguments_suggest_the_right_ones(call, message):
@@ -134,8 +134,8 @@ OTHERS = {
     ),
     "start of another size": (lambda: segment(GOOD, start=(SEEDS == 1)[:, :9]), "start is 9x48 pixels, but the image"),
     "nothing to keep": (lambda: segment(GOOD, box=(5, 5, 20, 20), keep="touching"), "keep touching needs object"),
-    "one seed": (lambda: segment_labels(GOOD, SEEDS == 1), "seeds must be integers|seeds holds only 1"),
-    "seeds everywhere": (lambda: segment_labels(GOOD, np.maximum(SEEDS, 1)), "seeds marks every pixel"),
+    "one seed": (lambda: segment_labels(GOOD, SEEDS == 1), "strokes must be integers|strokes hold only 1"),
+    "seeds everywhere": (lambda: segment_labels(GOOD, np.maximum(SEEDS, 1)), "strokes mark every pixel"),
     "keep of labels": (lambda: segment_labels(GOOD, SEEDS, keep="largest"), "keep must be touching or all for several"),
     "connectivity": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, connectivity=18), "connectivity must be 6 or 26"),
     "negative smoothness": (lambda: denoise(GOOD, smoothness=-1), "smoothness must be from 0 to 10000"),
@@ -143,7 +143,7 @@ OTHERS = {
     "rounds, none": (lambda: segment(GOOD, strokes=SEEDS, rounds=0), "rounds must be 1 or more"),
     "rounds of text": (lambda: segment(GOOD, strokes=SEEDS, rounds="3"), "rounds must be an integer"),
     "keep": (lambda: segment(GOOD, strokes=SEEDS, keep=3), "keep must be one of"),
-    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must be integers, got float64"),
+    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "strokes must be integers, got float64"),
     "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
     "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),
     "volume, flat": (lambda: segment_volume(VOLUME[0], VOLUME_SEEDS), r"volume must hold numbers of shape \(D, H, W\)"),

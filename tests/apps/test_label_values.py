@@ -19,7 +19,7 @@ from apps.segmentation.label_values import label_values
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.mask_scores import read_truth
 from apps.segmentation.strokes import marks_of, read_labels, read_strokes, read_trimap
-from apps.segmentation.volumes import read_seeds
+from apps.segmentation.volumes import read_label_volume
 
 
 def saved(folder, values, suffix="png"):
@@ -79,20 +79,20 @@ REFUSED = [
 def test_invalid_labels_are_rejected_in_images_and_volumes(tmp_path, values, message):
     values = np.asarray(values)
     with pytest.raises(InputError, match=message):
-        label_values(values, "--labels")
+        label_values(values, "--label-strokes")
     path = saved(tmp_path, values, "tif")
-    with pytest.raises(InputError, match=r"--labels: .*labels.tif.*" + message):
+    with pytest.raises(InputError, match=r"--label-strokes: .*labels.tif.*" + message):
         read_labels(path)
     if values.dtype.kind != "c" and np.isfinite(values).all():  # volumes reject the others with another message
         volume = saved(tmp_path, np.stack([values, values]), "npy")
-        with pytest.raises(InputError, match=r"--labels: .*labels.npy.*" + message):
-            read_seeds(volume)
+        with pytest.raises(InputError, match=r"--label-strokes: .*labels.npy.*" + message):
+            read_label_volume(volume)
 
 
 def test_integral_floats_are_seeds_of_a_volume(tmp_path):
     seeds = np.zeros((2, 3, 4), np.float32)
     seeds[0], seeds[1, 1, 1] = 1, 300
-    read = read_seeds(saved(tmp_path, seeds, "npy"))
+    read = read_label_volume(saved(tmp_path, seeds, "npy"))
     assert read.dtype == np.uint16
     np.testing.assert_array_equal(read, seeds)
 
@@ -154,7 +154,7 @@ def test_the_command_keeps_all_objects(tmp_path):
     Image.fromarray(photo).save(tmp_path / "photo.png")
     Image.fromarray(seeds).save(tmp_path / "seeds.png")
     out = tmp_path / "out"
-    arguments = [str(tmp_path / "photo.png"), "--labels", str(tmp_path / "seeds.png"), "--out", str(out)]
+    arguments = [str(tmp_path / "photo.png"), "--label-strokes", str(tmp_path / "seeds.png"), "--out", str(out)]
     assert segment.main([*arguments, "--truth", str(tmp_path / "seeds.png"), "--json", str(tmp_path / "r.json")]) == 0
     assert set(json.loads((tmp_path / "r.json").read_text("utf-8"))["pixels"]) == {"1", "2", "300", "600"}
     written = np.array(Image.open(out / "photo-labels.png"))
@@ -165,9 +165,9 @@ def test_the_command_rejects_labels_it_cannot_write(tmp_path, capsys):
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "photo.png")
     for values in (np.array([70000, -1]), np.array([2**32 - 1, 1]), np.array([0.5, 1])):
         tifffile.imwrite(tmp_path / "seeds.tif", np.tile(values, (8, 4)))
-        arguments = ["--labels", str(tmp_path / "seeds.tif"), "--out", str(tmp_path / "out")]
+        arguments = ["--label-strokes", str(tmp_path / "seeds.tif"), "--out", str(tmp_path / "out")]
         assert segment.main([str(tmp_path / "photo.png"), *arguments]) == 2
-        assert "--labels" in capsys.readouterr().err
+        assert "--label-strokes" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -162,7 +162,15 @@ def test_spacing_with_commas(tmp_path, capfd):
     np.save(tmp_path / "s.npy", seeds)
     energies = []
     for spacing in (["--spacing", "2.5", "1", "1"], ["--spacing", "2.5,1,1"], []):
-        line = ["segment", tmp_path / "v.npy", "--labels", tmp_path / "s.npy", *spacing, "--out", tmp_path / "out"]
+        line = [
+            "segment",
+            tmp_path / "v.npy",
+            "--label-strokes",
+            tmp_path / "s.npy",
+            *spacing,
+            "--out",
+            tmp_path / "out",
+        ]
         assert cli.main([*map(str, line), "--overwrite", "--json=-"]) == 0
         energies.append(json.loads(capfd.readouterr().out)["energies"])
     assert energies[0] == energies[1] != energies[2]

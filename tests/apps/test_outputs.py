@@ -44,10 +44,14 @@ def contents(folder):
 OVER_INPUTS = {
     "trimap": ({"a-mask.png": "strokes.png"}, "segment a.png --trimap a-mask.png --out .", "--out: 'a-mask.png'"),
     "strokes": ({"a-cutout.png": "strokes.png"}, "segment a.png --strokes a-cutout.png --out .", "a-cutout.png"),
-    "labels": ({"a-labels.png": "strokes.png"}, "segment a.png --labels a-labels.png --out .", "--out: 'a-labels.png'"),
+    "labels": (
+        {"a-labels.png": "strokes.png"},
+        "segment a.png --label-strokes a-labels.png --out .",
+        "--out: 'a-labels.png'",
+    ),
     "object": (
         {"a-object2.png": "b.png", "s/a.png": "strokes.png", "s/a-object2.png": "strokes.png"},
-        "segment a.png a-object2.png --labels s --out .",
+        "segment a.png a-object2.png --label-strokes s --out .",
         "--out: 'a-object2.png'",
     ),
     "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),
@@ -97,7 +101,7 @@ def test_inputs_are_never_overwritten(here, capsys, case, link):
 # A command line, and one of its results.
 RESULTS = {
     "segment": ("segment a.png --strokes strokes.png", "out/a-cutout.png"),
-    "segment labels": ("segment a.png --labels strokes.png", "out/a-object2.png"),
+    "segment labels": ("segment a.png --label-strokes strokes.png", "out/a-object2.png"),
     "segment clip": ("segment clip --clip --strokes marks/0.png --write cutout", "out/clip-cutout0001.png"),
     "refine": ("refine a.png strokes.png --kind labels", "out/a-object1.png"),
     "denoise": ("denoise a.png", "out/a-restored.png"),
@@ -225,7 +229,7 @@ def test_results_among_frames_or_slices_are_rejected(here, capsys):
         "track frames --out frames",
         "track frames --table frames/t.csv",
         "track frames --video frames/v.gif",
-        "segment frames --volume --labels strokes.png --out frames",
+        "segment frames --volume --label-strokes strokes.png --out frames",
     ):
         assert cli.main(line.split()) == 2
         assert "all of whose files are read as one input; choose another folder" in capsys.readouterr().err

@@ -268,7 +268,7 @@ def test_trimaps_and_labels_are_drawn_too(tmp_path, painted):
     drawn = tmp_path / "out" / "scene-strokes.png"
     assert segment(tmp_path, tmp_path / "scene.png", "--trimap", tmp_path / "trimap.png") == 0
     assert (np.array(Image.open(drawn))[marks == OBJECT] == (255, 26, 26)).all()
-    assert segment(tmp_path, tmp_path / "scene.png", "--labels", path) == 0
+    assert segment(tmp_path, tmp_path / "scene.png", "--label-strokes", path) == 0
     shown, found = np.array(Image.open(drawn)), read_labels(path, photographs()["scene"])
     assert (shown[found == 1] == colour_of(1)).all()
     assert (shown[found == 2] == colour_of(2)).all()
@@ -278,7 +278,7 @@ def test_trimaps_and_labels_are_drawn_too(tmp_path, painted):
     assert not drawn.exists()
 
 
-@pytest.mark.parametrize("option", ["--strokes", "--trimap", "--labels"])
+@pytest.mark.parametrize("option", ["--strokes", "--trimap", "--label-strokes"])
 def test_one_file_for_several_images_is_rejected(tmp_path, painted, capsys, option):
     (tmp_path / "in").mkdir()
     for name in "abc":

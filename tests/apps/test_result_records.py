@@ -38,7 +38,7 @@ def record(path):
 
 COMMANDS = {
     "segment": ("segment photo.png --strokes strokes.png", "photo-segment.json"),
-    "labels": ("segment photo.png --labels strokes.png", "photo-segment.json"),
+    "labels": ("segment photo.png --label-strokes strokes.png", "photo-segment.json"),
     "refine": ("refine photo.png strokes.png --kind labels", "photo-refine.json"),
     "denoise": ("denoise photo.png", "photo-denoise.json"),
     "superpixels": ("superpixels photo.png --regions 30,9", "photo-superpixels.json"),

@@ -11,7 +11,7 @@ from PIL import Image
 
 from apps import Session, cli, segment, segment_labels
 from apps.app.image_sources import Image as AppImage
-from apps.app.prompts import PromptSessions, parse_marks
+from apps.app.prompts import PromptSessions, parse_prompts
 from apps.common.images import read_image
 from apps.compat.cv2 import grabCut
 from apps.segmentation import full_size
@@ -88,7 +88,7 @@ def test_one_object(photo, kind, size, tmp_path, monkeypatch):
         np.testing.assert_array_equal(session.mask, mask)
         assert session.result().certified
     prompts = PromptSessions("cpu")
-    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), parse_marks({"marks": asked}))
+    _, labels = prompts.find_labels("photo", lambda: AppImage(photo), parse_prompts({"prompts": asked}))
     prompts.close()
     np.testing.assert_array_equal(labels > 0, mask)
     if kind == "strokes on the object":

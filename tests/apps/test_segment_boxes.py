@@ -176,7 +176,10 @@ BAD = [
     (["--boxes", "other.json"], "--boxes: 'other.json' has entries for 'x', but has no entry 'a'"),
     (["--boxes", "1,2,3,4"], "--boxes: '1,2,3,4' is not a file of boxes; pass COCO"),
     (["--boxes", "boxes.json", "--box", "1,1,9,9"], "--boxes marks several objects, but --box applies to a"),
-    (["--boxes", "boxes.json", "--labels", "in"], "--boxes marks several objects, and so does --labels; omit"),
+    (
+        ["--boxes", "boxes.json", "--label-strokes", "in"],
+        "--boxes marks several objects, and so does --label-strokes; omit",
+    ),
     (["--boxes", "boxes.json", "--fill-holes"], "--fill-holes does not apply to --boxes; omit it"),
     (["--boxes", "boxes.json", "--truth", "in"], "--truth does not apply to --boxes; omit it"),
     (["--boxes", "boxes.json", "--write", "strokes"], "--write strokes requires --strokes or --trimap; omit"),

@@ -1,4 +1,4 @@
-"""Several objects: in images, in volumes, and the command with --labels."""
+"""Several objects: in images, in volumes, and the command with --label-strokes."""
 
 import json
 import re
@@ -169,7 +169,9 @@ def test_strokes_in_colours(tmp_path):
 
 
 def test_command_on_an_image(files, several, capsys):
-    assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
+    assert (
+        run(files, "photo.png", "--label-strokes", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
+    )
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     figures = [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay", "strokes")]
     assert names == sorted([*figures, "photo-labels.json", "photo-segment.json"])
@@ -192,7 +194,7 @@ def test_folder_of_images(files, capsys):
     for name in "ab":
         (files / "in" / f"{name}.png").write_bytes((files / "photo.png").read_bytes())
     (files / "marks" / "a.png").write_bytes((files / "seeds.png").read_bytes())
-    assert run(files, "in", "--labels", files / "marks", "--threads", 1) == 1
+    assert run(files, "in", "--label-strokes", files / "marks", "--threads", 1) == 1
     captured = capsys.readouterr()
     assert "1 done, 1 failed" in captured.out
     assert "has no file named 'b'" in captured.err
@@ -203,7 +205,7 @@ def test_folder_of_images(files, capsys):
 def test_command_on_a_volume(ball, image, options, capsys):
     files, volume, _, truth = ball
     np.testing.assert_array_equal(read_volume(files / image, folder=True).values, volume)
-    arguments = ["--labels", "seeds.tif", "--truth", "truth.tif", "--spacing", 2, 1, 1, *options]
+    arguments = ["--label-strokes", "seeds.tif", "--truth", "truth.tif", "--spacing", 2, 1, 1, *options]
     assert run(files, image, *arguments, "--json", files / "r.json") == 0
     stem = image.split(".")[0]
     suffix = ".npy" if image.endswith("npy") else ".tif"
@@ -251,35 +253,53 @@ def test_sections_show_every_label():
 
 
 BAD = [
-    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
-    (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
-    (["photo.png", "--labels", "small.png"], r"seeds is 3x2 pixels, but the image is 48x40 pixels"),
-    (["photo.png", "--labels", "empty.png"], r"seeds holds no seed; mark at least two objects"),
-    (["photo.png", "--labels", "one.png"], r"seeds holds only 4; mark at least two objects"),
-    (["photo.png", "--labels", "truth.png"], r"seeds marks every pixel"),
-    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes applies to a single object; omit it"),
-    (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"keep must be touching or all for several objects"),
-    (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
-    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
-    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
+    (["photo.png", "--label-strokes", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
+    (["photo.png", "--label-strokes", "gone.png"], r"--label-strokes: no file"),
+    (["photo.png", "--label-strokes", "small.png"], r"strokes are 3x2 pixels, but the image is 48x40 pixels"),
+    (["photo.png", "--label-strokes", "empty.png"], r"strokes hold no stroke; mark at least two objects"),
+    (["photo.png", "--label-strokes", "one.png"], r"strokes hold only 4; mark at least two objects"),
+    (["photo.png", "--label-strokes", "truth.png"], r"strokes mark every pixel"),
+    (
+        ["photo.png", "--label-strokes", "seeds.png", "--fill-holes"],
+        r"--fill-holes applies to a single object; omit it",
+    ),
+    (
+        ["photo.png", "--label-strokes", "seeds.png", "--keep", "largest"],
+        r"keep must be touching or all for several objects",
+    ),
+    (
+        ["photo.png", "--label-strokes", "seeds.png", "--truth", "small.png"],
+        r"--truth has shape \(2, 3\), but the image has",
+    ),
+    (["photo.png", "--label-strokes", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
+    (["photo.png", "--label-strokes", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
     (["photo.png", "--box", "1,1,5,5", "--volume"], r"image: .*photo\.png' is not a volume"),
-    (["volume.npy", "--labels", "seeds.png"], r"--labels: .*seeds\.png' is not a volume; pass NIfTI"),
-    (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
-    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x5 voxels, but the image is 12x24x26 voxels"),
-    (["volume.npy", "--labels", "volume.npy"], r"seeds holds \d+ different values"),
-    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
-    (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
-    (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF file"),
-    (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF file"),
+    (["volume.npy", "--label-strokes", "seeds.png"], r"--label-strokes: .*seeds\.png' is not a volume; pass NIfTI"),
+    (
+        ["volume.npy", "--label-strokes", "flat.npy"],
+        r"--label-strokes: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has",
+    ),
+    (
+        ["volume.npy", "--label-strokes", "short.tif"],
+        r"--label-strokes is 2x3x5 voxels, but the image is 12x24x26 voxels",
+    ),
+    (["volume.npy", "--label-strokes", "volume.npy"], r"strokes hold \d+ different values"),
+    (["volume.npy", "--label-strokes", "float.npy"], r"--label-strokes: .* holds fractions such as 0.5; pass integers"),
+    (["half.tif", "--label-strokes", "seeds.tif", "--volume"], r"image: .*half\.tif"),
+    (["half.tif", "--label-strokes", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF file"),
+    (
+        ["volume.tif", "--label-strokes", "half.tif"],
+        r"--label-strokes: cannot read .*half\.tif'.*pass a complete TIFF file",
+    ),
     (
         ["volume.npy", "--box", "1,1,5,5"],
         rf"volume\.npy' is a volume, which requires {either(OF_VOLUMES)} .*, got --box",
     ),
-    (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
-    (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
-    (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"spacing needs three sizes above 0"),
-    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
-    (["mixed", "--labels", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
+    (["flat.npy", "--label-strokes", "seeds.tif"], r"image: .* a volume has three axes"),
+    (["nan.npy", "--label-strokes", "seeds.tif"], r"image: .* holds NaN or infinity"),
+    (["volume.npy", "--label-strokes", "seeds.tif", "--spacing", "0", "1", "1"], r"spacing needs three sizes above 0"),
+    (["flat", "--label-strokes", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
+    (["mixed", "--label-strokes", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
 ]
 
 
@@ -305,11 +325,11 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
 def test_negative_seeds_are_rejected(ball):
     files, *_ = ball
     np.save(files / "minus.npy", np.full((12, 24, 26), -1))
-    assert run(files, "volume.npy", "--labels", files / "minus.npy") == 2
+    assert run(files, "volume.npy", "--label-strokes", files / "minus.npy") == 2
 
 
-def test_library_rejects_invalid_seeds(several):
+def test_library_rejects_invalid_strokes(several):
     with pytest.raises(InputError, match="connectivity must be 6 or 26, got 18"):
         segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
-    with pytest.raises(InputError, match="seeds is 48x40 pixels, but the image is 9x9"):
+    with pytest.raises(InputError, match="strokes are 48x40 pixels, but the image is 9x9"):
         segment_labels(np.zeros((9, 9, 3), np.float32), several.seeds)

@@ -359,7 +359,7 @@ def test_command_lines_that_are_refused(given, rejects):
         Image.fromarray(strokes_on(masks[0])).save(folder / name)
     refuse("'f0.png' and 'g0.png' both mark frame 0", avi, "--strokes", folder)
     refuse("one file for 2 clips", avi, given / "one.npy", "--clip", "--strokes", strokes)
-    refuse(f"a clip requires {either(OF_CLIPS)}, got --labels", avi, "--labels", strokes)
+    refuse(f"a clip requires {either(OF_CLIPS)}, got --label-strokes", avi, "--label-strokes", strokes)
     refuse("--fill-holes does not apply to a clip", avi, "--strokes", strokes, "--fill-holes")
     refuse("shot10.png' is not a clip", avi, given / "frames" / "shot10.png", "--strokes", strokes)
     refuse("--write: a clip has no 'coco'; the kinds of a clip are mask, overlay, cutout", avi, "--strokes", strokes,
@@ -381,7 +381,7 @@ def test_the_benchmark(tmp_path, capsys, scene):
     assert video.main(["--data", "gone"]) == 0
     assert "skipped, no folder 'gone'" in capsys.readouterr().out
     folder = tmp_path / "grabcut"
-    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("strokes2", scene.strokes)):
+    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("scribbles2", scene.strokes)):
         (folder / name).mkdir(parents=True)
         Image.fromarray(np.asarray(pixels, np.uint8)).save(folder / name / "a.png")
     assert video.main(["--data", str(tmp_path), "--kinds", "trimap", "--frames", "3"]) == 0

@@ -14,7 +14,7 @@ def test_finds_the_disc(scene, given, device):
     where = {"strokes": scene.strokes, "trimap": scene.trimap, "box": scene.box}[given]
     result = segment(scene.image, **{given: where}, device=device)
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
-    assert score(result.mask, truth, result.marks).iou >= 95
+    assert score(result.mask, truth, result.fixed).iou >= 95
     assert result.mask.dtype == bool
     assert result.mask.shape == scene.truth.shape
     assert result.device == device
@@ -69,7 +69,7 @@ def test_grey_and_constant_images(scene):
 def test_box_over_the_whole_image(scene):
     result = segment(scene.image, box=(0, 0, 32, 32))
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
-    assert score(result.mask, truth, result.marks).iou >= 90
+    assert score(result.mask, truth, result.fixed).iou >= 90
 
 
 def test_flipped_image_gives_the_flipped_mask(scene):
@@ -132,7 +132,7 @@ def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "strokes" else (8, 10, 54, 56)
     result = segment(image, **{given: where})
-    assert score(result.mask, truth, result.marks).iou >= 95
+    assert score(result.mask, truth, result.fixed).iou >= 95
     assert len(result.energies) == 1
 
 

@@ -245,7 +245,7 @@ def inputs(tmp_path_factory):
 
 PROGRAMS = {
     "segment": (segment, ["photos", "--strokes", "strokes"]),
-    "segment labels": (segment, ["photos", "--labels", "strokes"]),
+    "segment labels": (segment, ["photos", "--label-strokes", "strokes"]),
     "refine": (refine, ["photos", "strokes", "--kind", "labels"]),
     "denoise": (denoise, ["photos"]),
     "superpixels": (superpixels, ["photos", "--regions", "40,20"]),

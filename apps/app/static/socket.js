@@ -25,7 +25,7 @@
  * @property {boolean} undo
  * @property {boolean} redo
  * @property {Record<string, number[]>} boxes   by label
- * @property {boolean} masks    whether there are some, or marks of a file
+ * @property {boolean} masks    whether there are some, or strokes of a file
  * @property {number[]} labels
  * @property {number | null} energy
  * @property {number} seconds

@@ -14,8 +14,8 @@ from apps.demo_jobs import marks_of_example
 from apps.stereo_matching.stereo_samples import layered_pair
 
 photo = np.ascontiguousarray(skimage.data.astronaut()[::2, ::2])
-marks = marks_of_example("astronaut", (512, 512))[::2, ::2]
-pair = layered_pair(photo, segment(photo, strokes=marks, fill_holes=True).mask)
+strokes = marks_of_example("astronaut", (512, 512))[::2, ::2]
+pair = layered_pair(photo, segment(photo, strokes=strokes, fill_holes=True).mask)
 found = stereo(pair.first, pair.second)
 truth = -pair.flow[..., 0]
 off = np.abs(found.disparity - truth) > 1

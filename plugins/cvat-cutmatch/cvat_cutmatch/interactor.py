@@ -36,7 +36,7 @@ def find_mask(body) -> list[list[int]]:
     """The mask of a request, rows of 0 and 1."""
     try:
         body = body if isinstance(body, dict) else json.loads(body)
-        asked = json.dumps({"image": body.get("image"), "marks": marks_of(body)})
+        asked = json.dumps({"image": body.get("image"), "prompts": prompts_of(body)})
     except (ValueError, TypeError, AttributeError) as error:
         raise Refused(f"the request is not one of CVAT's interactors ({error})") from None
     with Image.open(io.BytesIO(_ask(asked.encode()))) as image:
@@ -44,14 +44,14 @@ def find_mask(body) -> list[list[int]]:
     return [[int(value > 0) for value in pixels[k : k + width]] for k in range(0, len(pixels), width)]
 
 
-def marks_of(body: dict) -> list[dict]:
-    """The marks of a request in the form of `cutmatch app --api`, which checks their values."""
-    marks: list[dict] = []
+def prompts_of(body: dict) -> list[dict]:
+    """The prompts of a request in the form of `cutmatch app --api`, which checks their values."""
+    prompts: list[dict] = []
     if box := body.get("obj_bbox"):
-        marks.append({"box": [one for corner in box for one in corner]})
+        prompts.append({"box": [one for corner in box for one in corner]})
     for name, label in (("pos_points", 1), ("neg_points", 0)):
-        marks += [{"stroke": [point], "label": label} for point in body.get(name) or []]
-    return marks
+        prompts += [{"stroke": [point], "label": label} for point in body.get(name) or []]
+    return prompts
 
 
 def _ask(content: bytes) -> bytes:

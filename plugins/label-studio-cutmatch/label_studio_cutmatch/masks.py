@@ -1,4 +1,4 @@
-"""Masks of `cutmatch app --api` for an image and its marks."""
+"""Masks of `cutmatch app --api` for an image and the strokes on it."""
 
 import base64
 import io
@@ -17,9 +17,9 @@ class Refused(Exception):
     """A request that cannot be answered; the message is the reason."""
 
 
-def find_mask(address: str, image: bytes, marks: list[dict]) -> np.ndarray:
+def find_mask(address: str, image: bytes, prompts: list[dict]) -> np.ndarray:
     """The mask, bool (H, W), of an image's file; `Refused` with the reason of the server at `address`."""
-    content = json.dumps({"image": text_of(image), "marks": marks}).encode()
+    content = json.dumps({"image": text_of(image), "prompts": prompts}).encode()
     try:
         with _opener.open(address.rstrip("/") + "/segment", content, timeout=SECONDS) as answer:
             found = answer.read()

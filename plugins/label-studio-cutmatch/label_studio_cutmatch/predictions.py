@@ -27,7 +27,7 @@ MAX_PIXELS = 1 << 28  # of an image that a region claims
 def predict(content: dict, folder: Path, find: Callable[[bytes, list[dict]], np.ndarray]) -> dict:
     """The answer to a request: a brush region for the regions of its context, nothing without them.
 
-    `find` returns the mask of an image's file for marks.
+    `find` returns the mask of an image's file for prompts of `cutmatch app --api`.
     """
     tasks = _value(content, "tasks", list)
     context = _value(content, "params", dict).get("context") or {"result": []}
@@ -41,7 +41,7 @@ def predict(content: dict, folder: Path, find: Callable[[bytes, list[dict]], np.
     width, height = (_value(regions[-1], f"original_{side}", int) for side in ("width", "height"))
     if min(width, height) < 1 or width * height > MAX_PIXELS:
         raise Refused(f"the regions are those of an image of {width} x {height} pixels")
-    mask = find(image, [_mark(region, width, height) for region in regions])
+    mask = find(image, [_prompt(region, width, height) for region in regions])
     if mask.shape != (height, width):
         raise Refused(f"the task's image has {width} x {height} pixels, but the file {mask.shape[1]} x {mask.shape[0]}")
     region = {
@@ -99,8 +99,8 @@ def _image(address: str, folder: Path) -> bytes:
     raise Refused(f"no file of the folder is named {name[:200]!r}; pass that of the project's images at the start")
 
 
-def _mark(region, width: int, height: int) -> dict:
-    """The mark of a region in the form of `cutmatch app --api`."""
+def _prompt(region, width: int, height: int) -> dict:
+    """The prompt of a region, as in a request to `cutmatch app --api`."""
     kind, value = _value(region, "type", str), _value(region, "value", dict)
     label = 1 if region.get("is_positive", True) else 0
     if kind in ("brushlabels", "brush"):

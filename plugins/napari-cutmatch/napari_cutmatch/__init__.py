@@ -1,1 +1,1 @@
-"""Segmentation from painted marks in napari, by the sessions of cutmatch (`apps.Session`)."""
+"""Segmentation from painted strokes in napari, by the sessions of cutmatch (`apps.Session`)."""

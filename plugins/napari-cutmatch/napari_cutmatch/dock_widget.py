@@ -1,4 +1,4 @@
-"""The dock widget: choose an image and painted marks, and get the objects as a Labels layer."""
+"""The dock widget: choose an image and painted strokes, and get the objects as a Labels layer."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ MAX_BACKGROUND = 255
 
 
 class SegmentWidget(Container):
-    """Segment an Image layer from the marks of a Labels layer.
+    """Segment an Image layer from the strokes of a Labels layer.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SegmentWidget(Container):
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._segment_if_changed)
         self.image = ComboBox(label="image", choices=self._images, nullable=True)
-        self.marks = ComboBox(label="marks", choices=self._mark_layers, nullable=True)
+        self.strokes = ComboBox(label="strokes", choices=self._stroke_layers, nullable=True)
         self.background = SpinBox(
             label="background value", value=2, min=1, max=MAX_BACKGROUND, tooltip="this value marks the background"
         )
@@ -47,7 +47,7 @@ class SegmentWidget(Container):
         self.keep = ComboBox(
             label="keep",
             choices=("touching", "all"),
-            tooltip="whether parts of an object that touch none of its marks become background",
+            tooltip="whether parts of an object that touch none of its strokes become background",
         )
         self.live = CheckBox(text="live: segment after every stroke", value=False)
         self.segment_button = PushButton(text="Segment")
@@ -55,13 +55,13 @@ class SegmentWidget(Container):
         self.status = Label(value="paint objects with 1, the background with 2")
         super().__init__(
             widgets=[
-                *(self.image, self.marks, self.background, self.device, self.keep, self.live),
+                *(self.image, self.strokes, self.background, self.device, self.keep, self.live),
                 *(self.segment_button, self.save_button, self.status),
             ]
         )
         viewer.layers.events.inserted.connect(self._update_choices)
         viewer.layers.events.removed.connect(self._update_choices)
-        self.marks.changed.connect(self._listen)
+        self.strokes.changed.connect(self._listen)
         for choice in (self.live, self.background, self.device, self.keep):
             choice.changed.connect(self._segment_if_live)
         self.segment_button.changed.connect(lambda _: self.segment())
@@ -71,7 +71,7 @@ class SegmentWidget(Container):
         self._listen()
 
     def segment(self) -> None:
-        """Segment with the marks painted so far, in a thread."""
+        """Segment with the strokes painted so far, in a thread."""
         self._start(None)
 
     def save(self, path: str | Path) -> None:
@@ -90,21 +90,21 @@ class SegmentWidget(Container):
     def _images(self, _=None) -> list[Image]:
         return [layer for layer in self._viewer.layers if isinstance(layer, Image)]
 
-    def _mark_layers(self, _=None) -> list[Labels]:
+    def _stroke_layers(self, _=None) -> list[Labels]:
         return [layer for layer in self._viewer.layers if isinstance(layer, Labels) and not _source_of(layer)]
 
     def _update_choices(self, _=None) -> None:
-        for box in (self.image, self.marks):
+        for box in (self.image, self.strokes):
             box.reset_choices()
             if box.value is None and len(box.choices) > 1:  # the first choice is none
                 box.value = box.choices[-1]
 
     def _listen(self, _=None) -> None:
-        """Listen to strokes on the chosen marks, and to undo, which has no event of its own."""
+        """Listen to strokes in the chosen layer, and to undo, which has no event of its own."""
         if self._listened is not None:
             self._listened.events.paint.disconnect(self._check_soon)
             self._listened.events.set_data.disconnect(self._check_soon)
-        self._listened, self._last = self.marks.value, None
+        self._listened, self._last = self.strokes.value, None
         if self._listened is not None:
             self._listened.events.paint.connect(self._check_soon)
             self._listened.events.set_data.connect(self._check_soon)
@@ -113,31 +113,31 @@ class SegmentWidget(Container):
         self._soon.start(0)
 
     def _segment_if_live(self, _=None) -> None:
-        if self.live.value and self.image.value is not None and self.marks.value is not None:
+        if self.live.value and self.image.value is not None and self.strokes.value is not None:
             self.segment()
 
     def _segment_if_changed(self) -> None:
-        marks = self.marks.value
-        if self.live.value and marks is not None and not np.array_equal(self._last, np.asarray(marks.data)):
+        strokes = self.strokes.value
+        if self.live.value and strokes is not None and not np.array_equal(self._last, np.asarray(strokes.data)):
             self._segment_if_live()
 
     # Work
 
     def _start(self, path: Path | None) -> None:
-        image, marks = self.image.value, self.marks.value
-        if image is None or marks is None:
-            show_error("choose an Image layer, and a Labels layer with marks")
+        image, strokes = self.image.value, self.strokes.value
+        if image is None or strokes is None:
+            show_error("choose an Image layer, and a Labels layer with strokes")
             return
         try:
             pixels, spacing = pixels_of(image)
-            painted = painted_in(marks, image)
+            painted = painted_in(strokes, image)
         except InputError as error:
             show_error(str(error))
             return
         source = Source(image.data, pixels, spacing, self.keep.value, self.device.value)
         self._last = painted
         background, name = self.background.value, file_name_of(image)
-        self._worker.request(Task(source, painted, background, (image, marks), path, name))
+        self._worker.request(Task(source, painted, background, (image, strokes), path, name))
         self._run()
 
     def _run(self) -> None:
@@ -160,7 +160,7 @@ class SegmentWidget(Container):
         show_error(str(error) if known else f"{type(error).__name__}: {error}")
 
     def _show(self, answer: Answer) -> None:
-        image, marks = answer.layers
+        image, strokes = answer.layers
         if image not in self._viewer.layers:
             return
         name = f"{image.name} object"
@@ -168,19 +168,19 @@ class SegmentWidget(Container):
         if found and found[0].data.shape == answer.labels.shape:
             found[0].data = answer.labels
         else:
-            self._add_below(marks, answer.labels, name, image)
+            self._add_below(strokes, answer.labels, name, image)
         self.status.value = _status(answer.state)
         if answer.saved is not None:
             show_info(f"session saved: {answer.saved}")
 
-    def _add_below(self, marks: Labels, labels: np.ndarray, name: str, image: Image) -> None:
-        """Add a result below the marks, which stay selected for the next stroke."""
+    def _add_below(self, strokes: Labels, labels: np.ndarray, name: str, image: Image) -> None:
+        """Add a result below the strokes, which stay selected for the next stroke."""
         selected = set(self._viewer.layers.selection)
         placement = {key: getattr(image, key) for key in PLACEMENT if hasattr(image, key)}
         layer = Labels(labels, name=name, opacity=0.5, metadata={RESULT_OF: image.name}, **placement)
         layer.affine = image.affine
         layers = self._viewer.layers
-        layers.insert(layers.index(marks) if marks in layers else len(layers), layer)
+        layers.insert(layers.index(strokes) if strokes in layers else len(layers), layer)
         layers.selection = selected
 
     def _ask_and_save(self) -> None:

@@ -1,4 +1,4 @@
-"""What a session needs of napari's layers: pixels, spacing and marks."""
+"""What a session needs of napari's layers: pixels, spacing and strokes."""
 
 from pathlib import Path
 
@@ -29,14 +29,14 @@ def pixels_of(layer: Image) -> tuple[np.ndarray, tuple[float, ...] | None]:
 
 
 def marks_of(painted: np.ndarray, background: int) -> np.ndarray:
-    """Marks of a session, int16: painted values, with 0 as no mark (-1) and `background` as the background (0)."""
+    """Strokes of a session, int16: painted values, with 0 as none (-1) and `background` as the background (0)."""
     low, high = int(painted.min()), int(painted.max())
     if low < 0 or (high > MAX_LABEL and high != background) or np.any((painted > MAX_LABEL) & (painted != background)):
-        raise InputError(f"marks have values from {low} to {high}; paint objects with 1 to {MAX_LABEL}, 0 is no mark")
-    marks = painted.astype(np.int16)
-    marks[painted == 0] = -1
-    marks[painted == background] = 0
-    return marks
+        raise InputError(f"strokes have values from {low} to {high}; paint objects with 1 to {MAX_LABEL}, 0 is none")
+    strokes = painted.astype(np.int16)
+    strokes[painted == 0] = -1
+    strokes[painted == background] = 0
+    return strokes
 
 
 def painted_in(layer: Labels, image: Image) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The session of an image, used in a thread; only the latest marks count.
+"""The session of an image, used in a thread; only the latest strokes count.
 
 `SessionWorker.work` is a generator for a thread: it answers a task, yields, and yields again after the work of the
 session in the background.  A task that arrives in between ends the waiting.
@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Marks to answer, as painted; with `path`, the session is written to this file afterwards.
+    """Strokes to answer, as painted; with `path`, the session is written to this file afterwards.
 
     `layers` is returned with the answers.
     """
@@ -46,7 +46,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Labels to show, uint8, 0 everywhere if marks are missing; the state of the session; the file written."""
+    """Labels to show, uint8, 0 everywhere if strokes are missing; the state of the session; the file written."""
 
     labels: np.ndarray
     state: dict
@@ -80,7 +80,7 @@ class SessionWorker:
         """Answer the tasks that wait; errors of the session are raised and leave it usable."""
         while (task := self._take()) is not None:
             session = self._session_for(task.source)
-            session.set_marks(marks_of(task.painted, task.background))
+            session.set_strokes(marks_of(task.painted, task.background))
             yield _answer(session, task.layers)
             while not session.wait(POLL_SECONDS):
                 if self.has_task and task.path is None:

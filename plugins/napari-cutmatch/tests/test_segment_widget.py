@@ -47,18 +47,18 @@ def disc(shape=(40, 56), channels=3):
     return np.uint8(np.clip(image, 0, 255)), truth
 
 
-def marks_on(shape, background=2):
-    marks = np.zeros(shape, np.uint8)
-    marks[..., 2, 3:-3] = background
-    marks[..., shape[-2] // 2, shape[-1] // 2 - 4 : shape[-1] // 2 + 4] = 1
-    return marks
+def strokes_on(shape, background=2):
+    strokes = np.zeros(shape, np.uint8)
+    strokes[..., 2, 3:-3] = background
+    strokes[..., shape[-2] // 2, shape[-1] // 2 - 4 : shape[-1] // 2 + 4] = 1
+    return strokes
 
 
 @pytest.fixture
 def widget(viewer):
     image, _ = disc()
     viewer.add_image(image, name="disc", rgb=True)
-    viewer.add_labels(marks_on(image.shape[:2]), name="marks")
+    viewer.add_labels(strokes_on(image.shape[:2]), name="strokes")
     one = SegmentWidget(viewer)
     one.device.value = "cpu"
     yield one
@@ -68,15 +68,15 @@ def widget(viewer):
 
 def test_the_object_of_an_image(viewer, widget):
     _, truth = disc()
-    assert (widget.image.value.name, widget.marks.value.name) == ("disc", "marks")
-    viewer.layers.selection.active = viewer.layers["marks"]
+    assert (widget.image.value.name, widget.strokes.value.name) == ("disc", "strokes")
+    viewer.layers.selection.active = viewer.layers["strokes"]
     widget.segment_button.changed.emit(True)
     finish(widget)
     result = viewer.layers["disc object"]
     assert widget.result is result
     assert (result.data == truth).mean() > 0.98
-    assert [layer.name for layer in viewer.layers] == ["disc", "disc object", "marks"]
-    assert viewer.layers.selection.active.name == "marks"
+    assert [layer.name for layer in viewer.layers] == ["disc", "disc object", "strokes"]
+    assert viewer.layers.selection.active.name == "strokes"
     assert "1 object(s)" in widget.status.value
     assert errors() == []
 
@@ -84,49 +84,49 @@ def test_the_object_of_an_image(viewer, widget):
 def test_the_answer_is_that_of_a_session(viewer, widget):
     widget.segment()
     finish(widget)
-    painted = viewer.layers["marks"].data
+    painted = viewer.layers["strokes"].data
     with Session(viewer.layers["disc"].data, device="cpu") as session:
-        session.set_marks(np.where(painted == 0, -1, np.where(painted == 2, 0, 1)))
+        session.set_strokes(np.where(painted == 0, -1, np.where(painted == 2, 0, 1)))
         session.wait()
         np.testing.assert_array_equal(widget.result.data, session.labels)
 
 
 def test_live_after_strokes_undo_and_redo(viewer, widget):
-    marks = viewer.layers["marks"]
+    strokes = viewer.layers["strokes"]
     widget.live.value = True
     finish(widget)
     result, before = widget.result, widget.result.data
-    marks.brush_size = 4
-    marks.paint((20, 40), 2)
+    strokes.brush_size = 4
+    strokes.paint((20, 40), 2)
     finish(widget)
     assert widget.result is result
     assert result.data[20, 40] == 0
-    marks.undo()
+    strokes.undo()
     finish(widget)
     np.testing.assert_array_equal(result.data, before)
-    marks.redo()
+    strokes.redo()
     finish(widget)
     assert result.data[20, 40] == 0
     widget.live.value = False
-    marks.paint((20, 20), 2)
+    strokes.paint((20, 20), 2)
     QApplication.processEvents()
     assert widget._thread is None
 
 
 def test_strokes_in_quick_succession(viewer, widget):
     """The last one counts, however many were skipped."""
-    marks = viewer.layers["marks"]
+    strokes = viewer.layers["strokes"]
     widget.live.value = True
     for k in range(12):
-        marks.paint((20, 18 + k), 1 + k % 2)
+        strokes.paint((20, 18 + k), 1 + k % 2)
     finish(widget)
-    np.testing.assert_array_equal(widget.result.data[20, 18:30], marks.data[20, 18:30] == 1)
+    np.testing.assert_array_equal(widget.result.data[20, 18:30], strokes.data[20, 18:30] == 1)
 
 
 def test_several_objects_and_another_background_value(viewer, widget):
-    marks = viewer.layers["marks"].data
-    marks[marks == 2] = 9
-    marks[30:33, 45:50] = 4
+    strokes = viewer.layers["strokes"].data
+    strokes[strokes == 2] = 9
+    strokes[30:33, 45:50] = 4
     widget.background.value = 9
     widget.segment()
     finish(widget)
@@ -134,7 +134,7 @@ def test_several_objects_and_another_background_value(viewer, widget):
 
 
 def test_missing_marks_show_nothing(viewer, widget):
-    viewer.layers["marks"].data[2] = 0
+    viewer.layers["strokes"].data[2] = 0
     widget.segment()
     finish(widget)
     assert widget.status.value == "mark the background"
@@ -146,10 +146,10 @@ def test_a_volume(viewer, scale):
     rng = np.random.default_rng(1)
     volume = rng.normal(100, 12, (10, 20, 24))
     volume[3:7, 6:14, 7:17] += 60
-    marks = np.zeros(volume.shape, int)
-    marks[5] = marks_on(volume.shape[1:])
+    strokes = np.zeros(volume.shape, int)
+    strokes[5] = strokes_on(volume.shape[1:])
     viewer.add_image(volume, name="cube", scale=scale)
-    viewer.add_labels(marks, name="marks", scale=scale)
+    viewer.add_labels(strokes, name="strokes", scale=scale)
     widget = SegmentWidget(viewer)
     widget.segment()
     finish(widget)
@@ -165,7 +165,7 @@ def test_grey_images(viewer, dtype):
     image, truth = disc(channels=1)
     grey = (image[..., 0] * (100.0 if dtype in ("uint16", "int16") else 1.0)).astype(dtype)
     viewer.add_image(grey, name="grey")
-    viewer.add_labels(marks_on(grey.shape), name="marks")
+    viewer.add_labels(strokes_on(grey.shape), name="strokes")
     widget = SegmentWidget(viewer)
     widget.segment()
     finish(widget)
@@ -195,19 +195,19 @@ def test_another_image_gets_its_own_session_and_layer(viewer, widget):
     widget.segment()
     finish(widget)
     assert {"disc object", "second object"} <= {layer.name for layer in viewer.layers}
-    assert "disc object" not in [layer.name for layer in widget.marks.choices if layer is not None]
+    assert "disc object" not in [layer.name for layer in widget.strokes.choices if layer is not None]
 
 
 def test_errors_are_notifications(viewer, widget):
-    viewer.layers["marks"].data = np.zeros((5, 6), int)
+    viewer.layers["strokes"].data = np.zeros((5, 6), int)
     widget.segment()
     assert "add a new labels layer" in errors()[-1]
-    viewer.layers["marks"].data = np.full((40, 56), 300)
+    viewer.layers["strokes"].data = np.full((40, 56), 300)
     widget.segment()
     finish(widget)
     assert "paint objects with 1 to 254" in errors()[-1]
     assert widget.status.value == "failed"
-    viewer.layers["marks"].data = marks_on((40, 56))
+    viewer.layers["strokes"].data = strokes_on((40, 56))
     widget.segment()
     finish(widget)
     assert widget.result.data.any()
@@ -218,7 +218,7 @@ def test_layers_that_cannot_be_used(viewer):
     widget.segment()
     assert "choose an Image layer" in errors()[-1]
     viewer.add_image(np.zeros((2, 3, 8, 9)), name="four")
-    viewer.add_labels(np.zeros((2, 3, 8, 9), int), name="marks")
+    viewer.add_labels(np.zeros((2, 3, 8, 9), int), name="strokes")
     widget.segment()
     assert "has 4 axes" in errors()[-1]
     viewer.layers.clear()

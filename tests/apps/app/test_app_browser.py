@@ -47,7 +47,7 @@ def test_an_object_is_cut_and_saved(photographs, browse):
 
     # The command with the same strokes.
     content = json.loads((photographs / "out" / "astronaut-session.json").read_bytes())
-    (photographs / "strokes.png").write_bytes(base64.b64decode(content["marks"]))
+    (photographs / "strokes.png").write_bytes(base64.b64decode(content["strokes"]))
     arguments = ["--strokes", photographs / "strokes.png", "--out", photographs / "command", "--device", "cpu"]
     assert cli.main(["segment", *map(str, (photographs / "in" / "astronaut.png", *arguments)), "--quiet"]) == 0
     assert iou(np.array(Image.open(photographs / "command" / "astronaut-mask.png")) > 0, found) >= 0.98

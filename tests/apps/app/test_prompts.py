@@ -13,7 +13,7 @@ from PIL import Image
 import apps
 from apps.app.image_sources import Image as AppImage
 from apps.app.image_sources import Source
-from apps.app.prompts import MAX_MARKS, Mark, PromptSessions
+from apps.app.prompts import MAX_PROMPTS, Prompt, PromptSessions
 from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import InputError
 from apps.session import Session
@@ -48,7 +48,7 @@ def png(pixels):
 
 
 def test_marks_are_those_of_a_session(ask, scene):
-    found = mask_in(ask({"marks": [CLICK, CORNERS]}))
+    found = mask_in(ask({"prompts": [CLICK, CORNERS]}))
     with Session(scene.image, device="cpu") as session:
         session.stroke(CLICK["stroke"], 5)
         session.stroke(CORNERS["stroke"], 1.5, 0)
@@ -57,22 +57,22 @@ def test_marks_are_those_of_a_session(ask, scene):
 
 
 def test_a_box_a_start_and_paint(ask, scene):
-    assert np.array_equal(mask_in(ask({"marks": [{"box": list(scene.box)}]})), scene.truth)
+    assert np.array_equal(mask_in(ask({"prompts": [{"box": list(scene.box)}]})), scene.truth)
     boxes = [{"box": list(scene.box), "label": 2}, {"box": [1, 1, 8, 8], "label": 3}]
-    labels = np.array(Image.open(io.BytesIO(ask({"marks": boxes}, "labels").content)).convert("P"))
+    labels = np.array(Image.open(io.BytesIO(ask({"prompts": boxes}, "labels").content)).convert("P"))
     assert np.array_equal(labels == 2, scene.truth)
     assert set(np.unique(labels)) <= {0, 2, 3}
     rough = np.uint8(255) * np.roll(scene.truth, 2, axis=0)
     with Session(scene.image, device="cpu") as session:
         session.start_from(rough)
-        assert np.array_equal(mask_in(ask({"marks": [{"start": png(rough)}]})), session.result().labels > 0)
+        assert np.array_equal(mask_in(ask({"prompts": [{"start": png(rough)}]})), session.result().labels > 0)
     painted = np.zeros(scene.truth.shape, np.uint8)
     painted[14:18, 14:18] = 255
-    assert np.array_equal(mask_in(ask({"marks": [CORNERS, {"paint": png(painted)}]})), scene.truth)
+    assert np.array_equal(mask_in(ask({"prompts": [CORNERS, {"paint": png(painted)}]})), scene.truth)
 
 
 def test_every_kind(ask, scene):
-    answers = {kind: ask({"marks": [CLICK | {"label": 2}, CORNERS]}, kind) for kind in KINDS}
+    answers = {kind: ask({"prompts": [CLICK | {"label": 2}, CORNERS]}, kind) for kind in KINDS}
     assert all(answer.status_code == 200 for answer in answers.values())
     labels = np.array(Image.open(io.BytesIO(answers["labels"].content)).convert("P"))
     assert set(np.unique(labels)) == {0, 2}
@@ -84,17 +84,17 @@ def test_every_kind(ask, scene):
 
 def test_an_answer_depends_on_its_request_only(scene):
     """Clicks that are added, other ones, and marks after an error give the same labels as from nothing."""
-    away = Mark("stroke", ((2.5, 2.5), (29.5, 2.5)), 0, 1.5)
+    away = Prompt("stroke", ((2.5, 2.5), (29.5, 2.5)), 0, 1.5)
     requests = [
-        [Mark("stroke", ((16.5, 16.5),))],
-        [Mark("stroke", ((16.5, 16.5),)), away],
+        [Prompt("stroke", ((16.5, 16.5),))],
+        [Prompt("stroke", ((16.5, 16.5),)), away],
         [away],
-        [Mark("box", (4, 5, 27, 28)), Mark("stroke", ((16.5, 16.5),))],
-        [Mark("box", (4, 5, 27, 28))],
-        [Mark("stroke", ((16.5, 16.5),)), Mark("box", (4, 5, 27, 28))],
-        [Mark("box", (4, 5, 27, 28), 2)],
-        [Mark("box", (4, 5, 27, 28), 2), Mark("stroke", ((2.5, 2.5),))],
-        [Mark("box", (4, 5, 27, 28), 2), Mark("box", (1, 1, 8, 8))],
+        [Prompt("box", (4, 5, 27, 28)), Prompt("stroke", ((16.5, 16.5),))],
+        [Prompt("box", (4, 5, 27, 28))],
+        [Prompt("stroke", ((16.5, 16.5),)), Prompt("box", (4, 5, 27, 28))],
+        [Prompt("box", (4, 5, 27, 28), 2)],
+        [Prompt("box", (4, 5, 27, 28), 2), Prompt("stroke", ((2.5, 2.5),))],
+        [Prompt("box", (4, 5, 27, 28), 2), Prompt("box", (1, 1, 8, 8))],
     ]
 
     def find(sessions, marks):
@@ -103,7 +103,7 @@ def test_an_answer_depends_on_its_request_only(scene):
     kept = PromptSessions("cpu")
     for marks in requests + requests[::-1]:
         with pytest.raises(InputError, match="contains no pixel"):
-            find(kept, [marks[0], Mark("box", (50, 50, 60, 60))])
+            find(kept, [marks[0], Prompt("box", (50, 50, 60, 60))])
         fresh = PromptSessions("cpu")
         for _ in range(2):
             assert np.array_equal(find(kept, marks), find(fresh, marks))
@@ -112,20 +112,20 @@ def test_an_answer_depends_on_its_request_only(scene):
 
 
 def test_an_image_inside_a_request(ask, files):
-    sent = {"image": base64.b64encode((files / "photo.png").read_bytes()).decode(), "marks": [CLICK, CORNERS]}
+    sent = {"image": base64.b64encode((files / "photo.png").read_bytes()).decode(), "prompts": [CLICK, CORNERS]}
     post = partial(ask.client.post, f"/{ask.client.guard.token}/segment")
-    assert np.array_equal(mask_in(post(json=sent)), mask_in(ask({"marks": [CLICK, CORNERS]})))
+    assert np.array_equal(mask_in(post(json=sent)), mask_in(ask({"prompts": [CLICK, CORNERS]})))
     assert post(json=sent, params={"kind": "coco"}).json()["annotations"]
     for image, message in ((None, "base64"), ("/etc/passwd", "base64"), ("bm90aGluZw==", "cannot read 'image'")):
         answer = post(json=sent | {"image": image})
         assert (answer.status_code, message in answer.json()["error"]) == (400, True)
-    assert "marks" in ask(sent).json()["error"]  # of an image that the app has
+    assert "prompts" in ask(sent).json()["error"]  # of an image that the app has
 
 
 def test_an_upload_is_answered_without_a_page(ask, files):
     token = ask.client.guard.token
     item = ask.client.post(f"/{token}/images?name=other.png", content=(files / "photo.png").read_bytes()).json()["item"]
-    assert mask_in(ask({"marks": [CLICK]}, item=item)).any()
+    assert mask_in(ask({"prompts": [CLICK]}, item=item)).any()
 
 
 @pytest.mark.parametrize(
@@ -134,32 +134,32 @@ def test_an_upload_is_answered_without_a_page(ask, files):
         (b"{", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[]", "JSON object"),
-        ({}, "marks"),
-        ({"marks": [], "more": 1}, "marks"),
-        ({"marks": []}, "0 marks"),
-        ({"marks": [CLICK] * (MAX_MARKS + 1)}, f"1 to {MAX_MARKS}"),
-        ({"marks": [1]}, r"marks\[0\]: a mark is"),
-        ({"marks": [CLICK, {"line": [[1, 1]]}]}, r"marks\[1\]: a mark is"),
-        ({"marks": [{"box": [1, 1, 9, 9], "radius": 1}]}, "a mark is"),
-        ({"marks": [CLICK | {"label": True}]}, "label"),
-        ({"marks": [CLICK | {"label": 255}]}, "label"),
-        ({"marks": [CLICK | {"radius": 1e5}]}, "radius"),
-        (b'{"marks": [{"stroke": [[1, NaN]]}]}', "finite"),
-        (b'{"marks": [{"stroke": [[1, 1]], "radius": NaN}]}', "radius"),
-        ({"marks": [{"stroke": [[1, 10**400]]}]}, "finite"),
-        ({"marks": [{"stroke": [[1]]}]}, "points"),
-        ({"marks": [{"stroke": []}]}, "points"),
-        ({"marks": [{"stroke": [[1, 1]] * 20_001}]}, "more than 20000 points"),
-        ({"marks": [{"box": [1, 1, 9]}]}, "box"),
-        ({"marks": [{"box": [1, 1, 9, 9], "label": 0}]}, "label must be 1 to 254"),
-        ({"marks": [{"box": [40, 40, 50, 50]}]}, "contains no pixel"),
-        ({"marks": [{"box": [0, 0, 32, 32]}]}, "covers the whole image"),
-        ({"marks": [{"start": 1}]}, "base64"),
-        ({"marks": [{"start": "/etc/passwd"}]}, "base64"),
-        ({"marks": [{"start": "http://127.0.0.1/"}]}, "base64"),
-        ({"marks": [{"start": base64.b64encode(b"nothing").decode()}]}, "cannot read"),
-        ({"marks": [{"start": png(np.eye(8, 10, dtype=np.uint8) * 255)}]}, "size|shape|large"),
-        ({"marks": [{"paint": png(np.eye(8, dtype=np.uint8) * 255)}]}, "shape"),
+        ({}, "prompts"),
+        ({"prompts": [], "more": 1}, "prompts"),
+        ({"prompts": []}, "0 prompts"),
+        ({"prompts": [CLICK] * (MAX_PROMPTS + 1)}, f"1 to {MAX_PROMPTS}"),
+        ({"prompts": [1]}, r"prompts\[0\]: a prompt is"),
+        ({"prompts": [CLICK, {"line": [[1, 1]]}]}, r"prompts\[1\]: a prompt is"),
+        ({"prompts": [{"box": [1, 1, 9, 9], "radius": 1}]}, "a prompt is"),
+        ({"prompts": [CLICK | {"label": True}]}, "label"),
+        ({"prompts": [CLICK | {"label": 255}]}, "label"),
+        ({"prompts": [CLICK | {"radius": 1e5}]}, "radius"),
+        (b'{"prompts": [{"stroke": [[1, NaN]]}]}', "finite"),
+        (b'{"prompts": [{"stroke": [[1, 1]], "radius": NaN}]}', "radius"),
+        ({"prompts": [{"stroke": [[1, 10**400]]}]}, "finite"),
+        ({"prompts": [{"stroke": [[1]]}]}, "points"),
+        ({"prompts": [{"stroke": []}]}, "points"),
+        ({"prompts": [{"stroke": [[1, 1]] * 20_001}]}, "more than 20000 points"),
+        ({"prompts": [{"box": [1, 1, 9]}]}, "box"),
+        ({"prompts": [{"box": [1, 1, 9, 9], "label": 0}]}, "label must be 1 to 254"),
+        ({"prompts": [{"box": [40, 40, 50, 50]}]}, "contains no pixel"),
+        ({"prompts": [{"box": [0, 0, 32, 32]}]}, "covers the whole image"),
+        ({"prompts": [{"start": 1}]}, "base64"),
+        ({"prompts": [{"start": "/etc/passwd"}]}, "base64"),
+        ({"prompts": [{"start": "http://127.0.0.1/"}]}, "base64"),
+        ({"prompts": [{"start": base64.b64encode(b"nothing").decode()}]}, "cannot read"),
+        ({"prompts": [{"start": png(np.eye(8, 10, dtype=np.uint8) * 255)}]}, "size|shape|large"),
+        ({"prompts": [{"paint": png(np.eye(8, dtype=np.uint8) * 255)}]}, "shape"),
     ],
 )
 def test_other_requests_are_rejected(ask, content, message):
@@ -167,15 +167,15 @@ def test_other_requests_are_rejected(ask, content, message):
     assert response.status_code == 400
     assert list(response.json()) == ["error"]
     assert re.search(message, response.json()["error"]), response.json()
-    assert mask_in(ask({"marks": [CLICK]})).any()
+    assert mask_in(ask({"prompts": [CLICK]})).any()
 
 
 def test_other_images_and_kinds_are_rejected(ask, files, served):
-    assert "no image 1" in ask({"marks": [CLICK]}, item=1).json()["error"]
-    assert "kind must be" in ask({"marks": [CLICK]}, kind="../x").json()["error"]
+    assert "no image 1" in ask({"prompts": [CLICK]}, item=1).json()["error"]
+    assert "kind must be" in ask({"prompts": [CLICK]}, kind="../x").json()["error"]
     np.save(files / "volume.npy", np.zeros((6, 7, 8)))
     client = served(Source("volume", files / "volume.npy"), for_programs=True)
-    answer = client.post(f"/{client.guard.token}/segment/0", content=json.dumps({"marks": [CLICK]}))
+    answer = client.post(f"/{client.guard.token}/segment/0", content=json.dumps({"prompts": [CLICK]}))
     assert (answer.status_code, "volume" in answer.json()["error"]) == (400, True)
 
 
@@ -187,7 +187,7 @@ def test_a_large_request_is_rejected(ask, monkeypatch):
 
 def test_who_may_ask(served, files):
     client, closed = served(for_programs=True), served()
-    body = json.dumps({"marks": [CLICK]})
+    body = json.dumps({"prompts": [CLICK]})
     address = f"/{client.guard.token}/segment/0"
     assert client.post(address, content=body).status_code == 200
     assert client.post("/wrong/segment/0", content=body).status_code == 403

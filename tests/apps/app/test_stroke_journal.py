@@ -113,7 +113,7 @@ def test_masks_need_a_session_file(again, scene):
         '{"kept":2,"added":[{"kind":"stroke","points":[[1,1]],"radius":1,"label":1,"axis":1e400,"slice":1e400}]}',
         '{"kept":2,"added":[{"kind":"box","box":[1e400,1,2,3]}]}',
         '{"kept":2,"added":[{"kind":"box","box":[1' + "0" * 400 + ",1,2,3]}]}",
-        '{"kept":2,"added":[{"kind":"start"},{"kind":"marks"},3,null,[]]}',
+        '{"kept":2,"added":[{"kind":"start"},{"kind":"strokes"},3,null,[]]}',
     ],
 )
 def test_a_damaged_line_is_left_out(again, tmp_path, line):

@@ -22,7 +22,7 @@ from tests.tiers import in_quick_tier
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 STEPS = 12
 ACTIONS = {"stroke": 0.38, "part": 0.1, "erase": 0.1, "undo": 0.15, "redo": 0.1, "box": 0.05, "clear": 0.03}
-ACTIONS |= {"set_marks": 0.05, "start_from": 0.04}
+ACTIONS |= {"set_strokes": 0.05, "start_from": 0.04}
 
 
 def random_step(session, rng, objects):
@@ -38,8 +38,8 @@ def random_step(session, rng, objects):
     elif action == "box":
         x0, y0 = rng.integers(0, width // 2), rng.integers(0, height // 2)
         session.box((int(x0), int(y0), int(x0 + width // 2), int(y0 + height // 2)))
-    elif action == "set_marks":
-        session.set_marks(random_marks(session.shape, rng, objects))
+    elif action == "set_strokes":
+        session.set_strokes(random_marks(session.shape, rng, objects))
     elif action == "start_from":
         y, x = np.ogrid[:height, :width]
         session.start_from((y - height / 2) ** 2 + (x - width / 2) ** 2 < rng.uniform(3, height / 2) ** 2)

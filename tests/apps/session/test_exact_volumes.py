@@ -16,7 +16,7 @@ from tests.apps.session.test_exact_answers import fresh_labels
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 STEPS = 10
 ACTIONS = {"stroke": 0.4, "erase": 0.1, "undo": 0.16, "redo": 0.1, "box": 0.06, "clear": 0.04}
-ACTIONS |= {"set_marks": 0.07, "start_from": 0.07}
+ACTIONS |= {"set_strokes": 0.07, "start_from": 0.07}
 
 
 def ball(shape, seed):
@@ -44,12 +44,12 @@ def random_step(session, rng, objects, truth):
         session.box([*low, *(start + n // 2 for start, n in zip(low, shape[::-1], strict=True))])
     elif action == "start_from":
         session.start_from(np.roll(truth, rng.integers(-2, 3), axis=int(rng.integers(3))))
-    elif action == "set_marks":
+    elif action == "set_strokes":
         marks = np.full(shape, -1)
         for _ in range(rng.integers(0, 4)):
             (z, y, x), (d, h, w) = rng.integers(0, shape), rng.choice([1, 2, 4], 3)
             marks[z : z + d, y : y + h, x : x + w] = rng.integers(0, objects + 1)
-        session.set_marks(marks)
+        session.set_strokes(marks)
     else:
         getattr(session, action)()
 

@@ -56,7 +56,7 @@ EDITS = {
     "redo": lambda s: s.redo(),
     "clear": lambda s: s.clear(),
     "box": lambda s: s.box((4, 3, 22, 18) if len(s.shape) == 2 else (3, 2, 1, 15, 13, 4)),
-    "marks": lambda s: s.set_marks(np.where(np.arange(s.labels.size).reshape(s.shape) % 9, -1, s.labels)),
+    "marks": lambda s: s.set_strokes(np.where(np.arange(s.labels.size).reshape(s.shape) % 9, -1, s.labels)),
     "wait": lambda s: s.wait(),
     "result": lambda s: s.result(),
 }

@@ -73,10 +73,10 @@ def test_marks_of_an_array_are_stored(size, tmp_path):
     marks = rng.choice([-1, -1, -1, -1, 0, 1, 254], image.shape)
     with Session(image, device="cpu") as session:
         session.stroke([(3, 3)], 2, slice=0 if size else None)
-        session.set_marks(marks)
+        session.set_strokes(marks)
         session.save(tmp_path / "a.json")
         with Session.load(tmp_path / "a.json", image, device="cpu") as loaded:
-            assert loaded.strokes == [{"kind": "marks"}]
+            assert loaded.strokes == [{"kind": "strokes"}]
             np.testing.assert_array_equal(loaded._answers._canvas.all_marks(), marks)
             assert_same(loaded, session)
 
@@ -112,7 +112,7 @@ def test_a_session_of_the_command_is_loaded(scene, files, tmp_path):
     assert cli.main([*paths, "--out", str(tmp_path / "out")]) == 0
     with Session.load(files / "s.json", scene.image, device="cpu") as session:
         session.wait()
-        assert [one["kind"] for one in session.strokes] == ["box", "start", "marks"]
+        assert [one["kind"] for one in session.strokes] == ["box", "start", "strokes"]
         assert (session.mask == scene.truth).mean() > 0.98
         session.stroke([(15, 16)], 2, 0)
         session.save(tmp_path / "again.json")

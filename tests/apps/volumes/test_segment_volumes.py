@@ -47,13 +47,13 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("option", ["--labels", "--strokes"])
+@pytest.mark.parametrize("option", ["--label-strokes", "--strokes"])
 def test_every_format(ball, tmp_path, name, option, capsys):
     path = write_volume(tmp_path / name, ball.values if "tif" not in name else ball.values.astype(np.float32))
     seeds = write_volume(tmp_path / f"seeds-{name}", ball.seeds)
     status, report = segment(tmp_path, path, option, seeds)
     assert status == 0
-    kind = "labels" if option == "--labels" else "mask"
+    kind = "labels" if option == "--label-strokes" else "mask"
     names = {FORMATS[name].format(kind), "a-segment.json", "a-slices.png"}
     if kind == "labels":
         names |= {"a-labels.json"}
@@ -88,7 +88,7 @@ def test_every_format(ball, tmp_path, name, option, capsys):
 def test_seeds_in_another_format_without_geometry(ball, tmp_path):
     path = write_itk_image(tmp_path / "a.nii.gz", ball.values)
     np.save(tmp_path / "seeds.npy", ball.seeds)
-    assert segment(tmp_path, path, "--labels", tmp_path / "seeds.npy")[0] == 0
+    assert segment(tmp_path, path, "--label-strokes", tmp_path / "seeds.npy")[0] == 0
 
 
 def test_dicom_series_becomes_nifti(ball, tmp_path):
@@ -127,7 +127,7 @@ def test_spacing_of_the_file_is_used_unless_overridden(ball, tmp_path):
         ("stated", tmp_path / "a.npy", ["--spacing", *SPACING]),
     ):
         marks = seeds if image == path else tmp_path / "seeds.npy"
-        status, report = segment(tmp_path, image, "--labels", marks, *options)
+        status, report = segment(tmp_path, image, "--label-strokes", marks, *options)
         assert status == 0
         energies[name] = report["energies"]
         if name == "override":
@@ -233,16 +233,16 @@ def test_folders_of_npy_slices(ball, tmp_path, capfd, rejects):
     capfd.readouterr()
     (tmp_path / "short" / "s3.npy").write_bytes(b"no array")
     for arguments, message in (
-        (["scan", "--labels", "seeds"], r"'.*scan' holds \.npy files; pass --volume"),
-        (["scan", "--volume", "--labels", "deep"], r"holds one image; a volume has two slices"),
-        (["deep", "--volume", "--labels", "seeds"], r"holds one image"),
-        (["scan", "--volume", "--labels", "short"], r"cannot read '.*s3\.npy' \(it does not start with"),
+        (["scan", "--label-strokes", "seeds"], r"'.*scan' holds \.npy files; pass --volume"),
+        (["scan", "--volume", "--label-strokes", "deep"], r"holds one image; a volume has two slices"),
+        (["deep", "--volume", "--label-strokes", "seeds"], r"holds one image"),
+        (["scan", "--volume", "--label-strokes", "short"], r"cannot read '.*s3\.npy' \(it does not start with"),
     ):
         placed = [word if word.startswith("--") else tmp_path / word for word in arguments]
         rejects(["segment", *placed, "--out", tmp_path / "none"], message, tmp_path)
     np.save(tmp_path / "deep" / "s9.npy", ball.seeds)
     rejects(
-        ["segment", tmp_path / "deep", "--volume", "--labels", tmp_path / "seeds", "--out", tmp_path / "none"],
+        ["segment", tmp_path / "deep", "--volume", "--label-strokes", tmp_path / "seeds", "--out", tmp_path / "none"],
         r"s8\.npy' has shape \(12, 24, 26\); a \.npy slice has two axes",
         tmp_path,
     )
@@ -279,7 +279,7 @@ def test_resume_sees_all_files_of_a_volume(ball, tmp_path, changed, capsys):
         image = tmp_path / "chest" / "005.dcm"
     else:
         image = write_itk_image(tmp_path / "chest.mhd", ball.values)
-    line = [image, "--labels", tmp_path / "seeds.npy", "--resume"]
+    line = [image, "--label-strokes", tmp_path / "seeds.npy", "--resume"]
     assert segment(tmp_path, *line)[0] == 0
     assert segment(tmp_path, *line)[0] == 0
     assert "1 skipped" in capsys.readouterr().out
@@ -294,8 +294,8 @@ def test_resume_sees_all_files_of_a_volume(ball, tmp_path, changed, capsys):
 BAD = [
     (["a.nii.gz", "--strokes", "moved.nii.gz"], r"moved\.nii\.gz' has spacing 2 0\.8 0\.7 mm .*origin 0 0 0 .*, but "
      r"the image has spacing 2 0\.8 0\.7 mm .*origin -100\.5 20\.25 33.*; resample it"),
-    (["a.nii.gz", "--labels", "coarse.nii.gz"], r"has spacing 3 0\.8 0\.7 mm .*, but .* has spacing 2 0\.8"),
-    (["a.nii.gz", "--labels", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has spacing"),
+    (["a.nii.gz", "--label-strokes", "coarse.nii.gz"], r"has spacing 3 0\.8 0\.7 mm .*, but .* has spacing 2 0\.8"),
+    (["a.nii.gz", "--label-strokes", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has s"),
     (["a.nii.gz", "--strokes", "short.nii.gz"], r"--strokes is 5x24x26 voxels, but the image is 12x24x26 voxels"),
     (["a.nii.gz", "--strokes", "photo.png"], r"--strokes: .*photo\.png' is not a volume"),
     (["a.nii.gz", "--strokes", "one.nii.gz"], r"--strokes marks no background: .*; add a stroke on it \(blue, or"),
@@ -359,13 +359,13 @@ def test_refining_a_rough_mask(ball):
     assert not found.mask[far].any(), "nothing changes outside of the band"
     marks = np.full(SHAPE, -1, np.int8)
     marks[6, 12, 13] = 0
-    assert not refine_mask(ball.values, start, marks=marks, spacing=SPACING).mask[6, 12, 13]
+    assert not refine_mask(ball.values, start, strokes=marks, spacing=SPACING).mask[6, 12, 13]
 
 
 def test_library_rejects_bad_arguments(ball):
     with pytest.raises(InputError, match="keep must be one of touching, all, largest, got 'some'"):
         segment_object(ball.values, MARKS_OF[ball.seeds], keep="some")
-    with pytest.raises(InputError, match=r"marks have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
+    with pytest.raises(InputError, match=r"strokes have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
         segment_object(ball.values, ball.seeds[:5])
     with pytest.raises(InputError, match="band must be above 0 voxels, got 0"):
         refine_mask(ball.values, ball.truth == 1, band=0)

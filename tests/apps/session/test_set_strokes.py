@@ -1,4 +1,4 @@
-"""`Session.set_marks`: marks of an array instead of strokes, in images and volumes."""
+"""`Session.set_strokes`: strokes of an array instead of points, in images and volumes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def image():
 
 def test_the_answer_is_that_of_strokes_on_the_same_pixels(session, image):
     with Session(image, device="cpu") as other:
-        other.set_marks(session._answers._canvas.all_marks())
+        other.set_strokes(session._answers._canvas.all_marks())
         other.wait()
         np.testing.assert_array_equal(other.labels, session.labels)
         assert other.state["energy"] == session.state["energy"]
@@ -38,7 +38,7 @@ def test_each_change_is_answered_and_certified(image):
         for k in range(8):
             y, x = rng.integers(0, np.array(marks.shape) - 3)
             marks[y : y + 3, x : x + 3] = (-1, 0, 1)[k % 3]
-            session.set_marks(marks)
+            session.set_strokes(marks)
             answers = session._answers
             with session._lock:
                 answers._cut.solved.check()
@@ -53,8 +53,8 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     session.wait()
     before, strokes = session.labels, session.strokes
     marks = both_kinds(image.shape[:2])
-    session.set_marks(marks)
-    assert session.strokes == [{"kind": "marks"}]
+    session.set_strokes(marks)
+    assert session.strokes == [{"kind": "strokes"}]
     np.testing.assert_array_equal(session._answers._canvas.all_marks(), marks)
     session.wait()
     after = session.labels
@@ -63,22 +63,22 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     session.wait()
     np.testing.assert_array_equal(session.labels, before)
     assert session.redo()
-    assert session.strokes == [{"kind": "marks"}]
+    assert session.strokes == [{"kind": "strokes"}]
     session.wait()
     np.testing.assert_array_equal(session.labels, after)
     assert not session.redo()
 
 
 def test_strokes_continue_it(session, image):
-    session.set_marks(both_kinds(image.shape[:2]))
+    session.set_strokes(both_kinds(image.shape[:2]))
     session.stroke([(5, 35)], 3)
     assert session.mask[34:37, 4:7].all()
     session.undo()
-    assert session.strokes == [{"kind": "marks"}]
+    assert session.strokes == [{"kind": "strokes"}]
 
 
 def test_no_marks_are_as_cleared(session):
-    session.set_marks(np.full(session.shape, -1))
+    session.set_strokes(np.full(session.shape, -1))
     assert session.state["message"] == "mark the object"
     assert not session.mask.any()
     session.undo()
@@ -88,7 +88,7 @@ def test_no_marks_are_as_cleared(session):
 
 def test_thin_lines_remain_on_a_reduced_grid(tiny_grids, image):
     with Session(image, device="cpu") as session:
-        session.set_marks(both_kinds(image.shape[:2]))
+        session.set_strokes(both_kinds(image.shape[:2]))
         assert session.preview.shape != session.shape
         assert session.state["labels"] == [0, 1]
         session.wait()
@@ -104,7 +104,7 @@ def test_a_volume_is_answered_in_the_slice_that_changed():
     marks = np.full(volume.shape, -1)
     marks[5] = both_kinds(volume.shape[1:])
     with Session(volume, device="cpu") as session:
-        session.set_marks(marks)
+        session.set_strokes(marks)
         assert session.mask[5, 10, 12]
         session.wait()
         result = session.result()
@@ -113,7 +113,7 @@ def test_a_volume_is_answered_in_the_slice_that_changed():
         before = session.labels
         marks[5, 16:18, 20:22] = 1
         with session._lock:  # the worker must not cut the volume meanwhile
-            session.set_marks(marks)
+            session.set_strokes(marks)
             changed = np.flatnonzero((session.labels != before).any(axis=(1, 2)))
         assert changed.tolist() == [5]
         session.undo()
@@ -124,16 +124,16 @@ def test_a_volume_is_answered_in_the_slice_that_changed():
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        (np.zeros((40, 55), int), r"marks have shape \(40, 55\), but the image has \(40, 56\)"),
-        (np.zeros((40, 56)), "marks must hold integers, got float64"),
-        (np.zeros((40, 56), bool), "marks must hold integers, got bool"),
+        (np.zeros((40, 55), int), r"strokes have shape \(40, 55\), but the image has \(40, 56\)"),
+        (np.zeros((40, 56)), "strokes must hold integers, got float64"),
+        (np.zeros((40, 56), bool), "strokes must hold integers, got bool"),
         (np.full((40, 56), 255), "1 to 254 for an object, got 255 to 255"),
-        (np.full((40, 56), -2), "-1 for no mark.* got -2 to -2"),
-        ([[1], [1, 2]], "marks must be an array"),
+        (np.full((40, 56), -2), "-1 for none.* got -2 to -2"),
+        ([[1], [1, 2]], "strokes must be an array"),
     ],
 )
 def test_bad_marks_change_nothing(session, marks, message):
     before = session.state["version"], session.strokes
     with pytest.raises(InputError, match=message):
-        session.set_marks(marks)
+        session.set_strokes(marks)
     assert (session.state["version"], session.strokes) == before
