@@ -7,7 +7,6 @@ import json
 import os
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 import shapely
@@ -17,8 +16,7 @@ from pycocotools.coco import COCO
 from shapely.geometry import shape as geometry_of
 from skimage.draw import polygon2mask
 
-from apps.common.annotations import SUFFIXES, Annotation, encoded_annotations, mask_of_segmentation
-from apps.segmentation import matte
+from apps.common.annotations import mask_of_segmentation
 from apps.segmentation import segment_command as segment
 from apps.segmentation.result_files import KINDS
 
@@ -91,23 +89,6 @@ def test_only_the_files_chosen_are_written(photo, kinds, names):
     assert written() == names
 
 
-def test_several_objects_write_only_the_files_chosen(photo):
-    assert run(*SEVERAL, "--write", "cutout") == 0
-    assert written() == [f"photo-object{value}.png" for value in (1, 2, 3)]
-    assert run(*SEVERAL, "--overwrite", "--write", "labels,geojson") == 0
-    assert set(written()) >= {"photo-labels.png", "photo-labels.json", "photo-outlines.geojson"}
-
-
-def test_a_mask_alone_computes_no_matte(photo, monkeypatch):
-    monkeypatch.setattr(matte, "cut_out", None)
-    assert run(*ONE, "--write", "mask") == 0
-
-
-def test_the_default_is_all_figures_and_no_annotation(photo):
-    assert run(*ONE) == 0
-    assert written() == [f"photo-{kind}.png" for kind in ("cutout", "mask", "overlay", "strokes")]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -129,18 +110,6 @@ def test_kinds_that_cannot_be_written(photo, arguments, message, capsys):
     assert not os.path.exists("out")
 
 
-def test_a_file_of_another_program_is_not_replaced(photo, capsys):
-    os.mkdir("out")
-    for name, arguments in (("photo-coco.json", ONE), ("coco.json", ["in", *ONE[1:]])):
-        for old in os.listdir("out"):
-            os.remove(os.path.join("out", old))
-        Path("out", name).write_text("mine", encoding="utf-8")
-        assert run(*arguments, "--write", "coco") == 2
-        assert f"'out/{name}' already exists; choose" in capsys.readouterr().err
-        assert written() == [name]
-        assert Path("out", name).read_text(encoding="utf-8") == "mine"
-
-
 @pytest.mark.parametrize("kind", ["coco", "coco-rle"])
 def test_pycocotools_reads_the_mask(photo, kind):
     assert run(*ONE, "--write", f"mask,{kind}") == 0
@@ -155,18 +124,6 @@ def test_pycocotools_reads_the_mask(photo, kind):
     tight = coco_masks.toBbox(coco_masks.encode(np.asfortranarray(mask, np.uint8)))
     assert annotation["bbox"] == tight.tolist()
     assert read.loadCats(annotation["category_id"])[0]["name"] == "object"
-
-
-@pytest.mark.parametrize("kind", ["coco", "coco-rle"])
-def test_coco_of_several_objects(photo, kind):
-    assert run(*SEVERAL, "--write", f"labels,{kind}") == 0
-    labels = np.array(Image.open("out/photo-labels.png"))
-    read = coco(f"out/photo-{kind}.json")
-    for annotation in read.loadAnns(read.getAnnIds()):
-        value = annotation["category_id"]
-        assert read.loadCats(value)[0]["name"] == f"object{value}"
-        np.testing.assert_array_equal(read.annToMask(annotation), labels == value)
-    assert sorted(read.getCatIds()) == [1, 2, 3]
 
 
 def test_a_batch_has_one_coco_file_of_all_images(photo):
@@ -191,11 +148,6 @@ def test_a_batch_has_one_coco_file_of_all_images(photo):
         report = document_of("r.json")
         assert report["files"] == {"coco": "out/coco.json", "coco-rle": "out/coco-rle.json"}
     assert {"photo-coco.json", "second-coco.json"} <= set(written())
-
-
-def test_the_report_and_the_merged_file_need_two_names(photo, capsys):
-    assert run("in", *ONE[1:], "--write", "coco", "--json", "out/coco.json") == 2
-    assert "would be written for both" in capsys.readouterr().err
 
 
 def test_geojson_has_exact_valid_polygons(photo):
@@ -241,64 +193,7 @@ def test_labelme_has_exact_shapes_and_finds_the_image(photo):
     np.testing.assert_array_equal(labelme_mask(document), labels)
 
 
-@pytest.mark.parametrize("kind", ["coco", "coco-rle", "labelme"])
-def test_objects_with_and_without_holes_have_exactly_their_pixels(tmp_path, kind):
-    rng = np.random.default_rng(3)
-    for share in (0.2, 0.5, 0.65, 0.85, 1):
-        mask = rng.random(rng.integers(2, 24, 2)) < share
-        objects = [Annotation("object1", 1, (230, 30, 30), mask)]
-        content = json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", mask.shape, objects))
-        if kind == "labelme":
-            np.testing.assert_array_equal(labelme_mask(content), mask)
-        else:
-            (found,) = content["annotations"]
-            assert isinstance(found["segmentation"], dict) == (kind == "coco-rle" or objects[0].has_holes)
-            np.testing.assert_array_equal(mask_of_segmentation(found["segmentation"], mask.shape), mask)
-
-
 @pytest.mark.parametrize("counts", [[3, 2], [3, 4], [3, 9, -6], "zzz", "5o0", "é0", [3, "a"]])
 def test_damaged_run_lengths(counts):
     with pytest.raises((ValueError, OverflowError)):
         mask_of_segmentation({"size": [2, 3], "counts": counts}, (2, 3))
-
-
-def test_parts_of_an_object_form_a_group(tmp_path):
-    mask = np.zeros((6, 9), bool)
-    mask[1:3, 1:3] = mask[3:5, 5:8] = True
-    objects = [Annotation("object", 1, (230, 30, 30), mask), Annotation("other", 2, (40, 80, 255), ~mask)]
-    content = {
-        kind: json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", mask.shape, objects))
-        for kind in SUFFIXES
-    }
-    assert [(one["label"], one["group_id"]) for one in content["labelme"]["shapes"]] == [
-        ("object", 1),
-        ("object", 1),
-        ("other", None),
-    ]
-    assert [one["geometry"]["type"] for one in content["geojson"]["features"]] == ["MultiPolygon", "Polygon"]
-    parts, ground = (one["segmentation"] for one in content["coco"]["annotations"])
-    assert len(parts) == 2
-    assert ground["size"] == [6, 9]
-
-
-@pytest.mark.parametrize("kind", SUFFIXES)
-def test_an_object_without_pixels(tmp_path, kind):
-    objects = [Annotation("object", 1, (230, 30, 30), np.zeros((4, 5), bool))]
-    content = json.loads(encoded_annotations(kind, tmp_path / "a.json", tmp_path / "a.png", (4, 5), objects))
-    found = content.get("annotations", content.get("features", content.get("shapes")))
-    assert found == []
-    if kind.startswith("coco"):
-        assert content["categories"][0]["name"] == "object"
-
-
-def test_the_legend_and_the_overlay_have_the_same_colours(photo):
-    assert run(*SEVERAL) == 0
-    legend = document_of("out/photo-labels.json")
-    labels = cv2.imread("out/photo-labels.png", cv2.IMREAD_UNCHANGED)
-    assert labels.dtype == np.uint8
-    assert {int(value): entry["pixels"] for value, entry in legend["labels"].items()} == {
-        value: (labels == value).sum() for value in (1, 2, 3)
-    }
-    overlay = np.array(Image.open("out/photo-overlay.png")).reshape(-1, 3).tolist()
-    for entry in legend["labels"].values():
-        assert entry["colour"] in overlay, "the outline has the colour of the legend"

@@ -48,35 +48,6 @@ def test_tables(data, capsys):
     assert int(printed.split(" assignments, each checked")[0].split()[-1]) >= 2
 
 
-def test_a_wrong_cut_is_never_printed(data, capsys, monkeypatch):
-    plain = benchmark.fusion.fusion_minimum
-
-    class Wrong:
-        def __init__(self, cut):
-            self.labels, self.value = cut.labels, cut.value
-
-        def check(self):
-            raise AssertionError("flow and cut differ")
-
-    monkeypatch.setattr(benchmark.fusion, "fusion_minimum", lambda *a, **k: Wrong(plain(*a, **k)))
-    with pytest.raises(AssertionError, match="flow and cut differ"):
-        benchmark.main(["--data", str(data), "--repeats", "1", "--clip", "0"])
-    assert "| cutmatch" not in capsys.readouterr().out
-
-
-def test_the_clip_shows_its_flow():
-    frames, flows = flow_clip.clip(3)
-    assert len(frames) == 3
-    assert len(flows) == 2
-    for first, second, flow in zip(frames, frames[1:], flows, strict=False):
-        y, x = np.mgrid[: flow.shape[0], : flow.shape[1]].astype(np.float32)
-        warped = cv2.remap(second, x + flow[..., 0], y + flow[..., 1], cv2.INTER_LINEAR)
-        off = np.abs(warped.astype(int) - first).mean(axis=2)[10:-10, 10:-10]
-        assert np.median(off) < 3
-        assert (off > 20).mean() < 0.03
-        assert 4 < np.abs(flow).max() < 9
-
-
 @pytest.mark.slow
 def test_clip_table(monkeypatch):
     monkeypatch.setattr(flow_clip, "HEIGHT", 120)
@@ -85,16 +56,3 @@ def test_clip_table(monkeypatch):
     alone, sequence, *fast = [float(row[1]) for row in rows[2:]]
     assert alone == sequence < 2
     assert fast[0] == fast[1] < 2
-
-
-def test_points_right_counts_cells():
-    known = np.ones((32, 32), bool)
-    known[:, 16:] = False
-    case = benchmark.Case("a", "b", None, None, np.zeros((32, 32, 2)), known)
-    first = np.array([[3.0, 3.0], [5.0, 5.0], [4.0, 20.0], [20.0, 4.0]])
-    second = first + [[1.0, 0.0], [9.0, 0.0], [0.0, 2.0], [0.0, 0.0]]
-    count, error, within, right, cells = benchmark.points_right(first, second, case)
-    assert (count, right) == (3, 2)
-    assert error == pytest.approx(4)
-    assert within == pytest.approx(200 / 3)
-    assert cells == pytest.approx(100)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.common.errors import InputError
-from apps.segmentation.box_files import Detection, boxes_of, read_boxes, read_single_boxes
+from apps.segmentation.box_files import Detection, boxes_of, read_boxes
 
 SHAPE = (100, 200)
 A, B, C = Path("in/a.jpg"), Path("in/b.png"), Path("in/c.png")
@@ -89,19 +89,6 @@ def test_formats_agree(tmp_path, kind):
             assert one.category == (1 if kind == "boxes" else NUMBERS[name])
 
 
-def test_names_of_coco_are_numbers_with_zeros(tmp_path):
-    path = save(tmp_path, "r.json", [{"image_id": 139, "bbox": [1, 2, 3, 4]}])
-    image = Path("000000000139.jpg")
-    assert boxes_of(read_boxes(path, [image], "--boxes"), image) == (Detection((1, 2, 4, 6)),)
-
-
-def test_a_file_of_one_image_needs_no_name(tmp_path):
-    path = yolo(tmp_path) / "a.txt"
-    assert len(boxes_of(read_boxes(path, [C], "--boxes"), C)) == 2
-    with pytest.raises(InputError, match="has the boxes of one image, but there are 3; pass a folder"):
-        read_boxes(path, IMAGES, "--boxes")
-
-
 @pytest.mark.parametrize(
     ("corners", "box"),
     [
@@ -171,20 +158,3 @@ def test_a_file_that_cannot_be_used_is_an_error_of_the_run(tmp_path, name, conte
     path = tmp_path / name if content is None else save(tmp_path, name, content)
     with pytest.raises(InputError, match=message):
         read_boxes(path.parent if path.suffix == ".txt" else path, IMAGES, "--boxes")
-
-
-def test_an_error_of_every_image_is_one_of_the_run(tmp_path):
-    path = save(tmp_path, "x.json", '{"a": 7, "b": 8}')
-    with pytest.raises(InputError, match="entry 'a' must be four numbers"):
-        read_boxes(path, [A, B], "--boxes")
-
-
-def test_a_single_box_of_each_image(tmp_path):
-    path = save(tmp_path, "b.json", {"a": [1.5, 2, 30, 40], "b.png": []})
-    found = read_single_boxes(path, IMAGES)
-    assert boxes_of(found, A)[0].box(SHAPE) == (1, 2, 30, 40)
-    for image in (B, C):
-        with pytest.raises(InputError, match=f"--box: .*has no entry '{image.stem}'; add one"):
-            boxes_of(found, image)
-    with pytest.raises(InputError, match=r"--box: .*has 2 boxes of 'a.jpg'; pass --boxes to cut out every one"):
-        read_single_boxes(save(tmp_path, "c.json", coco()), IMAGES)

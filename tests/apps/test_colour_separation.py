@@ -8,7 +8,6 @@ from apps.segmentation.colour_separation import colour_cost
 from apps.segmentation.model import BOX_SHARES
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.strokes import marks_of_box
-from apps.segmentation.terms import mean_squared_step, with_wide_steps
 
 
 def two_colours():
@@ -50,21 +49,3 @@ def test_a_box_takes_the_labelling_whose_colours_overlap_least(monkeypatch):
     mask = segment_marked(image, marks, device="cpu").mask
     assert len(marked_energies) == len(BOX_SHARES)
     np.testing.assert_array_equal(mask, square)
-
-
-def test_wide_steps_lower_texture_and_keep_soft_outlines():
-    rng = np.random.default_rng(0)
-    lab = rng.normal(50, 4, (40, 60, 3)).astype(np.float32)
-    lab[:, :, 0] += 30 / (1 + np.exp(-(np.arange(60) - 30) / 2)).astype(np.float32)  # an outline some pixels wide
-    wide = with_wide_steps(lab, 2.0)
-    np.testing.assert_allclose(mean_squared_step(wide), mean_squared_step(lab), rtol=1e-5)
-    before, after = (((one[:, 1:] - one[:, :-1]) ** 2).sum(axis=2).mean(axis=0) for one in (lab, wide))
-    outline, texture = slice(28, 32), slice(5, 20)
-    assert after[outline].mean() > 2 * before[outline].mean()
-    assert after[texture].mean() < before[texture].mean()
-
-
-def test_rounding_errors_of_a_flat_blurred_image_are_not_amplified():
-    wide = with_wide_steps(np.full((9, 9, 3), 7, np.float32), 2.0)
-    for axis in (0, 1):
-        assert np.abs(np.diff(wide, axis=axis)).max() < 1e-3

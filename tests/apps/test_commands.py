@@ -1,11 +1,9 @@
 """Each command on a 32 x 32 image: its files, its output, and its messages for bad input."""
 
-import io
 import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +11,9 @@ import pytest
 from PIL import Image
 
 from apps import cli, demo_jobs
-from apps.common import clock
 from apps.motion import samples
 from apps.segmentation import segment_command as segment
 from apps.segmentation.location import OPTIONS, either
-from apps.stereo_matching.disparity_scores import visible
-from apps.stereo_matching.stereo_samples import layered_pair
 
 
 def run(files, *arguments, image="photo.png"):
@@ -149,41 +144,6 @@ def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     assert names == [".cutmatch", *(f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay", "strokes"))]
 
 
-def test_folder_with_boxes_and_quiet(folder, capsys):
-    (folder / "in" / "b.png").unlink()
-    (folder / "boxes.json").write_text(json.dumps({"a": [4, 5, 27, 28], "c": [4, 5, 27, 28]}))
-    assert run(folder, "--box", folder / "boxes.json", "--quiet", image="in") == 0
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-    assert len(list((folder / "out").glob("*.png"))) == 6
-
-
-def test_two_images_of_the_same_name_are_rejected(folder, capsys):
-    Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
-    assert run(folder, "--box", "4,5,27,28", image="in") == 2
-    assert "2 inputs are named 'a'" in capsys.readouterr().err
-
-
-def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(clock, "DISPLAY_DELAY", 0.01)
-    for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with clock.elapsed_display(quiet):
-            deadline = time.monotonic() + 5 * shows
-            while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
-                time.sleep(0.01)
-        assert ("working, 00:00" in stream.getvalue()) == shows
-    monkeypatch.setattr(clock, "DISPLAY_DELAY", 60.0)
-    monkeypatch.setattr(sys, "stderr", short := Terminal())
-    with clock.elapsed_display(False):
-        pass
-    assert short.getvalue() == ""
-
-
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_jobs, "EXAMPLES", {"disc": None, "saucer": (4, 4, 28, 28)})
     monkeypatch.setattr(demo_jobs, "samples_folder", lambda: tmp_path)
@@ -213,18 +173,6 @@ def test_demo(tmp_path, monkeypatch, capsys):
     assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 2 * 128
 
 
-@pytest.mark.slow
-def test_demo_in_two_processes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo_jobs, "JOBS", (demo_jobs.label_and_restore,))
-    assert cli.main(["demo", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--threads", "2"]) == 0
-    rows = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    jobs = sorted((row["job"], row["image"]) for row in rows)
-    assert jobs == [("denoise", "camera"), ("flow", "astronaut"), ("flow", "motorcycle"), ("stereo", "motorcycle"),
-                    ("superpix", "astronaut")]  # fmt: skip
-    assert all(Path(file).is_file() for row in rows for file in row["files"])
-    assert capsys.readouterr().out.count("\n") == len(rows) + 1
-
-
 def test_demo_samples_are_those_of_data(tmp_path, capsys):
     folder, data = tmp_path / "samples", Path(__file__).resolve().parents[2] / "data"
     assert cli.main(["demo", "--samples", str(folder)]) == 0
@@ -237,77 +185,6 @@ def test_demo_samples_are_those_of_data(tmp_path, capsys):
     assert sum(map(len, contents[0].values())) < 4_000_000
 
 
-def test_demo_samples_replace_nothing(tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("mine")
-    assert cli.main(["demo", "--samples", str(tmp_path)]) == 2
-    assert "is not empty; name a new folder, or add --overwrite" in capsys.readouterr().err
-    assert cli.main(["demo", "--samples", str(tmp_path / "mine.txt")]) == 2
-    assert "is a file" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_demo_of_labels(tmp_path):
-    pair = samples.Sample(*(a[200:296, 250:410] for a in samples.stereo_pair()))
-    rows = [
-        demo_jobs.divide_into_superpixels(pair.first, "crop", tmp_path, regions=50),
-        demo_jobs.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
-        demo_jobs.compute_disparities(pair, "crop", tmp_path),
-    ]
-    regions, restored, depth = rows
-    assert regions["regions"] == 50
-    assert restored["psnr"] > 25
-    assert depth["bad_percent"] < 35
-    for row in rows:
-        assert Path(row["files"][0]).exists()
-
-
-def layered_disc():
-    """A disc of the coffee photograph before the rest of it."""
-    import skimage.data
-
-    photo = np.ascontiguousarray(skimage.data.coffee())
-    y, x = np.ogrid[: photo.shape[0], : photo.shape[1]]
-    return layered_pair(photo, (y - 200) ** 2 + (x - 300) ** 2 < 120**2)
-
-
-def test_sample_pairs_match_their_ground_truth():
-    for sample in (samples.warped_pair(), samples.stereo_pair(), layered_disc()):
-        height, width = sample.known.shape
-        assert sample.first.shape == sample.second.shape == (height, width, 3)
-        assert sample.flow.shape == (height, width, 2)
-        assert sample.known.mean() > 0.7
-        y, x = np.nonzero(sample.known)
-        there = np.rint(sample.flow[y, x] + np.column_stack([x, y])).astype(int)
-        inside = ((there >= 0) & (there < (width, height))).all(axis=1)
-        moved = sample.second[there[inside, 1], there[inside, 0]].astype(int)
-        rest = sample.second[y[inside], x[inside]].astype(int)
-        first = sample.first[y[inside], x[inside]].astype(int)
-        assert np.abs(moved - first).mean() < 0.6 * np.abs(rest - first).mean()
-
-
-def test_a_layered_pair_hides_a_strip_of_the_wall():
-    sample = layered_disc()
-    disparity = -sample.flow[..., 0]
-    assert disparity[200, 300] == pytest.approx(22, abs=0.1)
-    assert disparity[200, [0, 599]] == pytest.approx([6, 14])
-    seen = visible(disparity, sample.known)
-    # Left of the disc the wall goes behind it, by the difference of the disparities: 22 to about 8 there.
-    assert (~seen[200, 120:180]).sum() == pytest.approx(14, abs=3)
-    assert seen[200, 425:].all()
-    moved = sample.second[200, np.rint(np.arange(200, 400) - disparity[200, 200:400]).astype(int)]
-    assert np.abs(moved.astype(int) - sample.first[200, 200:400]).mean() < 2
-
-
-def test_demo_images_exist():
-    import skimage.data
-
-    for name in demo_jobs.EXAMPLES:
-        shape = getattr(skimage.data, name)().shape[:2]
-        marks = demo_jobs.marks_of_example(name, shape)
-        assert marks.shape == shape
-        assert {0, 1} <= set(np.unique(marks)) or demo_jobs.EXAMPLES[name], "strokes of both kinds"
-
-
 def test_info(capsys):
     assert cli.main(["info"]) == 0
     printed = capsys.readouterr().out
@@ -316,13 +193,6 @@ def test_info(capsys):
     assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
     assert cli.main(["info", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
-
-
-def test_info_says_how_to_have_the_windows_of_opencv_back(monkeypatch, capsys):
-    both = {"cv2": ["opencv-python-headless", "opencv-python"]}
-    monkeypatch.setattr("apps.info.packages_distributions", lambda: both)
-    assert cli.main(["info"]) == 0
-    assert "pip install --force-reinstall --no-deps opencv-python\n" in capsys.readouterr().out
 
 
 def test_command_line(capsys):

@@ -4,13 +4,7 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
-
-import numba
-import pytest
-
-from apps.common.clock import Clock, compile_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 MATCHING = """
@@ -44,35 +38,3 @@ def test_a_first_use_says_that_it_compiles_and_how_many(tmp_path):
     assert re.search("compiling kernels for a first use, .*`cutmatch warmup` does it in advance", first)
     assert re.match(rf"cutmatch: {count} kernels were compiled and kept in {tmp_path}.*, in \d+ s$", last)
     assert solved(tmp_path) == (f"0 {files}\n", ""), "nothing was compiled"
-
-
-@pytest.mark.parametrize("way", ["environment", "level"])
-def test_it_can_be_silent(tmp_path, way):
-    if way == "environment":
-        assert solved(tmp_path, CUTMATCH_QUIET="1")[1] == ""
-    else:
-        level = "import logging; logging.getLogger('cutmatch').setLevel(logging.ERROR)"
-        assert solved(tmp_path, level + MATCHING)[1] == ""
-
-
-def test_seconds_of_all_threads_are_compile_time_and_counted_once():
-    @numba.njit
-    def rule(x):
-        return x + 1
-
-    @numba.njit
-    def use(x):
-        return rule(x) * 2
-
-    clock, before, inside = Clock(), compile_seconds(), []
-    thread = threading.Thread(target=lambda: inside.append(use(1)))
-    thread.start()
-    thread.join()
-    clock.charge("method")
-    assert inside == [4]
-    compiled = compile_seconds() - before
-    assert clock.seconds["compile"] == pytest.approx(compiled)
-    assert 0 <= clock.seconds["method"] < compiled
-    assert sum(clock.seconds.values()) <= clock.total()["total"], "callees are inside their caller"
-    assert use(2) == 6
-    assert compile_seconds() - before == compiled, "nothing was compiled"

@@ -3,8 +3,6 @@
 import itertools
 import json
 import re
-import subprocess
-import sys
 
 import cv2
 import numpy as np
@@ -16,8 +14,6 @@ import gridcut
 from apps import denoise
 from apps.common.images import InputError, read_image
 from apps.denoising import denoise_command
-from apps.denoising.restoration import noise_of
-from gridcut.device import CertificateError
 from gridcut.multilabel import total_variation as tv
 from gridcut.multilabel.total_variation import DataTerm, check_total_variation, total_variation
 
@@ -91,36 +87,6 @@ def test_windows_equal_cuts_of_the_whole_image(monkeypatch, side, weight, thread
             np.testing.assert_array_equal(found, by_thresholds(term, 16, weights))
 
 
-def test_a_wrong_labelling_is_not_certified():
-    rng = np.random.default_rng(3)
-    term, _ = terms(rng, (12, 15), 8, "quadratic")
-    weights = dict.fromkeys(OFFSETS, 5)
-    found = total_variation(term, 8, weights, "cpu")
-    check_total_variation(term, weights, found)
-    for change in (1, -1):
-        wrong = found.copy()
-        wrong[5, 7] += change
-        with pytest.raises(CertificateError, match="not the highest minimum: [1-9]"):
-            check_total_variation(term, weights, wrong)
-
-
-def test_progress_increases_to_one(clean):
-    states = []
-    denoise(noisy(clean), device="cpu", callback=states.append)
-    done = [state["done"] for state in states]
-    assert done == sorted(done)
-    assert done[-1] == 1
-    assert len(set(done)) > 10
-
-
-def test_a_callback_can_stop_the_work(clean):
-    def stop(state):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        denoise(noisy(clean), device="cpu", callback=stop)
-
-
 @pytest.fixture(scope="module")
 def clean():
     """Two flat regions and a ramp, uint8 (48, 64, 3)."""
@@ -140,11 +106,6 @@ def psnr(image, clean):
     return 10 * np.log10(1 / np.mean((np.asarray(image, float) - clean / 255) ** 2))
 
 
-def test_noise_level_is_estimated(clean):
-    assert noise_of(noisy(clean)[..., 0].astype(float)) == pytest.approx(12, rel=0.15)
-    assert noise_of(np.zeros((2, 9))) == 0
-
-
 @pytest.mark.parametrize("grey", [True, False], ids=["grey", "colour"])
 def test_gaussian_noise_is_removed(clean, grey, device):
     image = clean[..., 0] if grey else clean
@@ -157,14 +118,6 @@ def test_gaussian_noise_is_removed(clean, grey, device):
     assert result.levels == (256 if grey else 512)
     untouched = denoise(seen, smoothness=0, device=device)
     np.testing.assert_allclose(untouched.image, seen / 255, atol=1e-6 if grey else 0.004)
-
-
-def test_sixteen_bits_are_kept(clean):
-    deep = clean[..., 0].astype(np.uint16) * 257 + np.random.default_rng(0).integers(0, 200, (48, 64), dtype=np.uint16)
-    result = denoise(deep)
-    assert result.levels == 65536
-    assert len(np.unique(np.rint(result.image * 65535))) > 256
-    assert psnr(result.image, clean[..., 0]) > 40
 
 
 def test_impulse_noise_is_removed(clean):
@@ -213,24 +166,6 @@ def test_letters_of_a_shaded_page_are_kept(noise, wrong):
     assert ((negative.image == 1) != ink).mean() < 1.2 * wrong
 
 
-def test_silhouettes_are_no_pages():
-    """A dark shape wider than any stroke stays dark inside."""
-    clean = np.full((200, 250), 170.0)
-    cv2.circle(clean, (75, 100), 45, 70, -1)
-    cv2.rectangle(clean, (150, 40), (225, 150), 70, -1)
-    seen = np.uint8(np.clip(clean + np.random.default_rng(0).normal(0, 40, clean.shape), 0, 255))
-    result = denoise(seen, binary=True)
-    assert result.smoothness == 0.8
-    assert ((result.image == 0) != (clean == 70)).mean() < 0.01
-
-
-def test_erased_letters_are_reported():
-    seen, _ = page()
-    result = denoise(seen, binary=True, smoothness=5)
-    assert (result.image == 0).mean() < 0.001
-    assert re.search(r"\d+\.\d % of the pixels were nearer to black, but .* smaller smoothness", result.warning)
-
-
 def test_binary_against_every_labelling():
     seen = np.random.default_rng(2).integers(0, 2, (3, 3)).astype(np.uint8) * 255
     result = denoise(seen, smoothness=0.6)
@@ -258,14 +193,6 @@ def test_holes_are_filled(settings):
     result = denoise(seen, mask=mask, smoothness=5.0, **settings)
     assert np.abs(result.image * 255 - image)[mask].max() < (20 if settings else 4)
     assert result.kind == ("truncated" if settings else "convex")
-
-
-def test_truncated_terms_keep_contrast(clean):
-    seen = noisy(clean[..., 0])
-    result = denoise(seen, truncate=5, smoothness=12.0, levels=32)
-    assert psnr(result.image, clean[..., 0]) > psnr(seen / 255, clean[..., 0]) + 5
-    squares = denoise(seen[:20, :20], smoothness_term="quadratic", truncate=4, smoothness=1.0, levels=8)
-    assert squares.kind == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -335,46 +262,6 @@ def test_folder_of_all_kinds(files, capsys):
     assert cv2.imread(str(files / "out" / "c-restored.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
     assert run(files, "noisy.png", "--format", "tif", "--quiet") == 0
     assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)
-
-
-def test_command_warns_of_erased_letters(tmp_path, capsys):
-    Image.fromarray(page()[0]).save(tmp_path / "page.png")
-    arguments = [str(tmp_path / "page.png"), "--binary", "--out", str(tmp_path / "out")]
-    assert denoise_command.main([*arguments, "--smoothness", "5", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert re.match(r"cutmatch denoise: .*page\.png: warning: .* nearer to black", captured.err)
-    assert "nearer to black" in json.loads(captured.out)["warning"]
-    assert denoise_command.main([*arguments, "--overwrite"]) == 0
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
-def test_memory_per_pixel(tmp_path):
-    """Bytes of the process per pixel beyond those of a small image, whose kernels and libraries are the same."""
-    rng = np.random.default_rng(0)
-    base = np.kron(rng.integers(40, 210, (24, 32, 3)), np.ones((64, 64, 1)))
-    large = np.uint8(np.clip(base + rng.normal(0, 4, base.shape), 0, 255))
-    peaks = []
-    for name, image in (("small", large[:300, :300]), ("large", large)):
-        Image.fromarray(image).save(tmp_path / f"{name}.png", compress_level=1)
-        arguments = [str(tmp_path / f"{name}.png"), "--out", str(tmp_path), "--smoothness", "1"]  # 1: fast
-        code = (
-            "import resource, sys; from apps.denoising import denoise_command as command;"
-            "status = command.main([*sys.argv[1:], '--quiet', '--device', 'cpu']);"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(status)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=600
-        )
-        peaks.append(1024 * int(done.stdout.split()[-1]))
-    extra = (peaks[1] - peaks[0]) / (large.shape[0] * large.shape[1])
-    assert extra < 100
-
-
-def test_an_exact_copy_has_no_psnr(files, capsys):
-    assert run(files, "clean.png", "--truth", "clean.png", "--smoothness", "0", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["truth"]["before"]["psnr"] is None
 
 
 BAD = [

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, info
-from apps.common.errors import OutputError, finish, is_defect, reason_of
+from apps.common.errors import OutputError, finish
 from apps.denoising import denoise_command as denoise
 from gridcut.device import CertificateError
 from tests.tiers import in_quick_tier
@@ -70,13 +69,6 @@ def test_a_traceback_on_request(capsys, monkeypatch):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_numpy_memory_errors_keep_their_size():
-    with pytest.raises(MemoryError) as caught:
-        np.zeros((1 << 40, 1 << 20), np.uint8)
-    assert reason_of(caught.value).startswith("out of memory (Unable to allocate ")
-    assert not is_defect(caught.value)
-
-
 @pytest.mark.parametrize("more", [[], ["--resume"], pytest.param(["--workers", "1"], marks=pytest.mark.slow)])
 def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
     """In a batch the other items are finished; the status of a defect overrides that of a failed input."""
@@ -130,24 +122,6 @@ def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
         assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"
 
 
-@pytest.mark.parametrize("unbuffered", in_quick_tier(["", "1"], "".__eq__))
-def test_json_to_a_closed_standard_output(photos, unbuffered):
-    done = shell("cutmatch info --json >&-", PYTHONUNBUFFERED=unbuffered)
-    assert done.returncode == 2
-    assert done.stderr.decode() == (
-        "cutmatch info: --json: standard output is closed; name a file, as in --json report.json\n"
-    )
-
-
-@pytest.mark.parametrize("unbuffered", in_quick_tier(["", "1"], "".__eq__))
-@pytest.mark.parametrize("line", in_quick_tier(["info", "info --json", "--help"], "info --json".__eq__))
-def test_a_full_standard_output(photos, line, unbuffered):
-    done = shell(f"cutmatch {line} >/dev/full", PYTHONUNBUFFERED=unbuffered)
-    assert done.returncode == 1
-    assert done.stderr.decode().count("\n") == 1
-    assert "cannot write to standard output (No space left on device)" in done.stderr.decode()
-
-
 @pytest.mark.parametrize(
     ("line", "status"),
     [
@@ -171,22 +145,6 @@ def test_a_reader_that_has_exited(photos, line, status, unbuffered):
     assert done.returncode == status
     if "r.json" in line:
         assert (photos / "r.json").read_text("utf-8").startswith("{")
-
-
-@pytest.mark.parametrize(
-    "encoding", ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ("utf-8", "latin-1"))]
-)
-def test_file_names_that_terminals_cannot_show(photos, encoding):
-    odd = os.fsdecode(b"p/\xff\xe9.png"), "p/\u732b.png"
-    for name in odd:
-        Image.fromarray(np.full((8, 9), 90, np.uint8)).save(name)
-    done = shell("cutmatch denoise p --json r.json", PYTHONIOENCODING=encoding)
-    assert done.returncode == 1
-    assert b"4 done, 1 failed" in done.stdout
-    assert b"c.png: image: " in done.stderr
-    assert b"Traceback" not in done.stderr
-    assert (photos / "out" / os.fsdecode(b"\xff\xe9-restored.png")).exists()
-    assert (photos / "r.json").exists()
 
 
 def test_ctrl_c_while_a_command_is_loaded():
@@ -217,16 +175,3 @@ sys.exit(main(["denoise", "a.png"]))
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 130
     assert errors == "cutmatch denoise: stopped\n"
-
-
-def test_help_lists_the_exit_statuses(capsys):
-    assert cli.main(["--help"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    for part in ("0 done", "1 some inputs", "2 the input", "70 a defect", "130 stopped"):
-        assert part in printed
-
-
-def test_an_error_of_info_is_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(info, "facts", lambda: 1 / 0)
-    assert cli.main(["info"]) == 70
-    assert "ZeroDivisionError" in capsys.readouterr().err

@@ -108,42 +108,6 @@ def test_fast(files, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--method", "lock_free"], "--method solves the problems of windows; pass linker windows, or omit --method"),
-        (["--linker", "windows", "--method", "best"], "--method must be one of auto, shortest_paths, jonker_volgenant"),
-        (["--linker", "windows", "--method", "auction", "--device", "cpu"], "on this device, got 'auction'"),
-    ],
-)
-def test_bad_methods(files, rejects, given, message):
-    rejects(["flow", *in_folder(files, ["one.png", "two.png"]), *given], message, files)
-
-
-@pytest.mark.parametrize("method", ["auto", "lock_free"])
-def test_matches_window_by_window(files, monkeypatch, method):
-    from apps.motion import windows
-
-    calls = []
-
-    def recorded(*frames, **settings):
-        calls.append(windows_of(*frames, **settings))
-        return calls[-1]
-
-    windows_of = windows.match_windows
-    monkeypatch.setattr(windows, "match_windows", recorded)
-    assert run(files, "one.png", "two.png", "--linker", "windows", "--method", method, "--quiet") == 0
-    (found,) = calls
-    for one in found.batches if method == "auto" else (one for batch in found.batches for one in batch):
-        one.check()
-        assert getattr(one, "method", "auto") == method
-    matches = Matches.read(files / "out" / "one-matches.csv")
-    assert 4 <= len(matches) <= len(found.matches)
-    assert np.median(np.linalg.norm(matches.motion - MOTION, axis=1)) < 1
-    field, _ = read_flow(files / "out" / "one.flo")
-    assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
-
-
 def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     (files / "truths").mkdir()
     for name in ("f8", "f9"):
@@ -203,28 +167,6 @@ def test_video_of_frames_beside_their_flow(files, frames, suffix, options):
     assert status == (2 if suffix == ".avi" else 0), "its own; the pairs of a clip are not known in advance"
 
 
-def test_video_is_refused(files, rejects):
-    where = ["--out", files / "out"]
-    rejects(["flow", files / "one.png", files / "two.png", *where, "--video", files / "v.mp4"],
-            "--video needs a sequence, got two frames", files)  # fmt: skip
-    rejects(["flow", files / "frames", *where, "--video", files / "v.png"], "must end in .mp4, .avi, .gif", files)
-    rejects(["flow", files / "frames", *where, "--video", files / "frames" / "v.gif"], "is the folder of frames", files)
-    (files / "mine.mp4").write_bytes(b"mine")
-    rejects(["flow", files / "frames", *where, "--video", files / "mine.mp4"], "already exists; choose", files)
-
-
-def test_a_failed_pair_does_not_stop_the_others(files, capsys):
-    whole = (files / "one.png").read_bytes()
-    (files / "frames" / "f11.png").write_bytes(whole[:300])
-    Image.fromarray(np.full((72, 96, 3), 90, np.uint8)).save(files / "frames" / "f7.png")
-    assert run(files, files / "frames", "--json", files / "r.json") == 1
-    captured = capsys.readouterr()
-    assert "2 done, 2 failed" in captured.out
-    assert re.search(r"cutmatch flow: .*f7\.png -> .*f8\.png: .*texture", captured.err)
-    assert re.search(r"cutmatch flow: .*f10\.png -> .*f11\.png: frames: cannot read", captured.err)
-    assert len(json.loads((files / "r.json").read_text("utf-8"))["failures"]) == 2
-
-
 def test_video_and_stack(files, frames):
     Image.fromarray(frames[0]).save(
         files / "clip.gif", save_all=True, append_images=[Image.fromarray(f) for f in frames[1:]]
@@ -279,49 +221,3 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
     write_flow(files / "small.flo", np.zeros((30, 20, 2)))
     write_flow(files / "unknown.flo", np.zeros((72, 96, 2)), np.zeros((72, 96), bool))
     rejects(["flow", *in_folder(files, arguments)], message, files)
-
-
-def test_folders_that_cannot_be_used(files, capsys):
-    (files / "empty").mkdir()
-    assert run(files, files / "empty") == 2
-    assert "holds no image; two or more are needed" in capsys.readouterr().err
-    (files / "empty" / "a.png").write_bytes((files / "one.png").read_bytes())
-    assert run(files, files / "empty") == 2
-    assert "holds one image" in capsys.readouterr().err
-    (files / "empty" / "a.bmp").write_bytes(b"")
-    assert run(files, files / "empty") == 2
-    assert "2 inputs are named 'a'" in capsys.readouterr().err
-    assert run(files, files / "empty", "one.png") == 2
-    assert "is a folder; pass two frames" in capsys.readouterr().err
-
-
-def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
-    from apps.optical_flow.dense_flow import Flow
-
-    def far(first, second, **settings):
-        none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
-        return Flow(np.full((72, 96, 2), 600, np.float32), np.ones((72, 96), bool), none, {"total": 0.0})
-
-    monkeypatch.setattr("apps.optical_flow.dense_flow.flow_of_frames", far)
-    assert run(files, "one.png", "two.png", "--format", "kitti") == 2
-    assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
-    assert not (files / "out").exists()
-
-
-def test_deep_grey_and_alpha_frames(files, frames):
-    Image.fromarray(frames[0]).convert("RGBA").save(files / "alpha.png")
-    deep = frames[1][..., ::-1].astype(np.uint16) * 257
-    cv2.imwrite(str(files / "deep.png"), deep)
-    assert run(files, "alpha.png", "deep.png", "--quiet") == 0
-    assert np.abs(read_flow(files / "out" / "alpha.flo")[0][20:50, 20:70] - MOTION).max() < 0.3
-    for name, frame in zip(("greyone", "greytwo"), frames, strict=False):
-        Image.fromarray(frame).convert("L").save(files / f"{name}.png")
-    assert run(files, "greyone.png", "greytwo.png", "--quiet") == 0
-    assert np.abs(read_flow(files / "out" / "greyone.flo")[0][20:50, 20:70] - MOTION).max() < 0.3
-
-
-def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
-    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
-    assert run(files, "one.png", "two.png", "--device", "cuda") == 2
-    assert "use device='cpu' or 'auto'" in capsys.readouterr().err
-    assert not (files / "out").exists()

@@ -1,12 +1,10 @@
 """No command line ends in a traceback, a hang or a crash, changes an existing file, or leaves a partial result."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from tests.apps import hostile_files, hostile_lines
-from tests.apps.hostile_judge import judge
+from tests.apps import hostile_lines
 from tests.apps.hostile_lines import battery, lines
 
 SEED = 0
@@ -39,25 +37,3 @@ def test_lines_cover_every_option():
     for command in hostile_lines.COMMANDS:
         for action in hostile_lines.options_of(command):
             assert used[command, action.option_strings[-1]], (command, action.option_strings)
-
-
-def test_the_judge_detects_faults(tmp_path):
-    hostile_files.write(tmp_path)
-    before = hostile_files.snapshot(tmp_path)
-    assert judge(0, "", before, tmp_path) is None
-    assert judge(2, "cutmatch segment: no", before, tmp_path) is None
-    assert "not a word" in judge(2, " \n", before, tmp_path)
-    assert "crash" in judge("crash -11", "", before, tmp_path)
-    assert "traceback" in judge(1, "Traceback (most recent call last)\n", before, tmp_path)
-    (tmp_path / "half.json").write_text("{")
-    assert "cannot be read" in judge(0, "", before, tmp_path)
-    (tmp_path / "half.json").write_text('{"a": Infinity}')
-    assert "cannot be read" in judge(0, "", before, tmp_path)
-    (tmp_path / "half.json").unlink()
-    (tmp_path / ".mask.png.12.part").write_text("")
-    assert "left" in judge(0, "", before, tmp_path)
-    (tmp_path / ".mask.png.12.part").unlink()
-    Path(tmp_path / "photo.png").write_bytes(b"another")
-    assert judge(0, "", before, tmp_path, hostile_lines.replaceable(["--overwrite", "--json", "photo.png"])) is None
-    assert hostile_lines.replaceable(["--json", "photo.png"]) == set()
-    assert "changed ['photo.png']" in judge(0, "", before, tmp_path)

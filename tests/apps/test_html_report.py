@@ -2,20 +2,16 @@
 
 import base64
 import io
-import json
 import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from apps import cli
-from apps.many import html_report
-from apps.many.html_report import render, write_page
 
 HOSTILE = 'a"><script>alert(1)&<b>\n.png'
 VOID = {"meta", "img", "br", "input", "link"}
@@ -69,22 +65,6 @@ def page_of(line, status=0, path="page.html"):
     return Page(Path(path).read_text(encoding="utf-8"))
 
 
-def content_of(reports, failures=(), **more):
-    return {"images": reports, "failures": list(failures), **more}
-
-
-def report_of(folder, name="a.png", **more):
-    """A report whose result is an image in a folder."""
-    path = folder / "a-mask.png"
-    if not path.exists():
-        Image.fromarray(np.full((400, 640), 200, np.uint8)).save(path)
-    return {"image": name, "files": {"mask": str(path)}, "elapsed": {"read": 0.1, "cuts": 2.5, "total": 2.6}} | more
-
-
-def rendered(folder, content, options=None):
-    return render(folder, "segment", "image", content, options or {"device": "cpu"}, "", 3.25)
-
-
 def test_page_shows_results_scores_times_and_failures(here):
     page = page_of("denoise in --truth truth.png", 1)
     assert "2 done, 1 failed" in page.text
@@ -125,29 +105,10 @@ def test_hostile_names_stay_text(here):
         assert os.path.isfile(unquote(link))
 
 
-def test_names_outside_the_encoding(tmp_path):
-    name = os.fsdecode(b"\xff.png")
-    report = report_of(tmp_path, name, files={"mask": str(tmp_path / name)})
-    path = write_page(tmp_path / "p.html", "segment", "image", content_of([report]), {"device": "cpu"}, "", 1.0)
-    page = Page(path.read_bytes().decode())
-    assert page.links == ["%FF.png"]
-    assert "\\udcff.png" in page.text
-
-
 def test_links_are_relative_to_the_page(here):
     page = page_of("denoise photo.png", path="pages/deep/page.html")
     assert page.links == ["../../out/photo-restored.png"] * 2 + ["../../out/photo-denoise.json"]
     assert "1 done" in page.text, "one input has a page, too"
-
-
-def test_protection_and_suffix(here, rejects):
-    Path("page.html").write_text("of another", encoding="utf-8")
-    Path("page.txt").write_text("of another", encoding="utf-8")
-    rejects(["denoise", "photo.png", "--report", "page.html"], "--report: 'page.html' already exists", here)
-    rejects(["denoise", "photo.png", "--report", "page.txt"], "--report: 'page.txt' must end in .html", here)
-    rejects(["denoise", "photo.png", "--report", "photo.png/p.html"], "--report: cannot write", here)
-    rejects(["denoise", "photo.png", "--report", ""], "--report is empty", here)
-    page_of("denoise photo.png --quiet --overwrite")
 
 
 def test_resumed_items_are_marked(here):
@@ -157,82 +118,3 @@ def test_resumed_items_are_marked(here):
     assert "0 done, 2 skipped" in page.text
     assert page.text.count("skipped: finished by an earlier run") == 2
     assert len(page.images) == 2
-
-
-def test_a_page_without_results(tmp_path):
-    failures = [{"image": "x.png", "error": "no file"}]
-    page = Page(rendered(tmp_path, content_of([], failures)))
-    assert "0 done, 1 failed" in page.text
-    assert page.images == []
-
-
-def test_thumbnails_are_small_and_of_images_only(tmp_path):
-    Image.fromarray(np.zeros((900, 1200), np.uint16)).save(tmp_path / "depth.png")
-    cutout = np.zeros((700, 1400, 4), np.uint8)
-    Image.fromarray(cutout).save(tmp_path / "cutout.png")
-    (tmp_path / "broken.png").write_bytes(b"no image")
-    names = {"depth": "depth.png", "cutout": "cutout.png", "gone": "gone.png", "broken": "broken.png", "table": "t.csv"}
-    report = report_of(tmp_path, files={kind: str(tmp_path / name) for kind, name in names.items()})
-    page = Page(rendered(tmp_path, content_of([report])))
-    (image,) = page.images
-    assert (image["width"], image["height"]) == ("320", "160")
-    with Image.open(io.BytesIO(base64.b64decode(image["src"].split(",")[1]))) as thumbnail:
-        assert set(np.unique(np.array(thumbnail.convert("L")) // 20)) > {10, 11}, "checkers behind transparency"
-    assert len(page.links) == 6
-
-
-@pytest.mark.slow
-def test_a_thousand_results_stay_usable(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    Image.fromarray(rng.integers(0, 255, (480, 640, 3), np.uint8)).save(tmp_path / "a-mask.png")  # compresses badly
-    reports = [report_of(tmp_path, f"{k}.png", energy=k) for k in range(1000)]
-    text = rendered(tmp_path, content_of(reports))
-    page = Page(text)
-    assert len(page.links) == 2000
-    assert {image["width"] for image in page.images} == {"160"}
-    assert len(text) < html_report.MAX_IMAGE_BYTES + 4_000_000
-    monkeypatch.setattr(html_report, "MAX_IMAGE_BYTES", 100_000)
-    page = Page(small := rendered(tmp_path, content_of(reports)))
-    assert 0 < len(page.images) < 1000
-    assert "shown without thumbnails" in page.text
-    assert len(small) < len(text)
-
-
-def test_label_maps_have_no_thumbnail(tmp_path):
-    report = report_of(tmp_path)
-    report["files"] = {"labels": report["files"]["mask"], "500 labels": report["files"]["mask"]} | report["files"]
-    page = Page(rendered(tmp_path, content_of([report])))
-    assert [image["alt"] for image in page.images] == ["mask of a.png"]
-
-
-def test_the_numbers_of_a_report_are_shown(tmp_path):
-    numbers = {"width": 200, "height": 100, "matches": 1234, "max_motion": 5.25, "object_pixels": 5000, "checked": True}
-    page = Page(rendered(tmp_path, content_of([report_of(tmp_path, **numbers)])))
-    assert "200 × 100 · matches 1 234 · max motion 5.25 · object % 25" in page.text
-    assert "checked" not in page.text
-
-
-def test_numbers_and_options(tmp_path):
-    report = report_of(tmp_path, energies=[9.0, 1234567.8], truth={"iou_percent": 98.7654321, "nothing": None})
-    options = {"device": "cpu", "keep": None, "quiet": False, "image": [f"{k}.png" for k in range(30)]}
-    page = Page(rendered(tmp_path, content_of([report]), options))
-    for text in ("IoU %", "98.765", "1 234 568", "2.60 s", "(30 in all)", "keep default", "quiet no"):
-        assert text.replace(" ", "") in page.text.replace(" ", "").replace("\u2009", ""), text
-
-
-def test_every_command_with_batches_has_the_option(capsys):
-    for command in ("segment", "refine", "superpixels", "denoise", "stereo", "flow", "match", "track"):
-        with pytest.raises(SystemExit):
-            cli.main([command, "--help"])
-        assert "--report FILE" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        cli.main(["matching", "--help"])
-    assert "--report" not in capsys.readouterr().out
-
-
-def test_json_and_page_agree(here):
-    page = page_of("superpixels in --regions 40,9 --truth truth.png --json r.json --quiet", 1)
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
-    assert len(report["images"]) == 2
-    assert len(page.images) == 2 * html_report.MAX_THUMBNAILS
-    assert "9 boundary recall %" in page.text

@@ -9,14 +9,12 @@ from PIL import Image
 
 from apps.common import row_blocks
 from apps.common.image_metadata import Metadata
-from apps.common.images import as_floats, read_photograph, to_bytes, to_rgb
-from apps.common.rectangles import absolute, bounds, relative, tiles_of, widened
-from apps.common.row_blocks import blocks_of, for_blocks, in_parallel
+from apps.common.images import to_bytes, to_rgb
+from apps.common.row_blocks import blocks_of, for_blocks
 from apps.common.writing import encoded_image
 from apps.segmentation import full_size, segmentation
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.hints import Hints, Mask
-from apps.segmentation.image_sizes import reduced_mask
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.matte import cut_out, matte
 from apps.segmentation.terms import UNIT
@@ -82,31 +80,6 @@ def test_blocks_cover_all_rows_once(tiny_blocks):
     assert for_blocks(lambda first, last: last - first, (10, 50)) == [3, 3, 3, 1]
 
 
-def test_an_error_of_a_block_is_raised(tiny_blocks):
-    with pytest.raises(ZeroDivisionError):
-        in_parallel([lambda: 1, lambda: 1 // 0, lambda: 2])
-    assert in_parallel([]) == []
-
-
-def test_bounds_of_a_mask():
-    mask = np.zeros((5, 6), bool)
-    assert bounds(mask) is None
-    mask[1, 2] = mask[3, 4] = True
-    assert bounds(mask) == (slice(1, 4), slice(2, 5))
-
-
-def test_rectangles():
-    tiles = tiles_of((5, 7, 3), 4)
-    covered = np.zeros((5, 7), int)
-    for tile in tiles:
-        covered[tile] += 1
-    assert (covered == 1).all()
-    whole = widened((slice(1, 4), slice(4, 6)), 2, (5, 7))
-    assert whole == (slice(0, 5), slice(2, 7))
-    assert relative((slice(1, 4), slice(4, 6)), whole) == (slice(1, 4), slice(2, 4))
-    assert absolute(relative((slice(1, 4), slice(4, 6)), whole), whole) == (slice(1, 4), slice(4, 6))
-
-
 def test_a_cut_out_in_parts_equals_that_of_the_whole_image():
     rgb, mask, _ = scene(400, 420)
     rgb = cv2.blur(rgb, (5, 5))
@@ -115,27 +88,6 @@ def test_a_cut_out_in_parts_equals_that_of_the_whole_image():
     assert len(np.unique(wanted[..., 3])) > 50
     for image in (rgb, to_rgb(rgb)):
         np.testing.assert_array_equal(cut_out(image, mask), wanted)
-
-
-@pytest.mark.parametrize("value", [False, True])
-def test_a_cut_out_without_outline(value):
-    rgb, mask, _ = scene(30, 40)
-    found = cut_out(rgb, np.full_like(mask, value))
-    np.testing.assert_array_equal(found, np.dstack([rgb, np.full(mask.shape, 255)]) * value)
-
-
-def test_bytes_of_a_large_photograph_are_kept(tmp_path, monkeypatch):
-    rgb, _, _ = scene()
-    path = tmp_path / "photo.png"
-    cv2.imwrite(str(path), rgb[..., ::-1])
-    floats = read_photograph(path)[0]
-    assert floats.dtype == np.float32
-    assert read_photograph(path, keep_bytes=True)[0].dtype == np.float32
-    monkeypatch.setattr("apps.common.images.KEPT_PIXELS", 100)
-    kept = read_photograph(path, keep_bytes=True)[0]
-    assert kept.dtype == np.uint8
-    assert np.array_equal(as_floats(kept), floats)
-    assert to_bytes(kept) is kept
 
 
 @pytest.mark.parametrize("soft", [False, True])
@@ -189,14 +141,3 @@ def test_bytes_and_floats_give_the_same_mask(monkeypatch, large):
     found = segmentation.segment_marked(rgb, marks, device="cpu").mask
     assert np.array_equal(found, segmentation.segment_marked(to_rgb(rgb), marks, device="cpu").mask)
     assert np.count_nonzero(found & mask) > 0.98 * np.count_nonzero(found | mask)
-
-
-def test_masks_and_levels_are_reduced_in_their_type():
-    mask = np.zeros((4, 4), bool)
-    mask[:2, :3] = True
-    small = reduced_mask(mask, (2, 2))
-    np.testing.assert_array_equal(small, [[True, True], [False, False]])
-    assert small.dtype == bool
-    levels = reduced_mask(np.uint8(200) * mask, (2, 2))
-    np.testing.assert_array_equal(levels, [[200, 100], [0, 0]])
-    assert levels.dtype == np.uint8

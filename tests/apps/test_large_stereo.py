@@ -7,12 +7,9 @@ import pytest
 import gridcut
 from apps import stereo as compute
 from apps.common.labelling import label_distances
-from apps.stereo_matching import coarse_to_fine, disparities, disparity_range
-from apps.stereo_matching.coarse_to_fine import beta_of, contrast_weights, enlarged, halved, refine
+from apps.stereo_matching import coarse_to_fine, disparities
+from apps.stereo_matching.coarse_to_fine import beta_of, contrast_weights, refine
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
-from apps.stereo_matching.disparities import neighbour_costs
-from apps.stereo_matching.disparity_range import guess_max_disparity
-from tests.apps.traced_memory import traced_peak
 
 NEAR, FAR = 18, 6
 
@@ -60,28 +57,6 @@ def test_costs_of_parts_are_those_of_the_whole(kind):
         np.testing.assert_array_equal(part, whole[(slice(low, high), *where)])
         part = region_costs(right, left, False, *where, range(low, high), kind)
         np.testing.assert_array_equal(part, mirrored_costs(whole)[(slice(low, high), *where)])
-
-
-def test_costs_of_the_neighbours():
-    left, right = texture((40, 31), 2), texture((40, 31), 3)
-    labels = np.random.default_rng(0).integers(0, 8, (40, 31), np.int32)
-    whole = disparity_costs(left, right, 8, "absolute")
-    near = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, 7)
-    np.testing.assert_array_equal(neighbour_costs(labels, left, right, 7), np.take_along_axis(whole, near, axis=0))
-
-
-def test_enlarged_labels_are_scaled():
-    labels = np.array([[0, 1, 7], [2, 3, 4]], np.int32)
-    assert enlarged(labels, (4, 6), 13).tolist() == [[0, 0, 2, 2, 13, 13]] * 2 + [[4, 4, 6, 6, 8, 8]] * 2
-    assert enlarged(labels, (3, 5), 20).shape == (3, 5)
-    assert halved(np.zeros((3, 5, 3), np.float32)).shape == (2, 3, 3)
-
-
-def test_beta_is_that_of_the_whole_image():
-    rgb = texture((30, 40), 4)
-    for offset, weight in contrast_weights(rgb, 13.0).items():
-        np.testing.assert_allclose(contrast_weights(rgb, 13.0, beta_of(rgb))[offset], weight, atol=1)
-    assert beta_of(np.ones((4, 5, 3), np.float32)) == 0
 
 
 @pytest.mark.slow  # the terms' other tests have small pairs
@@ -133,25 +108,3 @@ def test_tiles_agree_with_the_whole(pair, small_tiles, monkeypatch):
     monkeypatch.setattr(disparities, "MAX_COSTS", 10**9)
     whole = compute(left, right, max_disparity=24, device="cpu")
     assert (np.abs(tiled.disparity - whole.disparity) <= 1).mean() > 0.98
-
-
-def test_range_of_large_images(monkeypatch):
-    left = texture((240, 400), 3)
-    monkeypatch.setattr(disparity_range, "MAX_PIXELS", 50_000)
-    assert 24 <= guess_max_disparity(left, np.roll(left, -24, axis=1)) <= 40
-
-
-@pytest.mark.slow  # allocates for seconds
-@pytest.mark.parametrize("max_disparity", [49, 99, 299])
-def test_memory_is_bounded_for_any_number_of_disparities(small_tiles, monkeypatch, max_disparity):
-    """Of the arrays: at most 32 bytes per cost of the reduced pair and some per pixel, not 32 per pixel and disparity.
-
-    The two images are labelled concurrently, so the peak of a run depends on their timing.
-    """
-    wall = texture((240, 500), 6)
-    left, right = wall[:, :360].copy(), wall[:, 4:364].copy()
-    pixels = 240 * 360
-    monkeypatch.setattr(disparities, "MAX_COSTS", 16 * pixels)
-    assert (
-        traced_peak(lambda: compute(left, right, max_disparity=max_disparity, device="cpu")) < (32 * 16 + 150) * pixels
-    )

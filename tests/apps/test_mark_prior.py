@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from apps.segmentation import mark_prior as prior
-from apps.segmentation import model
 from apps.segmentation.colour_models import lab_image, make_palette, whole_density
-from apps.segmentation.geodesic import geodesic_preference
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.plausible_objects import is_plausible
 from apps.segmentation.segmentation import segment_marked
@@ -57,30 +55,6 @@ def test_trust_grows_with_the_marks(two_objects):
     assert trusts[0] < 0.8
 
 
-def test_a_wide_stroke_describes_no_more_than_a_usual_one():
-    """Strokes on both sides, of a finger and of a pen; a single side counts by its pixels."""
-    side = 600
-    shares = []
-    for width in (1, 8, 24, 48):
-        background = np.zeros((side, side), bool)
-        background[100 : 100 + width, 50:550] = True
-        shares.append(prior.described_share(dot(background.shape, 400, 300), background))
-    assert shares[0] == pytest.approx(509 / side**2)
-    assert shares[0] < shares[1]
-    assert shares[3] < 1.1 * shares[2] < 1.3 * shares[1]
-    assert prior.described_share(background, np.zeros_like(background)) == pytest.approx(48 * 500 / side**2)
-
-
-def test_enough_marks_leave_the_geodesic_preference_alone(two_objects):
-    image, left = two_objects
-    background = np.zeros_like(left)
-    background[:3] = True
-    is_object = dot(left.shape, 45, 40)
-    found = prior_of(image, is_object, background)
-    np.testing.assert_array_equal(found.location, geodesic_preference(lab_image(image), is_object, background))
-    assert found.initial == ()
-
-
 def test_two_dots_find_the_object(two_objects):
     image, left = two_objects
     marks = np.full(left.shape, OPEN, np.int8)
@@ -104,22 +78,3 @@ def test_an_object_spans_half_of_its_box(rows, columns, expected):
     mask = np.zeros((40, 40), bool)
     mask[rows, columns] = True
     assert is_plausible(mask, np.zeros_like(mask), outside) == expected
-
-
-def test_marks_alone_are_no_object():
-    marked = dot((20, 20), 10, 10)
-    nothing = np.zeros_like(marked)
-    assert not is_plausible(marked, marked, nothing)
-    assert is_plausible(marked | dot((20, 20), 10, 12), marked, nothing)
-
-
-def test_an_empty_object_does_not_win_in_a_box(two_objects, monkeypatch):
-    """The box has the colours of its surroundings except for a faint square, which no cut prefers on its own."""
-    image, left = two_objects
-    image[:] = np.float32(0.4) + np.float32(0.01) * left[..., None]
-    image += np.random.default_rng(0).normal(0, 0.05, image.shape).astype(np.float32)
-    marks = marks_of_box((15, 20, 65, 70), left.shape)
-    monkeypatch.setattr(model, "BOX_SHARES", ((0.02, 0.9),))
-    mask = segment_marked(np.clip(image, 0, 1), marks, device="cpu").mask
-    assert mask.any()
-    assert not mask[marks == BACKGROUND].any()

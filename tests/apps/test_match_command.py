@@ -110,35 +110,6 @@ def test_the_matrix_is_a_truth_and_the_table_a_start(files):
         Matches.read(files / "t.csv")
 
 
-@pytest.mark.slow
-def test_inliers_are_counted_in_pixels_of_the_given_images(files):
-    """Large images are reduced for matching, so that matches accepted there may be farther off than the threshold."""
-    photo = np.array(Image.open(files / "photo.png"))
-    big = cv2.resize(photo, (3000, 2400), interpolation=cv2.INTER_CUBIC)
-    Image.fromarray(big).save(files / "big.png")
-    Image.fromarray(
-        cv2.warpPerspective(big, np.diag([10.0, 10, 1]) @ SLANT @ np.diag([0.1, 0.1, 1]), (2800, 2200))
-    ).save(files / "other.png")
-    assert run(files, "big.png", "other.png", "--inlier-threshold", 0.5, "--quiet", "--json", files / "r.json") == 0
-    report = json.loads((files / "r.json").read_text("utf-8"))
-    with open(files / "out" / "big-other-matches.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["inlier"] for row in rows] == [str(int(float(row["residual"]) <= 0.5)) for row in rows]
-    assert 0 < report["inliers"] < report["matches"] == len(rows)
-
-
-def test_quiet(files, capsys):
-    how = ["--quiet", "--inlier-threshold", 2, "--threads", 1, "--truth", files / "truth.txt"]
-    assert run(files, "photo.png", "seen.png", *how, "--json", files / "r.json") == 0
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-    report = json.loads((files / "r.json").read_text("utf-8"))
-    assert report["truth"]["right_percent"] > 97
-    with open(files / "out" / "photo-seen-matches.csv", encoding="utf-8", newline="") as file:
-        pairs = [(row["x0"], row["y0"], row["x1"], row["y1"]) for row in csv.DictReader(file)]
-    assert len(pairs) == len(set(pairs)) == report["matches"]
-
-
 BAD = {
     "no such image": ("photo.png", "gone.png", [], "second: no file"),
     "not an image": ("words.png", "seen.png", [], "first: cannot read"),

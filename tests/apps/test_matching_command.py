@@ -80,25 +80,12 @@ def test_blocks_table_and_report(files, capsys):
     np.testing.assert_array_equal((figure == command.BLOCK_COLOUR).all(axis=2), tinted & (ordered == 0))
 
 
-def test_a_large_matrix_is_drawn_small(files):
-    n = 3000
-    scipy.sparse.save_npz(files / "b.npz", scipy.sparse.eye_array(n, n + 500, format="csr"))
-    assert run(files, "b.npz", "--dulmage-mendelsohn", "--quiet") == 0
-    assert np.array(Image.open(files / "out" / "b-blocks.png")).shape[1] == command.MAX_FIGURE_SIDE + 2
-
-
 @pytest.mark.parametrize("shape", [(0, 3), (2, 2)])
 def test_no_entries(files, shape, capsys):
     scipy.sparse.save_npz(files / "b.npz", scipy.sparse.csr_array(shape))
     assert run(files, "b.npz", "--dulmage-mendelsohn", "--json") == 0
     assert json.loads(capsys.readouterr().out)["structural_rank"] == 0
     assert (files / "out" / "b-pairs.csv").read_text("utf-8") == "row,col\n"
-
-
-def test_quiet(files, capsys):
-    assert run(files, "a.mtx", "--quiet") == 0
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
 
 
 BAD = {

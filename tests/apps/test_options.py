@@ -1,9 +1,6 @@
 """Options of the commands that name an output file, and values that no command accepts."""
 
-import json
 import os
-import subprocess
-import sys
 from importlib import import_module
 from inspect import signature
 
@@ -12,7 +9,6 @@ import pytest
 from PIL import Image
 
 from apps import cli, denoise, flow, match, refine, segment, segment_volume, stereo, superpixels, track
-from tests.tiers import in_quick_tier
 
 
 @pytest.fixture
@@ -61,44 +57,6 @@ def test_json_rejects_files_of_other_kinds(photos, capsys, arguments, taken):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["track", "d.csv", "--table", "a.png"], "--table: 'a.png' must end in .csv, .json, .npz"),
-        (["match", "a.png", "b.png", "--table", "a.png"], "--table: 'a.png' must end in .csv or .json"),
-        (["matching", "a.mtx", "--table", "a.png"], "--table: 'a.png' must end in .csv or .npy"),
-        (["track", "d.csv", "--video", "a.png"], "--video: 'a.png' must end in .mp4, .avi, .gif"),
-    ],
-)
-def test_tables_and_videos_need_their_suffixes(photos, capsys, arguments, message):
-    before = contents(photos)
-    assert cli.main(arguments) == 2
-    assert message in capsys.readouterr().err
-    assert contents(photos) == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["segment", "", "--box", "1,1,4,4"], "image"),
-        (["denoise", "a.png", ""], "image"),
-        (["denoise", "a.png", "--mask", ""], "--mask"),
-        (["denoise", "a.png", "--out", ""], "--out"),
-        (["denoise", "a.png", "--json", ""], "--json"),
-        (["stereo", "", "b.png"], "left"),
-        (["match", "a.png", ""], "second"),
-        (["flow", ""], "frames"),
-        (["track", ""], "input"),
-        (["matching", ""], "file"),
-    ],
-)
-def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, named):
-    before = contents(photos)
-    assert cli.main(arguments) == 2
-    assert f": {named} is empty; pass a value (. is the current folder)\n" in capsys.readouterr().err
-    assert contents(photos) == before
-
-
-@pytest.mark.parametrize(
     ("command", "inputs", "library", "own"),
     [
         ("segment", 1, segment, {"strokes", "trimap", "box"}),
@@ -142,26 +100,6 @@ def test_a_missing_gpu_is_reported_once(photos, line, rejects, monkeypatch):
     rejects([line.split()[0], *PLAIN[line], "--device", "cuda"], ".*use device='cpu' or 'auto'", photos)
 
 
-@pytest.mark.parametrize("line", PLAIN)
-def test_out_that_cannot_be_written(photos, line, rejects):
-    (photos / "out").write_text("a file")
-    rejects([line.split()[0], *PLAIN[line], "--quiet"], "--out: cannot write", photos)
-
-
-def test_a_video_that_cannot_be_written(photos, rejects):
-    (photos / "out").write_text("a file")
-    rejects(["track", "d.csv", "--out", "fine", "--video", "out/t.mp4"], "--video: cannot write", photos)
-
-
-def test_a_value_that_looks_like_an_option(photos, capsys):
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["segment", "a.png", "--trimap", "-x.png"])
-    assert stop.value.code == 2
-    assert "(a value that starts with - is written --trimap=-...)" in capsys.readouterr().err
-    assert cli.main(["segment", "a.png", "--trimap=-x.png"]) == 2
-    assert "--trimap: no file '-x.png'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("line", "meant"), [("--mask m.png", "--start"), ("-o out", "--out"), ("--stroks=s.png", "--strokes")]
 )
@@ -169,34 +107,3 @@ def test_an_unknown_option_suggests_the_one_that_was_meant(capsys, line, meant):
     with pytest.raises(SystemExit):
         cli.main(["segment", "a.png", *line.split()])
     assert f"unrecognized arguments: {line}; did you mean {meant}?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", in_quick_tier(["0", "-3", "many", ""], "many".__eq__))
-def test_invalid_numba_num_threads_is_rejected(photos, value):
-    done = subprocess.run(
-        [sys.executable, "-m", "apps.cli", "denoise", "a.png"],
-        env=os.environ | {"NUMBA_NUM_THREADS": value},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr == (
-        f"cutmatch denoise: NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it\n"
-    )
-
-
-@pytest.mark.usefixtures("photos")
-def test_too_many_threads_are_rejected(capsys):
-    assert cli.main(["denoise", "a.png", "--threads", "9" * 20]) == 2
-    assert "--threads must be at most 1024" in capsys.readouterr().err
-
-
-def test_json_of_numbers_that_are_not_finite(capsys):
-    from apps.common.command import write_json
-
-    write_json("-", {"a": [1.5, float("inf")], "b": {"c": float("nan")}, "d": (-float("inf"), "text", None, True)})
-    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
-        "a": [1.5, None],
-        "b": {"c": None},
-        "d": [None, "text", None, True],
-    }

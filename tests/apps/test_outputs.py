@@ -8,9 +8,6 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from apps.denoising import denoise_command as denoise
-from apps.point_matching import match_command as match
-from apps.stereo_matching import stereo_command as stereo
 
 
 @pytest.fixture
@@ -163,16 +160,6 @@ def test_other_strokes_and_options_may_follow_and_another_image_may_not(here, ca
     assert "'out/a-mask.png' already exists" in capsys.readouterr().err
 
 
-def test_a_resumed_run_replaces_results_that_are_not_up_to_date(here, capsys):
-    assert cli.main("denoise a.png b.png --resume".split()) == 0
-    (here / "out" / "a-restored.png").write_text("half")
-    (here / "out" / ".cutmatch" / "denoise" / "b.json").unlink()
-    assert cli.main("denoise a.png b.png --resume".split()) == 0
-    assert "2 done, 0 skipped" in capsys.readouterr().out
-    assert cli.main("denoise a.png b.png --resume".split()) == 0
-    assert "0 done, 2 skipped" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "device"])
 @pytest.mark.parametrize(
     ("line", "result"), [("denoise a.png", "a-restored.png"), ("info --json out/r.json", "r.json")]
@@ -190,60 +177,3 @@ def test_links_devices_and_pipes_are_never_replaced(here, capsys, kind, line, re
         assert "is a link, a device or a pipe; choose another" in capsys.readouterr().err
     assert (here / "victim").read_text("utf-8") == "old"
     assert os.listdir("out") == [result]
-
-
-def test_standard_output_is_named_by_a_hyphen(here, capsys):
-    for name in ("/dev/stdout", "/dev/fd/1", os.devnull):
-        assert cli.main(["info", "--json", name]) == 2
-        assert "must end in .json; for standard output write --json=-" in capsys.readouterr().err
-
-
-def test_two_results_of_the_same_name(here, capsys):
-    for line, both in (
-        ("track d.csv --table r2.json --json ./r2.json", "'--json' and '--table'"),
-        ("track d.csv --table out/d-tracks.json --json out/d-tracks.json", "'--json' and '--table'"),
-    ):
-        assert cli.main(line.split()) == 2
-        assert both in capsys.readouterr().err
-    assert denoise.main(["a.png", "./a.png"]) == 2
-    assert "2 inputs are named 'a'" in capsys.readouterr().err
-
-
-def test_results_in_the_input_folder(here, capsys):
-    """A later run reads them as inputs, so it cannot replace them."""
-    os.rename("strokes.png", "strokes")
-    assert denoise.main([".", "--out", "."]) == 0
-    before = contents(here)
-    for more in ([], ["--resume"], ["--overwrite"]):
-        assert denoise.main([".", "--out", ".", *more]) == 2
-        assert "a-restored.png' is an input of this run and would be overwritten" in capsys.readouterr().err
-    assert contents(here) == before
-
-
-def test_results_among_frames_or_slices_are_rejected(here, capsys):
-    (here / "frames").mkdir()
-    for name in "ab":
-        shutil.copy(f"{name}.png", here / "frames")
-    before = contents(here)
-    for line in (
-        "track frames --out frames",
-        "track frames --table frames/t.csv",
-        "track frames --video frames/v.gif",
-        "segment frames --volume --label-strokes strokes.png --out frames",
-    ):
-        assert cli.main(line.split()) == 2
-        assert "all of whose files are read as one input; choose another folder" in capsys.readouterr().err
-    assert contents(here) == before
-
-
-def test_pairs_check_both_folders(here, capsys):
-    for folder in ("one", "two"):
-        (here / folder).mkdir()
-        shutil.copy("a.png", folder)
-    shutil.copy("b.png", "two/a-valid.png")
-    shutil.copy("b.png", "two/a-a-over.png")
-    before = contents(here)
-    for program in (stereo, match):
-        assert program.main(["one", "two", "--out", "two", "--overwrite"]) == 2
-        assert "is an input of this run" in capsys.readouterr().err
-    assert contents(here) == before

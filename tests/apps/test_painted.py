@@ -1,7 +1,5 @@
 """Strokes as paint programs save them: palettes of 12 programs, on 4 grounds, in 3 file formats."""
 
-import re
-import shutil
 from functools import cache
 
 import numpy as np
@@ -10,15 +8,12 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from apps import cli
 from apps.common.images import InputError
-from apps.segmentation.label_figures import colour_of
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
-from apps.segmentation.painted import hue_name
 from apps.segmentation.strokes import PALETTES as PALETTE_TABLE
 from apps.segmentation.strokes import (
     check_marks,
     read_labels,
     read_strokes,
-    read_trimap,
 )
 
 PALETTES = {
@@ -119,13 +114,6 @@ def test_red_and_blue_objects_are_no_strokes(tmp_path):
     assert is_right(found, marks)
 
 
-def test_white_sheet_under_dark_strokes_is_open(tmp_path):
-    photo = photographs()["scene"]
-    path, marks = save(tmp_path, photo, "white", "png", PALETTES["dark"])
-    found = read_strokes(path, image=photo)
-    assert np.count_nonzero(found == OBJECT) < 1.2 * np.count_nonzero(marks == OBJECT)
-
-
 def test_translucent_strokes(tmp_path):
     colours = ((255, 0, 0, 128), (0, 0, 255, 128))
     photos = photographs()
@@ -188,54 +176,6 @@ def test_indices_of_known_and_grey_palettes_are_values(tmp_path, colours):
     np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), codes)
 
 
-def test_indices_of_another_palette_are_values_on_request(tmp_path):
-    codes = np.zeros((12, 16), np.uint8)
-    codes[2:5, 2:9], codes[8:11, 4:12] = 1, 2
-    palette_image(tmp_path / "a.png", codes, ((10, 20, 30), (0, 200, 0), (90, 0, 90)))
-    with pytest.raises(InputError, match="strokes in .*green #00c800.*; if its palette indices are .*--encoding index"):
-        read_strokes(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_strokes(tmp_path / "a.png", "index"), INDEX_MARKS[codes])
-
-
-@pytest.mark.parametrize("ground", [*PLAIN, "transparency"])
-@pytest.mark.parametrize("colours", [2, 3, 4])
-@pytest.mark.parametrize("method", [Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE, Image.Quantize.FASTOCTREE])
-def test_paint_that_a_quantiser_merged_is_refused(tmp_path, ground, colours, method):
-    """Few colours for smooth rims: red and blue become one purple, beside pale outlines."""
-    photo = photographs()["scene"]
-    path, marks = save(tmp_path, photo, ground, "png", PALETTES["pure"])
-    image = Image.open(path)
-    method = Image.Quantize.FASTOCTREE if image.mode == "RGBA" else method
-    image.quantize(colours, method, dither=Image.Dither.NONE).save(path)
-    try:
-        found = check_marks(read_strokes(path, image=photo), marks.shape, "--strokes")
-    except InputError:
-        return
-    assert is_right(found, marks)
-
-
-def test_palette_of_red_and_blue_is_read_by_colour(tmp_path):
-    codes = np.full((12, 16), 2, np.uint8)
-    codes[2:5, 2:9], codes[8:11, 4:12] = 0, 1
-    palette_image(tmp_path / "a.png", codes, ((255, 0, 0), (0, 0, 255), (0, 0, 0)))
-    found = read_strokes(tmp_path / "a.png")
-    np.testing.assert_array_equal(found, np.array([OBJECT, BACKGROUND, OPEN])[codes])
-
-
-def test_grey_with_alpha_is_read_by_value(tmp_path):
-    grey = np.full((12, 16), 128, np.uint8)
-    grey[2:5, 2:9], grey[8:11, 4:12] = 255, 0
-    pixels = np.dstack([grey, grey, grey, np.full_like(grey, 255)])
-    Image.fromarray(pixels).save(tmp_path / "a.png")
-    found = read_strokes(tmp_path / "a.png")
-    np.testing.assert_array_equal(found, np.select([grey == 255, grey == 0], [OBJECT, BACKGROUND], OPEN))
-    np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), found)
-
-
-def test_hues_between_two_names():
-    assert [hue_name(c) for c in ((255, 128, 0), (150, 0, 255), (90, 90, 90))] == ["orange", "violet", "grey"]
-
-
 def segment(folder, *arguments):
     return cli.main(["segment", *map(str, arguments), "--overwrite", "--out", str(folder / "out"), "--quiet"])
 
@@ -259,67 +199,6 @@ def test_strokes_are_drawn_as_they_were_read(tmp_path, painted):
     assert shown[grey].mean() < photographs()["scene"].mean()
     assert {tuple(c) for c in shown[found == OBJECT]} == {(255, 26, 26)}
     assert {tuple(c) for c in shown[found == BACKGROUND]} == {(51, 102, 255)}
-
-
-def test_trimaps_and_labels_are_drawn_too(tmp_path, painted):
-    path, marks = painted
-    trimap = np.array([0, 255, 128], np.uint8)[marks]
-    Image.fromarray(trimap).save(tmp_path / "trimap.png")
-    drawn = tmp_path / "out" / "scene-strokes.png"
-    assert segment(tmp_path, tmp_path / "scene.png", "--trimap", tmp_path / "trimap.png") == 0
-    assert (np.array(Image.open(drawn))[marks == OBJECT] == (255, 26, 26)).all()
-    assert segment(tmp_path, tmp_path / "scene.png", "--label-strokes", path) == 0
-    shown, found = np.array(Image.open(drawn)), read_labels(path, photographs()["scene"])
-    assert (shown[found == 1] == colour_of(1)).all()
-    assert (shown[found == 2] == colour_of(2)).all()
-    assert (shown[found == 0] == shown[found == 0][:, :1]).all()
-    drawn.unlink()
-    assert segment(tmp_path, tmp_path / "scene.png", "--box", "5,5,120,90") == 0
-    assert not drawn.exists()
-
-
-@pytest.mark.parametrize("option", ["--strokes", "--trimap", "--label-strokes"])
-def test_one_file_for_several_images_is_rejected(tmp_path, painted, capsys, option):
-    (tmp_path / "in").mkdir()
-    for name in "abc":
-        shutil.copy(tmp_path / "scene.png", tmp_path / "in" / f"{name}.png")
-    assert segment(tmp_path, tmp_path / "in", option, painted[0]) == 2
-    error = capsys.readouterr().err
-    assert re.search(rf"{option}: one file for 3 images; pass a folder with one .* per image, with the name", error)
-    assert not (tmp_path / "out").exists()
-
-
-def test_one_file_for_a_folder_of_one_image(tmp_path, painted):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "scene.png").rename(tmp_path / "in" / "scene.png")
-    assert segment(tmp_path, tmp_path / "in", "--strokes", painted[0]) == 0
-
-
-@pytest.mark.parametrize("kind", ["png", "jpeg"])
-@pytest.mark.parametrize("palette", PALETTES)
-@pytest.mark.parametrize("ground", ["white", "transparency", "photograph"])
-def test_a_small_stroke_beside_a_filled_background(tmp_path, palette, ground, kind):
-    """The background is filled with a bucket, the object has one short stroke: 1 % of what is painted."""
-    if ground == "transparency" and kind == "jpeg":
-        pytest.skip("JPEG has no transparency")
-    photograph = np.repeat(np.repeat(photographs()["scene"], 3, axis=0), 3, axis=1)
-    height, width = photograph.shape[:2]
-    red, blue = PALETTES[palette]
-    base = photograph if ground == "photograph" else np.full_like(photograph, 255)
-    pixels = base.copy()
-    pixels[:, : width // 3] = blue
-    pixels[140:150, 250:285] = red
-    marks = np.full((height, width), OPEN, np.int8)
-    marks[:, : width // 3], marks[140:150, 250:285] = BACKGROUND, OBJECT
-    path = tmp_path / f"strokes.{kind}"
-    if ground == "transparency":
-        pixels = np.dstack([pixels, np.uint8(255) * (marks != OPEN)])
-    Image.fromarray(pixels).save(path, quality=92)
-    found = read_strokes(path, image=photograph)
-    assert np.count_nonzero((found == OBJECT) & (marks != OBJECT)) <= 1, "JPEG may change a pixel beside the stroke"
-    assert ((found == BACKGROUND) <= (marks == BACKGROUND)).all()
-    assert (found == OBJECT).sum() > 0.6 * (marks == OBJECT).sum()
-    assert (found == BACKGROUND).sum() > 0.8 * (marks == BACKGROUND).sum(), "blue on the blue object is not seen"
 
 
 def drawn(ground, alpha=255):
@@ -368,54 +247,3 @@ def test_messages_name_what_was_seen_and_the_remedy(tmp_path, image, message):
 def read_and_check(path):
     marks = read_strokes(path)
     check_marks(marks, marks.shape, "--strokes")
-
-
-def one_kind(ground, faint=None):
-    """A red stroke, and a blue one of an alpha, on a ground; colours instead of alpha where the ground is opaque."""
-    image = ground.copy()
-    pen = ImageDraw.Draw(image)
-    pen.line([(10, 12), (40, 20), (60, 50)], (255, 0, 0), WIDTH)
-    if faint is not None:
-        layer = Image.new("RGBA", ground.size, (0, 0, 0, 0))
-        ImageDraw.Draw(layer).line([(70, 60), (115, 70), (105, 88)], (0, 0, 255, faint), WIDTH)
-        image = layer if ground.mode == "RGBA" else Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")
-        if ground.mode == "RGBA":
-            ImageDraw.Draw(image).line([(10, 12), (40, 20), (60, 50)], (255, 0, 0, 255), WIDTH)
-    return image
-
-
-INDICES = Image.fromarray(np.pad(np.ones((9, 30), np.uint8), 30))
-
-
-@pytest.mark.parametrize(
-    ("image", "share"),
-    [
-        (one_kind(WHITE), "[0-9.]+"),
-        (one_kind(CLEAR), "[0-9.]+"),
-        (one_kind(WHITE).quantize(8), "[0-9.]+"),
-        (one_kind(WHITE.resize((256, 192))).resize(WHITE.size, Image.Resampling.BILINEAR), "[0-9.]+"),
-        (INDICES, "[0-9.]+"),
-        (drawn(WHITE).quantize(palette=BLACK_AND_WHITE), "9[0-9]"),
-    ],
-    ids=["white", "clear", "palette", "smooth rims", "indices", "dithered palette"],
-)
-def test_paint_is_called_lost_only_where_the_colours_show_it(tmp_path, image, share):
-    image.save(tmp_path / "strokes.png")
-    message = f"no background: only object marks were found, on {share} % of the image; add a stroke on it"
-    with pytest.raises(InputError, match=message):
-        read_and_check(tmp_path / "strokes.png")
-
-
-@pytest.mark.parametrize("image", [one_kind(WHITE, 35), one_kind(CLEAR, 100)], ids=["faint", "translucent"])
-def test_faint_paint_is_refused(tmp_path, image):
-    image.save(tmp_path / "strokes.png")
-    message = r"strokes in red #ff0000 \([0-9]+ pixels\), but [0-9]+ pixels are faint, as translucent paint leaves them"
-    with pytest.raises(InputError, match=message):
-        read_strokes(tmp_path / "strokes.png")
-
-
-def test_a_translucent_stroke_that_is_lost_is_counted(tmp_path):
-    """On a photograph, a faint blue has no hue of its own any more."""
-    drawn(Image.fromarray(photographs()["scene"]), 40).save(tmp_path / "strokes.png")
-    with pytest.raises(InputError, match=r"translucent|too many colours|equals the image"):
-        check_marks(read_strokes(tmp_path / "strokes.png", image=photographs()["scene"]), (96, 128), "--strokes")

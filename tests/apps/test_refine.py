@@ -10,11 +10,10 @@ from PIL import Image
 from scipy import ndimage
 
 from apps import cli, refine
-from apps.common.annotations import Annotation, coco_document, merged_coco
+from apps.common.annotations import Annotation, coco_document
 from apps.common.images import InputError
 from apps.refinement import refinement
 from apps.segmentation.mask_offset import offset_of
-from apps.segmentation.soft_masks import soft_masks_of
 
 SCALE = 8  # pixels of the image per pixel of the mask
 SHAPE = 144, 192
@@ -81,12 +80,6 @@ def test_every_form_of_a_mask_gives_the_exact_outline(photo, form):
     result.check()
 
 
-def test_devices_agree(photo, device):
-    image, labels = photo
-    low = probabilities(labels == 1)
-    assert (refine(image, low, device=device).labels == refine(image, low, device="cpu").labels).all()
-
-
 @pytest.mark.parametrize("shift", [-1.0, 0.0, 0.8])
 def test_a_displaced_mask_is_moved_back(photo, shift):
     image, labels = photo
@@ -105,29 +98,6 @@ def test_offset_of_smooth_masks():
     assert offset_of(disc(25.7, 19.5), disc(25, 20)) == pytest.approx((0.7, -0.5), abs=0.15)
     assert offset_of(disc(35, 20), disc(25, 20))[0] <= 1.5, "no matter of strides"
     assert offset_of(np.zeros((9, 9), np.float32), np.zeros((9, 9), np.float32)) == (0, 0)
-
-
-def test_without_any_evidence_the_mask_is_kept(photo):
-    low = probabilities(photo[1] == 1)
-    enlarged = cv2.resize(low, SHAPE[::-1], interpolation=cv2.INTER_LINEAR) > 0.5
-    assert iou(refine(np.full(SHAPE, 128, np.uint8), low, device="cpu").mask, enlarged) > 0.93
-
-
-def test_the_grain_says_how_far_a_mask_is_off(photo):
-    image, labels = photo
-    truth = labels == 1
-    rough = ndimage.binary_erosion(truth, iterations=6)
-    near, far = (refine(image, rough, grain=grain, device="cpu").mask for grain in (1, 6))
-    assert iou(near, truth) < 0.9 < 0.95 < iou(far, truth)
-
-
-@pytest.mark.parametrize(("height", "grain"), [(1, None), (90, 1e-300), (90, 1e300)])
-def test_lines_of_pixels_and_extreme_grains(height, grain):
-    low = np.full((height // 10 or 1, 9), 0.1)
-    low[:, 3:6] = 0.9
-    image = np.zeros((height, 90), np.uint8)
-    image[:, 30:60] = 200
-    assert iou(refine(image, low, grain=grain, device="cpu").mask, image > 0) > 0.9
 
 
 def both(labels):
@@ -168,15 +138,6 @@ def test_objects_that_touch_or_overlap(photo):
     assert (result.labels[16:48, 16:80] > 0).all()
 
 
-def test_values_of_a_label_map_are_kept(photo):
-    image, labels = photo
-    codes = np.array([0, 7, 300], np.uint16)[labels]
-    result = refine(image, codes, device="cpu")
-    assert result.values == (7, 300)
-    assert sorted(np.unique(result.labels)) == [0, 7, 300]
-    assert "label map of 2 objects" in result.notes[0]
-
-
 def test_a_large_image_is_refined_at_a_smaller_size_first(photo, monkeypatch):
     image, labels = photo
     monkeypatch.setattr(refinement, "MAX_PIXELS", SHAPE[0] * SHAPE[1] // 4)
@@ -185,11 +146,6 @@ def test_a_large_image_is_refined_at_a_smaller_size_first(photo, monkeypatch):
         for value in result.values:
             assert iou(result.labels == value, labels == value) > 0.96
         assert result.labels.shape == SHAPE
-
-
-def test_logits_are_named_in_a_note():
-    assert "read as logits" in soft_masks_of(np.array([[-3.0, 2.0]])).notes[0]
-    assert not soft_masks_of(np.array([[-1e-7, 0.9, 1.0000001]])).notes
 
 
 SMALL = np.zeros((9, 9))
@@ -219,12 +175,6 @@ def test_bad_arrays_are_rejected(case):
     masks, kind, message = BAD[case]
     with pytest.raises(InputError, match=message):
         refine(np.zeros((90, 90), np.uint8), masks, kind=kind, device="cpu")
-
-
-@pytest.mark.parametrize("grain", [0, -1, float("nan"), float("inf"), "3", True])
-def test_a_bad_grain_is_rejected(grain):
-    with pytest.raises((InputError, TypeError), match="grain must be"):
-        refine(np.zeros((90, 90), np.uint8), SMALL, grain=grain)
 
 
 # Files
@@ -314,20 +264,6 @@ def test_a_folder_of_images_with_a_bad_mask(photo, tmp_path, capsys):
     assert [one["image_id"] for one in merged["annotations"]] == [1, 2, 2]
 
 
-def test_coco_of_a_folder(photo, tmp_path, capsys):
-    image, labels = photo
-    (tmp_path / "photos").mkdir()
-    documents = []
-    for name in "ab":
-        Image.fromarray(image).save(tmp_path / "photos" / f"{name}.png")
-        documents.append(coco_document(f"{name}.jpg", SHAPE, [Annotation("x", 1, (0, 0, 0), labels == 1)], rle=True))
-    (tmp_path / "masks.json").write_text(json.dumps(merged_coco(documents)), "utf-8")
-    line = ["refine", str(tmp_path / "photos"), str(tmp_path / "masks.json"), "--out", str(tmp_path / "out")]
-    assert cli.main([*line, "--device", "cpu", "--write", "labels"]) == 0
-    capsys.readouterr()
-    assert len(list((tmp_path / "out").glob("*-labels.png"))) == 2
-
-
 WRONG = {
     "no file": ("none.npy", lambda path: None, "no file"),
     "not an array": ("a.npy", lambda path: path.write_bytes(b"hello"), "save an array of numbers with numpy.save"),
@@ -375,12 +311,3 @@ def test_wrong_files_are_rejected(tmp_path, case, capsys):
     error = capsys.readouterr().err
     assert re.search(message, error), error
     assert "masks" in error
-
-
-def test_masks_of_different_shapes_in_a_folder(tmp_path, capsys):
-    Image.fromarray(np.zeros((90, 90), np.uint8)).save(tmp_path / "photo.png")
-    (tmp_path / "masks").mkdir()
-    np.save(tmp_path / "masks" / "1.npy", SMALL)
-    np.save(tmp_path / "masks" / "2.npy", SMALL[1:])
-    assert cli.main(["refine", str(tmp_path / "photo.png"), str(tmp_path / "masks"), "--out", str(tmp_path)]) == 2
-    assert "make them the same size" in capsys.readouterr().err

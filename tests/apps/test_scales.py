@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from apps.common import scales
-from apps.common.scales import MIN_LETTER, MIN_SIDE, coloured, in_corner, length_bar, side_by_side, stacked, with_scale
+from apps.common.scales import MIN_LETTER, MIN_SIDE, length_bar, side_by_side, stacked, with_scale
 
 COLOURS = cv2.COLORMAP_TURBO
 
@@ -39,34 +39,6 @@ def test_a_scale_fits_figures_of_any_size(shape):
     letters = np.flatnonzero((figure[-2 * scales.letter_height(figure.shape) :, :, 0] < 128).any(axis=1))
     assert np.ptp(letters) + 2 >= max(MIN_LETTER, sum(shape) // 120), "letters grow with the figure"
     assert (figure[-1] == 255).all()
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ([2, 5], ["2 far", "3.5", "5 near"]),
-        ([2, 9], ["2 far", "3.5", ">= 5 near"]),
-        ([1, 5], ["<= 2 far", "3.5", "5 near"]),
-    ],
-)
-def test_ends_of_a_scale_say_that_values_are_beyond_them(said, values, words):
-    values = np.tile(np.array([*values, 99.0]), (100, 100))
-    with_scale(values, 2, 5, COLOURS, values < 99, (" far", " near"))
-    assert said == words
-
-
-def test_unknown_values_are_grey():
-    figure = coloured(np.array([[0.0, np.nan, 1.0]]), 0, 1, COLOURS, np.array([[True, False, True]]))
-    assert figure[0, 1].tolist() == [scales.UNKNOWN] * 3
-    assert np.ptp(figure[0, 0].astype(int)) > 0
-
-
-def test_a_box_is_in_a_corner_or_beside_a_smaller_figure():
-    figure, box = np.zeros((40, 50, 3), np.uint8), np.full((10, 20, 3), 255, np.uint8)
-    assert (in_corner(figure, box)[30:, :20] == 255).all()
-    assert (in_corner(figure, box, right=True)[30:, 30:] == 255).all()
-    assert not figure.any(), "the figure itself is unchanged"
-    assert in_corner(figure[:5], box).shape == (10, 50 + 4 + 20, 3)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 import json
 import re
-import warnings
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from apps import segment, segment_boxes
-from apps.common.images import InputError
 from apps.segmentation import colour_models, instances
 from apps.segmentation import segment_command as command
 from apps.segmentation.instances import label_boxes
@@ -91,43 +89,6 @@ def test_a_box_alone_is_a_segmentation_of_its_crop(boxed, monkeypatch):
     np.testing.assert_array_equal(labels[y0:y1, x0:x1], mask)
 
 
-def test_boxes_that_do_not_overlap_are_independent(boxed):
-    both = segment_boxes(boxed.image, BOXES[:2]).labels
-    for value, box in enumerate(BOXES[:2], 1):
-        np.testing.assert_array_equal(both == value, segment_boxes(boxed.image, [box]).labels)
-
-
-def test_many_boxes_have_16_bits():
-    image = np.zeros((40, 40), np.uint8)
-    boxes = [(0, 0, 0, 0)] * 299 + [(10, 10, 30, 30)]
-    image[15:25, 15:25] = 200
-    with pytest.warns(UserWarning, match="boxes empty or outside the image: 1, 2, "):
-        labels = segment_boxes(image, boxes).labels
-    assert labels.dtype == np.uint16
-    assert set(np.unique(labels)) == {0, 300}
-
-
-def test_boxes_without_pixels_are_left_out(boxed):
-    with pytest.warns(UserWarning, match="boxes empty or outside the image: 1, 3"):
-        result = segment_boxes(boxed.image, [(70, 5, 90, 20), BOXES[0], (9, 9, 9, 12)])
-    assert set(result.boxes) == {2}
-    assert set(np.unique(result.labels)) == {0, 2}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert not segment_boxes(boxed.image, []).labels.any()
-
-
-def test_a_box_that_exceeds_the_image_is_clipped(boxed):
-    result = segment_boxes(boxed.image, [(-9, -3, 22, 99)])
-    assert result.boxes == {1: (0, 0, 22, 40)}
-
-
-@pytest.mark.parametrize("box", [(1, 2, 3), (1, 2, 3.5, 4), "1234"])
-def test_a_box_of_the_library_is_four_integers(boxed, box):
-    with pytest.raises(InputError, match="box needs four integers"):
-        segment_boxes(boxed.image, [box])
-
-
 def test_command_keeps_names_and_scores(files, boxed, capsys):
     assert run("in/a.png", "--boxes", "boxes.json", "--json", "r.json") == 0
     assert re.match(r"in/a\.png: 60x40, 3 boxes, .* s -> out/a-labels\.png; ", capsys.readouterr().out)
@@ -160,38 +121,6 @@ def test_command_on_a_folder_continues_without_boxes(files, capsys):
     merged = json.loads((files / "out" / "coco.json").read_text("utf-8"))
     assert [one["image_id"] for one in merged["annotations"]] == [1, 1, 1, 2, 2, 2]
     assert len({one["id"] for one in merged["annotations"]}) == 6
-
-
-def test_a_bad_box_is_an_error_of_one_image(files, capsys):
-    (files / "b.json").write_text(json.dumps({"a": list(BOXES[0]), "b.png": [[1, 2, 3]], "c": [[1, 1, 1, 9]]}))
-    assert run("in", "--boxes", "b.json") == 1
-    captured = capsys.readouterr()
-    assert "2 done, 1 failed" in captured.out
-    assert "in/b.png: --boxes: 'b.json': entry 'b.png' must be four numbers" in captured.err
-    assert "cutmatch segment: in/c.png: box empty or outside the image: 1" in captured.err
-
-
-BAD = [
-    (["--boxes", "gone.json"], "--boxes: no file 'gone.json'"),
-    (["--boxes", "other.json"], "--boxes: 'other.json' has entries for 'x', but has no entry 'a'"),
-    (["--boxes", "1,2,3,4"], "--boxes: '1,2,3,4' is not a file of boxes; pass COCO"),
-    (["--boxes", "boxes.json", "--box", "1,1,9,9"], "--boxes marks several objects, but --box applies to a"),
-    (
-        ["--boxes", "boxes.json", "--label-strokes", "in"],
-        "--boxes marks several objects, and so does --label-strokes; omit",
-    ),
-    (["--boxes", "boxes.json", "--fill-holes"], "--fill-holes does not apply to --boxes; omit it"),
-    (["--boxes", "boxes.json", "--truth", "in"], "--truth does not apply to --boxes; omit it"),
-    (["--boxes", "boxes.json", "--write", "strokes"], "--write strokes requires --strokes or --trimap; omit"),
-    (["--boxes", "boxes.json", "--write", "mask"], "--write mask is the result of a single object; pass labels"),
-    (["--box", "boxes.json"], "--box: 'boxes.json' has 3 boxes of 'a.png'; pass --boxes to cut out every one"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_an_error_of_all_images_is_one_line(files, arguments, message, rejects):
-    (files / "other.json").write_text('{"x": [1, 2, 3, 4]}')
-    rejects(["segment", "in", *arguments, "--out", "out"], re.escape(message), files)
 
 
 def test_a_box_of_a_file_is_that_of_the_option(files):

@@ -10,8 +10,7 @@ from PIL import Image
 
 from apps.common.images import InputError
 from apps.segmentation import segment_command as segment
-from apps.segmentation.geodesic import geodesic_excess
-from apps.segmentation.label_figures import LETTER, best_section, colour_of, labels_overlay, sections
+from apps.segmentation.label_figures import LETTER, colour_of, labels_overlay, sections
 from apps.segmentation.location import OF_VOLUMES, either
 from apps.segmentation.multilabel import segment_labels, segment_volume
 from apps.segmentation.strokes import read_labels
@@ -109,21 +108,6 @@ def test_two_labels_are_one_cut(several):
     assert set(np.unique(result.labels)) == {1, 5}
     assert result.solved.value >= 0, "a Cut"
     result.check()
-
-
-def test_geodesic_excess_of_two_labels_equals_the_preference():
-    from apps.segmentation.geodesic import geodesic_preference
-
-    lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
-    marks = np.full((9, 11), -1)
-    marks[2, 2], marks[7, 8] = 0, 1
-    lean = geodesic_preference(lab, marks == 0, marks == 1)
-    further = geodesic_excess(lab, marks, 2)
-    np.testing.assert_allclose(further[0], np.maximum(lean, 0), atol=1e-6)
-    np.testing.assert_allclose(further[1], np.maximum(-lean, 0), atol=1e-6)
-    three = geodesic_excess(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
-    assert three.shape == (3, 9, 11)
-    assert ((three > 0).sum(axis=0) >= 1).all()
 
 
 @pytest.mark.parametrize("connectivity", [6, 26])
@@ -232,26 +216,6 @@ def test_figures():
     assert abs(sheet.shape[0] - (names + 1200 * 8 / (8 + 8 + 6))) <= 1
 
 
-def test_sections_show_every_label():
-    """Two small objects without a common slice: one is shown across z, and the other across y, both with the key."""
-    labels = np.full((9, 20, 30), 3, np.uint8)
-    labels[1:3, 2:6, 3:9], labels[6:8, 12:18, 20:26] = 1, 2
-    shown, places = np.zeros(3), []
-    for axis in range(3):
-        place, shown = best_section(labels, [1, 2, 3], axis, shown)
-        places.append(place)
-    assert (shown[:2] == 1).all()
-    found = [set(np.unique(np.take(labels, place, axis=axis))) for axis, place in enumerate(places)]
-    assert found[0] | found[1] == {1, 2, 3}
-    assert found[0] != found[1]
-    sheet = sections(np.zeros(labels.shape), labels, [1, 2, 3])
-    key = sheet[-2 * LETTER :]
-    for value in (1, 2, 3):
-        assert (key == colour_of(value)).all(axis=2).any(), "its colour is in the key"
-    empty = np.zeros((5, 7, 9), np.uint8)
-    assert [best_section(empty, [1], axis, np.zeros(1))[0] for axis in range(3)] == [2, 3, 4]
-
-
 BAD = [
     (["photo.png", "--label-strokes", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
     (["photo.png", "--label-strokes", "gone.png"], r"--label-strokes: no file"),
@@ -320,12 +284,6 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
         for n, size in enumerate(sizes):
             Image.fromarray(np.zeros((size, 5), np.uint8)).save(files / folder / f"{n}.png")
     rejects(["segment", files / arguments[0], *in_folder(files, arguments[1:])], message, files)
-
-
-def test_negative_seeds_are_rejected(ball):
-    files, *_ = ball
-    np.save(files / "minus.npy", np.full((12, 24, 26), -1))
-    assert run(files, "volume.npy", "--label-strokes", files / "minus.npy") == 2
 
 
 def test_library_rejects_invalid_strokes(several):

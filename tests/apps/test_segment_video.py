@@ -1,7 +1,6 @@
 """An object carried through clips whose masks are known: the library, and `cutmatch segment` on a clip."""
 
 import json
-import tracemalloc
 
 import cv2
 import numpy as np
@@ -10,11 +9,9 @@ from PIL import Image
 
 from apps import cli, segment_video
 from apps.common.images import InputError
-from apps.segmentation import video_jobs
 from apps.segmentation.location import OF_CLIPS, either
-from apps.segmentation.marks import part_with
 from apps.segmentation.video_carry import signed_distance
-from benchmarks import video, video_clips
+from benchmarks import video
 
 OBJECT, BACKGROUND = 1, 2  # codes of a stroke image
 
@@ -98,16 +95,6 @@ def test_strokes_of_one_kind_correct_the_carried_mask():
         assert (corrected[at].mask[32:] == carried[at].mask[32:]).all()
 
 
-def test_strokes_that_agree_with_the_carried_mask_change_no_frame():
-    frames, masks = clip()
-    carried = list(segment_video(frames, {0: strokes_on(masks[0])}, device="cpu"))
-    agreeing = {0: strokes_on(masks[0]), 5: strokes_on(masks[5], (BACKGROUND,))}
-    corrected = list(segment_video(frames, agreeing, device="cpu"))
-    for one, other in zip(corrected[:6], carried[:6], strict=True):
-        np.testing.assert_array_equal(one.mask, other.mask)
-    assert [one.key for one in corrected] == [0, 0, 0, 0, 0, 5, 5, 5]
-
-
 @pytest.mark.parametrize("kind", ["box", "start"])
 def test_a_box_or_a_start_mask_of_the_first_frame(kind):
     frames, masks = clip(3)
@@ -117,63 +104,6 @@ def test_a_box_or_a_start_mask_of_the_first_frame(kind):
     found = list(segment_video(frames, **given, device="cpu"))
     assert all(iou(one.mask, mask) > 0.9 for one, mask in zip(found, masks, strict=True))
     assert [one.key for one in found] == [0, 0, 0]
-
-
-def test_a_correction_reaches_the_thick_part_with_its_stroke():
-    changed, wrong = np.zeros((60, 60), bool), np.zeros((60, 60), bool)
-    changed[10:30, 10:30] = True  # with the stroke
-    changed[20:22, 30:50] = True  # a bridge
-    changed[10:30, 50:58] = True
-    changed[40:55, 10:20] = True
-    wrong[15, 15] = wrong[5, 5] = True  # the latter alone
-    found = part_with(wrong, changed, 2)
-    assert found[10:30, 10:30].all()
-    assert found[5, 5]
-    assert not found[10:30, 50:].any()
-    assert not found[40:].any()
-
-
-def test_an_object_that_leaves_the_frame_does_not_end_the_clip():
-    frames, masks = clip(12, step=12)
-    found = list(segment_video(frames, {0: strokes_on(masks[0])}, device="cpu"))
-    assert len(found) == 12
-    assert not masks[-1].any()
-    assert found[-1].mask.mean() < 0.01
-    nothing = [one for one in found if not one.mask.any()]
-    assert all(one.energy is None or one.is_certified for one in nothing)
-
-
-def test_grey_frames_of_floats():
-    frames, masks = clip()
-    grey = [frame.mean(axis=2) / 255 for frame in frames]
-    found = [one.mask for one in segment_video(iter(grey), {0: strokes_on(masks[0])}, device="cpu")]
-    assert iou(found[-1], masks[-1]) > 0.9
-
-
-@pytest.mark.slow  # kernels for lines of pixels; tests/apps/test_refine.py has them
-def test_frames_of_one_row():
-    tiny = [np.array([[10, 10, 200, 200, 10]], np.uint8)] * 3
-    marks = np.array([[2, 0, 1, 0, 0]], np.uint8)
-    found = list(segment_video(tiny, {1: marks}, device="cpu"))
-    assert [one.mask.shape for one in found] == [(1, 5)] * 3
-    assert found[1].mask[0, 2]
-    assert not found[1].mask[0, 0]
-
-
-def test_memory_does_not_grow_with_the_frames_that_wait():
-    frames, masks = clip(4, step=1)
-
-    def peak(count):
-        strokes = {count - 1: strokes_on(masks[0])}
-        tracemalloc.start()
-        for _ in segment_video((frames[0] for _ in range(count)), strokes, device="cpu"):
-            pass
-        size = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return size
-
-    peak(3)  # what is loaded once
-    assert peak(40) < peak(5) + 10 * frames[0].nbytes, "40 frames would take 35 times a frame more"
 
 
 @pytest.mark.parametrize(
@@ -201,23 +131,6 @@ def test_strokes_that_cannot_be_used(strokes, message):
         list(segment_video(frames, {number: kinds[kind] for number, kind in strokes.items()}, device="cpu"))
 
 
-def test_frames_that_cannot_be_used():
-    frames, masks = clip()
-    strokes = {0: strokes_on(masks[0])}
-    with pytest.raises(TypeError, match=r"strokes must be a mapping from the number of a frame"):
-        segment_video(frames, strokes[0])
-    with pytest.raises(TypeError, match=r"strokes: the number of a frame must be an integer, got '0'"):
-        segment_video(frames, {"0": strokes[0]})
-    with pytest.raises(InputError, match=r"strokes\[0\] marks every pixel"):
-        segment_video(frames, {0: np.where(masks[0], 1, 2)})
-    with pytest.raises(InputError, match=r"frames: frame 1 is 40x60 pixels, but the first is 81x60"):
-        list(segment_video([frames[0], frames[1][:, :40]], strokes, device="cpu"))
-    with pytest.raises(InputError, match=r"frames: the clip has no frame"):
-        list(segment_video([], strokes, device="cpu"))
-    with pytest.raises(InputError, match=r"frames must be one grey, RGB or RGBA image"):
-        list(segment_video([np.zeros(3)], strokes, device="cpu"))
-
-
 @pytest.fixture
 def given(tmp_path):
     """A clip as a video and as a folder of frames, and strokes of its first frame."""
@@ -239,22 +152,6 @@ def run(*words):
 
 def mask_of(folder, name, number):
     return np.array(Image.open(folder / f"{name}-mask{number:04}.png")) > 0
-
-
-def test_a_stroke_that_the_other_label_surrounds_is_named(given, capsys):
-    _, masks = clip()
-    strokes = strokes_on(masks[0])[:, :80]
-    y, x = np.argwhere(masks[0]).mean(axis=0).astype(int)
-    strokes[masks[0][:, :80]] = 0
-    strokes[y - 9 : y - 6, x - 5 : x + 6], strokes[y - 2 : y + 3, x - 2 : x + 3] = OBJECT, BACKGROUND
-    Image.fromarray(strokes).save(given / "strokes.png")
-    report = given / "report.json"
-    assert run(given / "disc.avi", "--strokes", given / "strokes.png", "--out", given, "--json", report) == 0
-    note = f"around the stroke at ({x - 2}, {y - 2}) have the other label"
-    assert f"frame 0: most pixels {note}" in capsys.readouterr().err
-    first, *others = json.loads(report.read_text("utf-8"))["frames"]
-    assert note in first["warnings"][0]
-    assert not any("warnings" in row for row in others)
 
 
 def test_a_video_file(given):
@@ -298,26 +195,6 @@ def test_a_folder_of_frames_with_strokes_named_by_frame(given):
         assert iou(found, mask) > 0.93
         alpha = np.array(Image.open(given / "out" / f"frames-cutout{number:04}.png"))[..., 3]
         assert iou(alpha > 127, found) > 0.9
-
-
-def test_a_trimap_of_a_grey_video(given):
-    frames, masks = clip()
-    stack = np.stack([frame.mean(axis=2).astype(np.uint8) for frame in frames])
-    np.save(given / "grey.npy", stack)
-    marks = strokes_on(masks[0])
-    Image.fromarray(np.where(marks == 1, 255, np.where(marks == 2, 0, 128)).astype(np.uint8)).save(given / "t.png")
-    assert run(given / "grey.npy", "--clip", "--trimap", given / "t.png", "--out", given / "out") == 0
-    assert iou(mask_of(given / "out", "grey", FRAMES - 1), masks[-1]) > 0.9
-
-
-def test_a_box_and_strokes_that_correct_a_later_frame(given):
-    _, masks = clip()
-    Image.fromarray(strokes_on(masks[5], (BACKGROUND,))[:, :80]).save(given / "strokes" / "5.png")
-    arguments = ["--box", "4,12,40,48", "--strokes", given / "strokes", "--out", given / "out", "--write", "mask"]
-    assert run(given / "disc.avi", *arguments, "--json", given / "report.json") == 0
-    assert iou(mask_of(given / "out", "disc", FRAMES - 1), masks[-1][:, :80]) > 0.9
-    report = json.loads((given / "report.json").read_text("utf-8"))
-    assert "2 key frames (5 to 7 follow 5)" in video_jobs.line(report)
 
 
 def test_several_clips(given):
@@ -369,13 +246,6 @@ def test_command_lines_that_are_refused(given, rejects):
             "is the folder of image", given)  # fmt: skip
 
 
-def test_a_foreign_mask_is_not_overwritten(given, rejects):
-    (given / "out").mkdir()
-    (given / "out" / "disc-mask0003.png").write_bytes(b"mine")
-    line = ["segment", given / "disc.avi", "--strokes", given / "strokes.png", "--out", given / "out", "--quiet"]
-    rejects([*line, "--device", "cpu"], "disc-mask0003.png' already exists; choose", given)
-
-
 @pytest.mark.slow
 def test_the_benchmark(tmp_path, capsys, scene):
     assert video.main(["--data", "gone"]) == 0
@@ -393,15 +263,3 @@ def test_the_benchmark(tmp_path, capsys, scene):
         ("all", "no"),
     ]
     assert float(rows[0][5]) > 95
-
-
-def test_clips_of_the_benchmark_have_the_masks_they_say():
-    rgb = np.full((80, 120, 3), 0.2, np.float32)
-    truth = np.zeros((80, 120), bool)
-    truth[30:50, 20:50] = True
-    rgb[truth] = 0.9
-    frames = list(video_clips.make_clip(rgb, truth, 3, 5))
-    assert (frames[0][1] == truth).all()
-    assert not (frames[4][1] == truth).all()
-    for frame, mask in frames:
-        assert iou(frame.mean(axis=2) > 0.55, mask) > 0.94

@@ -54,30 +54,6 @@ def test_result_does_not_depend_on_the_pixel_dtype(scene):
     np.testing.assert_array_equal(rgba, mask)
 
 
-@pytest.mark.filterwarnings("ignore:the object covers")
-@pytest.mark.filterwarnings("ignore:the object is empty")
-@pytest.mark.filterwarnings("ignore:most pixels around the stroke")  # no colour says which label is right
-def test_grey_and_constant_images(scene):
-    grey = scene.image[..., 0]
-    assert segment(grey, strokes=scene.strokes).mask[16, 15]
-    flat = np.full((32, 32), 90, np.uint8)
-    result = segment(flat, strokes=scene.strokes)
-    assert result.mask[scene.strokes == 1].all()
-    assert segment(flat, box=scene.box).mask.shape == (32, 32)
-
-
-def test_box_over_the_whole_image(scene):
-    result = segment(scene.image, box=(0, 0, 32, 32))
-    truth = np.uint8(255) * scene.truth.astype(np.uint8)
-    assert score(result.mask, truth, result.fixed).iou >= 90
-
-
-def test_flipped_image_gives_the_flipped_mask(scene):
-    mask = segment(scene.image, strokes=scene.strokes).mask
-    flipped = segment(scene.image[:, ::-1], strokes=scene.strokes[:, ::-1]).mask
-    assert (flipped[:, ::-1] == mask).mean() > 0.99
-
-
 def test_keep(scene):
     scene.image[2:9, 24:31] = (200, 120, 60)  # a second bright part without a stroke
     scene.strokes[:4] = 0

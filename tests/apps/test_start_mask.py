@@ -1,7 +1,5 @@
 """Start masks: every form in which masks are stored, bad ones, and masks that come out better than they went in."""
 
-import warnings
-
 import cv2
 import numpy as np
 import pytest
@@ -11,17 +9,12 @@ from scipy import ndimage
 from apps import cli, refine, segment
 from apps.common.images import InputError
 from apps.segmentation.hints import Hints, read_mask
-from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
+from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
 from apps.segmentation.segmentation import segment_marked
 from apps.segmentation.start_mask import (
-    box_of_rectangle,
-    cores_of,
     mask_of,
-    outline_depth,
-    start_of,
 )
-from apps.session import Session
 
 
 def iou(mask, truth):
@@ -62,11 +55,6 @@ def test_a_rough_mask_is_improved(photo, change, device):
     assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
 
 
-def test_the_true_mask_stays(photo):
-    image, truth = photo
-    assert iou(segment(image, start=truth).mask, truth) > 0.97
-
-
 @pytest.mark.filterwarnings("ignore:most pixels around the stroke")
 def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
     image, truth = photo
@@ -81,21 +69,6 @@ def test_strokes_are_constraints_and_the_mask_is_a_hint(photo):
     assert iou(result.mask, truth) > 0.97
     against = segment(image, start=truth, strokes=np.where(strokes == 2, 1, 0).astype(np.uint8))
     assert against.mask[strokes == 2].all(), "an object stroke outside of the mask is a constraint too"
-
-
-def test_the_mask_has_no_weight_at_a_stroke_that_contradicts_it(photo):
-    _, truth = photo
-    marks = np.full(truth.shape, OPEN, np.int8)
-    free = start_of(truth, marks, None).costs
-    assert (free[ndimage.binary_erosion(truth, iterations=3)] < 0).all()
-    assert (free[~ndimage.binary_dilation(truth, iterations=3)] > 0).all()
-    marks[40:44, 50:60] = BACKGROUND
-    marks[44:48, 50:60] = OBJECT  # agrees
-    costs = start_of(truth, marks, None).costs
-    assert (costs[marks == BACKGROUND] == 0).all()
-    assert abs(costs[46, 50]) < abs(free[46, 50])
-    assert (abs(costs) <= abs(free) + 1e-6).all()
-    np.testing.assert_array_equal(costs[:, 110:], free[:, 110:])
 
 
 def test_box_start_and_strokes_combine(photo):
@@ -119,27 +92,6 @@ def test_a_large_image_with_a_start(photo, monkeypatch):
     result = segment(image, start=ndimage.binary_dilation(truth, iterations=8))
     assert len(result.energies) == 1, "only one cut at full size"
     assert iou(result.mask, truth) > 0.94
-
-
-def test_a_start_that_vanishes_in_the_reduced_image(photo, monkeypatch):
-    image, truth = photo
-    monkeypatch.setattr("apps.segmentation.full_size.LARGE_PIXELS", 9000)
-    monkeypatch.setattr("apps.segmentation.full_size.REDUCED_PIXELS", 100)
-    start = np.zeros_like(truth)
-    start[40, 50:53] = True
-    start[41, 51] = True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert segment(image, start=start).mask.shape == truth.shape
-
-
-@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (2, 2), (5, 40)])
-def test_tiny_and_thin_masks_have_cores(shape):
-    start = np.zeros(shape, bool)
-    start.flat[: start.size // 2] = True
-    for core, side in zip(cores_of(outline_depth(start), 1.0), (start, ~start), strict=True):
-        assert core.any()
-        assert side[core].all()
 
 
 def test_a_labelling_starts_the_colour_models_only(photo):
@@ -190,12 +142,6 @@ def test_masks_are_read_in_every_form(photo, form, tmp_path):
     _, truth = photo
     FORMS[form](truth).save(tmp_path / "mask.png")
     np.testing.assert_array_equal(read_mask(tmp_path / "mask.png").values, truth)
-
-
-def test_a_jpeg_has_noise(photo, tmp_path):
-    _, truth = photo
-    FORMS["RGB"](truth).save(tmp_path / "mask.jpg", quality=30)
-    assert iou(read_mask(tmp_path / "mask.jpg").values, truth) > 0.98
 
 
 @pytest.mark.parametrize(
@@ -263,62 +209,6 @@ def test_strokes_correct_a_soft_mask_nearby_only(photo):
     np.testing.assert_array_equal(after[:30], before[:30])
 
 
-def test_a_soft_mask_in_a_session_and_its_file(photo, tmp_path):
-    image, truth = photo
-    low = softened(truth, 4)
-    with Session(image, device="cpu") as session:
-        session.start_from(low)
-        session.wait()
-        np.testing.assert_array_equal(session.mask, segment(image, start=low, device="cpu").mask)
-        session.save(tmp_path / "session.json")
-    with Session.load(tmp_path / "session.json", image, device="cpu") as again:
-        again.wait()
-        np.testing.assert_array_equal(again.mask, session.mask)
-
-
-def test_a_soft_mask_beside_objects_of_a_label_map(photo):
-    image, truth = photo
-    labels = np.zeros(truth.shape, np.uint8)
-    labels[3:12, 3:14], labels[5:17, 104:117] = 2, 3
-    with Session(image, device="cpu") as session:
-        session.start_from(labels)
-        session.unlock(2)
-        session.start_from(softened(truth, 4))
-        session.wait()
-        assert {*np.unique(session.labels)} <= {0, 1, 2, 3}
-        assert iou(session.labels == 1, truth) > 0.9
-
-
-def test_sizes_of_masks(photo):
-    image, truth = photo
-    square = cv2.resize(truth.astype(np.float32), (32, 32), interpolation=cv2.INTER_AREA)
-    assert iou(segment(image, start=square).mask, truth) > 0.95
-    assert iou(segment(image, start=square > 0.5).mask, truth) > 0.9
-    for shape in [(48, 30), (192, 240)]:
-        with pytest.raises(InputError, match="start"):
-            segment(image, start=cv2.resize(np.uint8(truth), shape[::-1]) > 0)
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".npz"])
-def test_files_of_arrays(photo, suffix, tmp_path):
-    _, truth = photo
-    low = softened(truth, 4)
-    (np.save if suffix == ".npy" else np.savez)(tmp_path / f"mask{suffix}", low)
-    np.testing.assert_array_equal(read_mask(tmp_path / f"mask{suffix}").values, mask_of(low))
-    (tmp_path / f"bad{suffix}").write_bytes((tmp_path / f"mask{suffix}").read_bytes()[:90])
-    with pytest.raises(InputError, match="cannot be read"):
-        read_mask(tmp_path / f"bad{suffix}")
-
-
-def test_rectangles_are_boxes(photo):
-    image, truth = photo
-    rectangle = CHANGES["a rectangle"](truth)
-    assert box_of_rectangle(rectangle) == (20, 12, 96, 94)
-    assert box_of_rectangle(truth) is None
-    by_start, by_box = segment(image, start=rectangle), segment(image, box=(20, 12, 96, 94))
-    np.testing.assert_array_equal(by_start.mask, by_box.mask)
-
-
 # The command
 
 
@@ -380,13 +270,3 @@ def test_bad_masks(folder, photo, make, message, rejects):
     make(photo).save(folder / "start.png")
     line = ["segment", folder / "photo.png", "--start", folder / "start.png", "--out", folder / "out"]
     rejects(line, message, folder)
-
-
-def test_a_palette_of_several_objects_is_rejected(folder, rejects):
-    labels = np.zeros((96, 120), np.uint8)
-    labels[:40], labels[60:] = 1, 2
-    image = Image.fromarray(labels, mode="P")
-    image.putpalette([0, 0, 0, 200, 0, 0, 0, 200, 0])
-    image.save(folder / "start.png")
-    line = ["segment", folder / "photo.png", "--start", folder / "start.png", "--out", folder / "out"]
-    rejects(line, "holds 3 colours of a palette; a mask has two", folder)

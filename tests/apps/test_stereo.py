@@ -11,11 +11,10 @@ from PIL import Image
 from apps.common.images import InputError
 from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs
-from apps.stereo_matching.disparities import refined
 from apps.stereo_matching.disparities import stereo as compute
 from apps.stereo_matching.disparity_files import encoded, read_disparity
 from apps.stereo_matching.disparity_range import guess_max_disparity, supported
-from apps.stereo_matching.disparity_scores import score_disparity, visible
+from apps.stereo_matching.disparity_scores import visible
 from apps.stereo_matching.stereo_occlusion import filled, is_consistent
 
 NEAR, FAR = 9, 3
@@ -81,13 +80,6 @@ def test_finds_the_square(pair, settings):
         one.check()
 
 
-def test_truncated_squares_by_swap_moves(pair):
-    left, right, truth = pair
-    found = compute(left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, consistency_check=False)
-    seen = visible(truth, np.ones(truth.shape, bool))
-    assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
-
-
 def test_costs_against_their_definition(pair):
     left, right = (image / np.float32(255) for image in pair[:2])
     plain = disparity_costs(left, right, 5, "absolute")
@@ -135,28 +127,6 @@ def test_consistency_and_filling():
     np.testing.assert_array_equal(filled(left, np.zeros((1, 10), bool), rgb), left, err_msg="nothing to fill from")
 
 
-def test_subpixel(pair):
-    y, x = np.mgrid[:40, :60]
-    parabola = np.stack([np.int32(100 * (d - 2.3) ** 2) + 0 * x for d in range(5)]).astype(np.int32)
-    moved = refined(np.full((40, 60), 2), parabola[1:4].astype(np.float32), 4)
-    np.testing.assert_allclose(moved, 2.3, atol=0.02)
-    left, right, truth = pair
-    found = compute(left, right, max_disparity=12, subpixel=True)
-    assert np.abs(found.disparity - truth)[found.valid].mean() < 0.3
-
-
-def test_scores_of_visible_pixels():
-    truth = np.array([[1, 1, 1, 4, 4, 1]], np.float32)
-    known = np.array([[1, 1, 1, 1, 1, 0]], bool)
-    # x = 1 and 2 go to 0 and 1; x = 3 and 4 go to -1 (outside) and 0, before x = 1.
-    np.testing.assert_array_equal(visible(truth, known), [[0, 0, 1, 0, 1, 0]])
-    scores = score_disparity(truth + [[0, 0, 3, 0.7, 0, 9]], truth, known)
-    assert (scores.pixels, scores.visible_pixels) == (5, 2)
-    assert scores.bad_05 == pytest.approx(40)
-    assert scores.bad_10 == scores.bad_20 == pytest.approx(20)
-    assert scores.visible_bad_20 == pytest.approx(50)
-
-
 @pytest.mark.parametrize("kind", ["png", "pfm", "npy"])
 def test_files_round_trip(tmp_path, kind):
     values = np.random.default_rng(0).uniform(0, 200, (5, 7)).astype(np.float32)
@@ -169,13 +139,6 @@ def test_files_round_trip(tmp_path, kind):
         assert cv2.imread(str(tmp_path / "d.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
         with pytest.raises(InputError, match=r"a 16-bit PNG is limited to 255\.99"):
             encoded(np.full((2, 2), 300.0), "png")
-
-
-def test_ground_truth_in_grey_levels(tmp_path):
-    Image.fromarray(np.array([[0, 64, 16]], np.uint8)).save(tmp_path / "t.png")
-    read, known = read_disparity(tmp_path / "t.png", 16)
-    np.testing.assert_array_equal(read, [[0, 4, 1]])
-    np.testing.assert_array_equal(known, [[0, 1, 1]])
 
 
 def test_writes_everything(files, pair, capsys):

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import gridcut
-from apps.common.labelling import label_distances, labelling
+from apps.common.labelling import label_distances
 from apps.stereo_matching.disparities import stereo
 from apps.stereo_matching.disparity_bands import BAND_MARGIN, BAND_SIDE, band, first_labels
-from apps.stereo_matching.halves import in_halves
 
 LABELS = 12
 
@@ -19,14 +18,6 @@ def energy_terms(seed, shape=(20, 27)):
     costs = 40 * np.minimum(abs(np.arange(LABELS)[:, None, None] - truth), 3) + random.integers(0, 90, (LABELS, *shape))
     weights = {o: np.int32(random.integers(5, 30, shape)) for o in ((0, 1), (1, 0))}
     return np.int32(costs), weights
-
-
-def chain_minimum(costs, weights, distances):
-    """Minimum energy of a single line, by dynamic programming."""
-    best = costs[:, 0, 0].astype(np.int64)
-    for x in range(1, costs.shape[2]):
-        best = (best[:, None] + int(weights[0, 1][0, x - 1]) * distances).min(axis=0) + costs[:, 0, x]
-    return best.min()
 
 
 @pytest.mark.parametrize("truncate", [1, 3, 8, 9, 50])
@@ -40,22 +31,6 @@ def test_first_labels_are_near_the_result_of_expansions(truncate):
         cheapest = gridcut.energy_of(costs.argmin(0), costs, weights, distances)
         energy = gridcut.energy_of(found, costs, weights, distances)
         assert energy <= reached + 0.1 * (cheapest - reached)
-
-
-@pytest.mark.parametrize("truncate", [1, 4, 20])
-def test_labels_of_a_single_line_are_optimal_without_edges_down(truncate):
-    # On one line, with all of a pixel's cost on its two edges, messages are exact dynamic programming but for halves.
-    for seed in range(5):
-        costs, weights = energy_terms(seed, (1, 30))
-        distances = label_distances(LABELS, "linear", truncate)
-        energy = gridcut.energy_of(first_labels(costs, weights, truncate), costs, weights, distances)
-        assert energy <= 1.05 * chain_minimum(costs, weights, distances)
-
-
-def test_both_ways_of_sending_a_message_agree(monkeypatch):
-    # A truncation above all differences of labels is the same energy, made by two scans instead of step by step.
-    costs, weights = energy_terms(4)
-    assert np.array_equal(first_labels(costs[:8], weights, 8), first_labels(costs[:8], weights, 9))
 
 
 def test_the_band_holds_the_labels_of_the_surroundings():
@@ -86,22 +61,3 @@ def test_no_expansion_within_the_band_improves_the_labelling(term):
     result = stereo(np.uint8(left), np.uint8(right), max_disparity=11, smoothness_term=term, device="cpu")
     result.check()
     assert all(solved.stats["converged"] for solved in result.solved)
-
-
-def test_labelling_passes_the_labels_on():
-    costs, weights = energy_terms(0)
-    allowed = np.zeros(costs.shape, bool)
-    allowed[3:5] = True
-    found = labelling(costs, weights, label_distances(LABELS, "linear", 5), allowed=allowed)
-    assert set(np.unique(found.labels)) <= {3, 4}
-
-
-@pytest.mark.parametrize("lines", [1, 2, 7])
-def test_halves_cover_every_line_once(lines):
-    seen = np.zeros(lines, int)
-
-    def run(first, last):
-        seen[first:last] += 1
-
-    in_halves(lines, run)
-    assert (seen == 1).all()

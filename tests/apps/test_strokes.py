@@ -11,7 +11,6 @@ from apps.segmentation.strokes import (
     check_marks,
     marks_of,
     marks_of_box,
-    parse_box,
     read_strokes,
     read_trimap,
 )
@@ -46,18 +45,6 @@ def test_encodings_agree(codes, tmp_path):
     np.testing.assert_array_equal(read_strokes(tmp_path / "a.png"), MARKS)
 
 
-def test_arrays_may_hold_marks():
-    assert marks_of(MARKS.astype(np.int64)).dtype == np.int8
-    np.testing.assert_array_equal(marks_of(MARKS), MARKS)
-    with pytest.raises(InputError, match="holds values from -1 to 2; marks are"):
-        marks_of(np.where(MARKS == OBJECT, 2, MARKS))
-
-
-def test_encoding_can_be_forced():
-    codes = np.array([[0, 1, 2]], np.uint8)
-    np.testing.assert_array_equal(marks_of(codes, "grabcut"), [[BACKGROUND, OBJECT, OPEN]])
-
-
 @pytest.mark.parametrize(
     ("codes", "encoding", "message"),
     [
@@ -85,17 +72,6 @@ def test_trimap(tmp_path):
         read_trimap(tmp_path / "c.png")
 
 
-def test_box():
-    marks = marks_of_box((1, 0, 3, 2), (3, 4))
-    np.testing.assert_array_equal(marks == OPEN, [[0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
-
-
-def test_box_over_everything_leaves_a_frame():
-    marks = marks_of_box((0, 0, 5, 4), (4, 5))
-    assert (marks == OPEN).sum() == 6
-    assert (marks[1:-1, 1:-1] == OPEN).all()
-
-
 @pytest.mark.parametrize(
     ("box", "message"),
     [
@@ -109,17 +85,6 @@ def test_box_over_everything_leaves_a_frame():
 def test_invalid_boxes_are_rejected(box, message):
     with pytest.raises(InputError, match=message):
         marks_of_box(box, (4, 5))
-
-
-def test_box_over_a_tiny_image():
-    with pytest.raises(InputError, match="covers the whole image"):
-        marks_of_box((0, 0, 2, 2), (2, 2))
-
-
-def test_box_as_text():
-    assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
-    with pytest.raises(InputError, match="four integers"):
-        parse_box("1,2,3")
 
 
 @pytest.mark.parametrize(

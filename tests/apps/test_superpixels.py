@@ -16,9 +16,8 @@ from apps.common.images import InputError
 from apps.regions import merging
 from apps.regions import superpixels_command as command
 from apps.regions.region_scores import RegionScores, read_segments, score_regions
-from apps.regions.regions import mean_figure, outline_figure, outlines
+from apps.regions.regions import mean_figure, outline_figure
 from benchmarks import superpixels as benchmark
-from tests.apps.traced_memory import traced_peak
 
 
 def astronaut(step=4):
@@ -101,38 +100,6 @@ def test_strips_give_any_number_of_connected_nested_regions(name, thin_strips):
         finer = labels
 
 
-def test_strips_do_not_depend_on_threads(thin_strips):
-    image = astronaut()
-    np.testing.assert_array_equal(superpixels(image, 50, threads=1).labels, superpixels(image, 50, threads=3).labels)
-
-
-def test_shapes_are_found_across_the_seams(thin_strips):
-    image = np.full((64, 60), 40, np.uint8)
-    image[5:50, 10:30] = 200
-    labels = superpixels(image, 2).labels
-    np.testing.assert_array_equal(labels == labels[20, 20], image == 200)
-
-
-def test_strips_cover_the_image(thin_strips):
-    for height, width in ((1, 9), (7, 9), (8, 9), (9, 1), (31, 5)):
-        strips = merging.strips_of(height, width)
-        assert [first for first, _ in strips] == [0, *(last for _, last in strips[:-1])]
-        assert strips[-1][1] == height
-        assert min(last - first for first, last in strips) >= min(height, 8)
-
-
-def test_strips_bound_the_memory(monkeypatch):
-    """Of the arrays, on noise, whose regions grow the slowest: about 110 bytes per pixel, instead of 280."""
-    image = np.random.default_rng(0).integers(0, 60, (640, 640, 3), np.uint8) + np.uint8(100)
-    superpixels(image[:64], 5, threads=1)  # what is made once
-    whole = traced_peak(lambda: superpixels(image, 100, threads=1))
-    monkeypatch.setattr(merging, "ONE_STRIP_PIXELS", 0)
-    monkeypatch.setattr(merging, "STRIP_PIXELS", 32 * 640)
-    in_strips = traced_peak(lambda: superpixels(image, 100, threads=1))
-    assert in_strips < 125 * image[..., 0].size
-    assert whole > 2 * in_strips
-
-
 def test_bytes_and_floats_give_the_same(thin_strips):
     image = astronaut()
     found = superpixels(image, 60)
@@ -142,38 +109,6 @@ def test_bytes_and_floats_give_the_same(thin_strips):
     np.testing.assert_array_equal(outline_figure(image, found.labels), outline_figure(floats, found.labels))
     np.testing.assert_array_equal(image, before)
     np.testing.assert_allclose(mean_figure(image, found.labels), mean_figure(floats, found.labels), atol=1)
-
-
-def test_uniform_shapes_are_found():
-    y, x = np.mgrid[:60, :80]
-    truth = 1 * ((y - 30) ** 2 + (x - 30) ** 2 < 300) + 2 * ((x > 60) & (y > 20))
-    noise = np.random.default_rng(1).normal(0, 4, (60, 80, 3))
-    image = np.array([(60, 90, 200), (200, 80, 60), (90, 190, 90)])[truth] + noise
-    found = superpixels(np.clip(image, 0, 255).astype(np.uint8), 3)
-    scores = score_regions(found.labels, truth.astype(np.int32))
-    assert scores.boundary_recall == 100
-    assert scores.undersegmentation_error < 0.1
-
-
-def test_regions_of_a_uniform_image_have_equal_sizes():
-    for shape in ((64, 64), (50, 70)):
-        size = np.bincount(superpixels(np.full(shape, 9, np.uint8), 16).labels.ravel())
-        assert size.max() < 3.5 * size.mean()
-        assert size.min() > size.mean() / 5
-
-
-def test_many_islands_take_few_levels():
-    """A uniform ground with deviating pixels everywhere is a star of regions."""
-    image = np.full((150, 150), 200, np.uint8)
-    image[1::3, 1::3] = 10
-    found = superpixels(image, 100)
-    assert len(found._hierarchy.levels) < 60
-
-
-def test_regularity_evens_out_sizes():
-    image = astronaut()
-    largest = [np.bincount(superpixels(image, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
-    assert largest[1] < largest[0] / 2
 
 
 def test_better_than_slic():
@@ -188,21 +123,6 @@ def test_better_than_slic():
     theirs = score_regions(slic(image, 150, channel_axis=None, start_label=0), truth)
     assert ours.boundary_recall > theirs.boundary_recall
     assert ours.undersegmentation_error < theirs.undersegmentation_error
-
-
-def test_figures_of_the_result():
-    rgb = np.zeros((4, 6, 3), np.float32)
-    rgb[:, :3] = (1, 0, 0)
-    rgb[:2, 3:] = (0, 1, 0)
-    labels = np.repeat(np.array([[0, 0, 0, 1, 1, 1]]), 4, axis=0)
-    assert mean_figure(rgb, labels)[0, 0].tolist() == [255, 0, 0]
-    assert mean_figure(rgb, labels)[3, 5].tolist() == [0, 128, 0]
-    assert outlines(labels).sum(axis=0).tolist() == [0, 0, 4, 4, 0, 0]
-    drawn = outline_figure(rgb, labels)  # enlarged to 300 x 200
-    assert drawn.shape == (200, 300, 3)
-    assert (drawn[:, 150] == drawn[0, 150]).all()
-    assert drawn[0, 149:152].tolist() == [[255, 0, 0], drawn[0, 150].tolist(), [0, 255, 0]]
-    assert drawn[0, 150].tolist() != [0, 255, 0]
 
 
 def test_scores_of_drawn_labels():
@@ -297,15 +217,6 @@ def test_writes_labels_outlines_and_means(files, capsys):
     assert report["levels"][0]["truth"]["boundary_recall_percent"] > 90
     assert report["levels"][0]["truth"]["undersegmentation_error_percent"] < 5
     assert "6 regions" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("kind", "name"), [("tiff", "photo-{}-labels.tif"), ("npy", "photo-{}-labels.npy")])
-def test_several_numbers(files, kind, name):
-    assert run(files, "--regions", "40,9", "--format", kind, "--quiet") == 0
-    read = np.load if kind == "npy" else tifffile.imread
-    for count in (40, 9):
-        assert np.unique(read(files / "out" / name.format(count))).tolist() == list(range(1, count + 1))
-    assert len(list((files / "out").glob("photo-*-*"))) == 6
 
 
 def test_a_folder(files, capsys):

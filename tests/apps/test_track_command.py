@@ -6,7 +6,6 @@ import json
 import cv2
 import numpy as np
 import pytest
-import skimage.data
 from PIL import Image
 
 from apps.tracking import track_command as track
@@ -81,22 +80,6 @@ def test_detections_from_a_table(files, capsys):
     assert table["link_margin"].count(None) == 9
 
 
-def test_a_table_of_tracks_can_be_tracked_again(files):
-    assert run(files, "detections.csv", "--quiet", "--table", files / "a.csv") == 0
-    assert run(files, "a.csv", "--quiet", "--table", files / "b.csv") == 0
-    assert read(files / "a.csv") == read(files / "b.csv")
-
-
-def test_arrays_out_and_short_tracks_dropped(files):
-    text = (files / "detections.csv").read_text("utf-8").rstrip() + "\n3;70;5;99;blue\n"
-    (files / "detections.csv").write_text(text)
-    assert run(files, "detections.csv", "--quiet", "--min-length", 2, "--table", files / "t.npz") == 0
-    with np.load(files / "t.npz") as table:
-        assert np.bincount(table["track"]).tolist() == [6] * 9
-        assert table["frame"].dtype.kind == "i"
-        assert 99 not in table["mass"]
-
-
 @pytest.mark.parametrize("suffix", [".mp4", ".avi", ".gif"])
 @pytest.mark.parametrize("name", ["frames", "detections.csv"])
 def test_video(files, suffix, name):
@@ -109,50 +92,6 @@ def test_video(files, suffix, name):
     else:
         video = cv2.VideoCapture(str(path))
         assert sum(1 for _ in iter(lambda: video.read()[0], False)) == 6
-
-
-def test_memory_and_prediction_are_passed_to_the_linker(files):
-    lines = (files / "detections.csv").read_text("utf-8").split("\n")
-    kept = [line for line in lines if not line.startswith(("2;", "3;"))]
-    (files / "gap.csv").write_text("\n".join(kept))
-    memory = ["--memory", 2]
-    velocity, together = [*memory, "--predict", "velocity"], [*memory, "--global", "--search-range", 12]
-    for options, tracks in (([], 18), (memory, 18), (velocity, 9), (together, 9)):
-        assert run(files, "gap.csv", "--quiet", "--search-range", 4, *options, "--json", files / "r.json") == 0
-        assert json.loads((files / "r.json").read_text("utf-8"))["tracks"] == tracks
-
-
-def test_corners_are_predicted_from_the_images(files):
-    """A photograph that slides by (6, 2) a frame, farther than corners lie apart: most links are that step."""
-    photo = skimage.data.astronaut()
-    (files / "photos").mkdir()
-    for t in range(5):
-        Image.fromarray(photo[100 - 2 * t :][:200, 150 - 6 * t :][:, :240]).save(files / "photos" / f"{t}.png")
-    right = {}
-    for options in ([], ["--predict", "off"]):
-        assert run(files, "photos", "--quiet", "--json", files / "r.json", *options) == 0
-        report = json.loads((files / "r.json").read_text("utf-8"))
-        assert report["detector"]["kind"] == "corners"
-        rows = read(files / "out" / "photos-tracks.csv")
-        assert list(rows[0]) == ["track", "frame", "x", "y", "score", "link_margin"]
-        ends = zip(rows, rows[1:], strict=False)
-        steps = [
-            np.hypot(float(b["x"]) - float(a["x"]) - 6, float(b["y"]) - float(a["y"]) - 2)
-            for a, b in ends
-            if a["track"] == b["track"] and int(b["frame"]) == int(a["frame"]) + 1
-        ]
-        right[report["predict"]] = float((np.array(steps) < 1).mean())
-        if report["predict"] == "image":
-            assert (report["search_range"], report["memory"]) == (2, 3)
-            assert report["mean_length"] > 3
-    assert right["image"] > 0.95
-    assert right["off"] < 0.5
-
-
-def test_quiet(files, capsys):
-    assert run(files, "frames", "--quiet", "--threads", 1) == 0
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
 
 
 BAD = {

@@ -7,8 +7,8 @@ import pandas
 import pytest
 
 from apps import cli
-from apps.tracking.track_files import columns_of, read_detections, write_tracks
-from apps.tracking.tracking import Detections, track
+from apps.tracking.track_files import columns_of, read_detections
+from apps.tracking.tracking import track
 
 EXTRA = {  # as text: a fraction with small exponent, long integers, integers, zeros that matter, text
     "weight": ["1.23456789e-6", "2.5", "0.10", "-3"],
@@ -60,13 +60,6 @@ def test_numbers_keep_all_digits(table):
     assert read["link_margin"].isna().tolist() == [True, False, False, False]
 
 
-def test_a_table_of_tracks_is_read_again_without_loss(table):
-    once = tracked(table)
-    again = table.with_name("again.csv")
-    write_tracks(again, track(read_detections(once), search_range=3.0))
-    assert again.read_bytes() == once.read_bytes()
-
-
 def test_json_and_npz_have_numbers(table):
     content = json.loads(tracked(table, ".json").read_text("utf-8"))
     assert content["weight"] == [1.23456789e-6, 2.5, 0.1, -3.0]
@@ -80,20 +73,3 @@ def test_json_and_npz_have_numbers(table):
         assert arrays["cell"].dtype == np.int64
         assert arrays["weight"].dtype == np.float64
         assert arrays["label"].tolist() == EXTRA["label"]
-
-
-def test_columns_of_callers(tmp_path):
-    extra = {
-        "id": np.array([987654321012345, 7, 8, 9]),
-        "mass": np.array([0.1, 1e-9, 1e20, np.nan]),
-        "small": np.array([0.1, 0.2, 0.3, 0.4], np.float32),
-        "seen": np.array([True, False, True, True]),
-    }
-    found = Detections(np.arange(4), np.array([[0.1 + 0.2, 1.0]] * 4), extra)
-    path = write_tracks(tmp_path / "t.csv", track(found, search_range=3.0))
-    read = pandas.read_csv(path, engine="python")
-    assert read["id"].tolist() == extra["id"].tolist()
-    np.testing.assert_array_equal(read["mass"], extra["mass"])
-    assert path.read_text("utf-8").splitlines()[1].split(",")[6] == "0.1", "float32 has fewer digits"
-    assert read["x"].tolist() == [0.1 + 0.2] * 4
-    assert read["seen"].tolist() == extra["seen"].tolist()

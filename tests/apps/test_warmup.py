@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from apps import cli
-from apps.segmentation.full_size import WORKING_PIXELS
 from apps.warmup import warmup_command, warmup_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,12 +27,6 @@ def test_bad_arguments(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_without_a_cache_there_is_nothing_to_warm(monkeypatch, capsys):
-    monkeypatch.setenv("CUTMATCH_CACHE", "0")
-    assert cli.main(["warmup", "superpixels"]) == 2
-    assert "CUTMATCH_CACHE=0" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("workers", [1, 2, 10**20])
 def test_every_job_is_started_once(monkeypatch, workers):
     class Pool(ThreadPoolExecutor):
@@ -43,16 +36,6 @@ def test_every_job_is_started_once(monkeypatch, workers):
     monkeypatch.setattr(warmup_command, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(warmup_command, "_run_one", lambda job, samples, out: job)
     assert sorted(warmup_command._run_all(list("abc"), workers, quiet=True)) == ["a", "b", "c"]
-
-
-def test_every_command_on_images_has_jobs():
-    commands = set(cli.COMMANDS) - {"demo", "info", "warmup", "app"}
-    assert set(warmup_jobs.COMMANDS) == commands
-    assert set(warmup_jobs.LIBRARIES) == {"gridcut", "assign", "matching", "apps"}
-
-
-def test_an_image_is_large_enough_for_every_step_of_segment():
-    assert warmup_jobs.HUGE[0] * warmup_jobs.HUGE[1] > WORKING_PIXELS
 
 
 def run(*words, **environment) -> str:

@@ -16,7 +16,6 @@ import pytest
 from PIL import Image
 
 from apps.common.clock import Clock
-from apps.common.images import InputError
 from apps.denoising import denoise_command as denoise
 from apps.many import processes, records
 from apps.many.inputs import Item
@@ -97,13 +96,6 @@ def test_permanent_failures_are_reported_and_stop_nothing(batch, capsys):
     assert "cutmatch copy: d: image: not this one" in captured.err
 
 
-def test_an_unexpected_error_does_not_stop_threads(batch):
-    status, report = batch({"a": "text", "b": "broken", "c": "text"}, workers=None)
-    assert status == 70, "a KeyError is a defect"
-    assert len(report["items"]) == 2
-    assert report["failures"] == [{"item": "b", "error": "KeyError: 'a mistake'"}]
-
-
 def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     texts = {"a": "one", "b": "two", "c": "three", "d": "four", "e": "five"}
     how = {"workers": None, "resume": True}
@@ -128,16 +120,6 @@ def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     assert batch(texts, **how, strength=3)[1]["skipped"] == list(texts)
     monkeypatch.setattr(records, "_program", lambda: "another version")
     assert batch(texts, **how, strength=3)[1]["skipped"] == []
-
-
-def test_resume_in_processes_and_after_the_folder_was_moved(batch, tmp_path):
-    texts = {"a": "one", "b": "two"}
-    assert batch(texts)[0] == 0
-    (tmp_path / "out").rename(tmp_path / "kept")
-    report = batch(texts, out=str(tmp_path / "kept"), resume=True)[1]
-    assert report["skipped"] == ["a", "b"]
-    assert report["items"][0]["files"] == {"out": str(tmp_path / "kept" / "a.out")}
-    assert [len(attempts(batch, name)) for name in texts] == [1, 1]
 
 
 def test_ctrl_c_leaves_no_partial_files(tmp_path):
@@ -280,71 +262,3 @@ def test_results_equal_those_of_one_process_byte_for_byte(name, inputs, tmp_path
     capsys.readouterr()
     assert run("workers", "--resume") == processes, "with their records"
     assert "0 done, " in capsys.readouterr().out
-
-
-def test_one_input_can_be_resumed_too(inputs, tmp_path, capsys):
-    arguments = [str(inputs / "photos" / "a.png"), "--out", str(tmp_path), "--resume"]
-    for counts in ("1 done, 0 skipped, 0 failed", "0 done, 1 skipped, 0 failed"):
-        assert denoise.main(arguments) == 0
-        assert counts in capsys.readouterr().out
-
-
-def test_as_a_module(inputs, tmp_path):
-    """Workers must find the functions defined in the file that was run."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "apps.cli",
-            "denoise",
-            "photos",
-            "--workers",
-            "1",
-            "--out",
-            str(tmp_path),
-            "--device",
-            "cpu",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=inputs,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "3 done, 0 failed" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--workers", "0"], "--workers must be 1 or more, got 0"),
-        (["--workers", "2", "--scheduler", "tcp://there:1"], "pass one of them"),
-    ],
-)
-def test_invalid_batch_options_are_rejected(inputs, tmp_path, arguments, message, capsys):
-    assert denoise.main([str(inputs / "photos"), "--out", str(tmp_path / "out"), *arguments]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_tables_and_videos_of_several_inputs_are_rejected(inputs, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(inputs)
-    assert track.main(["stack.npy", "other.npy", "--table", str(tmp_path / "t.csv")]) == 2
-    assert match.main(["lefts", "rights", "--table", str(tmp_path / "t.csv")]) == 2
-    assert capsys.readouterr().err.count("omit it") == 2
-
-
-def test_a_truncated_video_keeps_finished_items(batch, tmp_path):
-    def items():
-        (tmp_path / "a.txt").write_text("text")
-        yield Item("a", "a", partial(Path, tmp_path / "a.txt"))
-        raise InputError("frames: no more")
-
-    chosen = Namespace(**HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json")})
-    status = run_many(
-        COPY, Work(items(), True, worker_jobs.copy, str, total=9, threads_per_item=None), chosen, {}, Clock()
-    )
-    assert status == 1
-    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert len(report["items"]) == 1
-    assert report["failures"] == [{"item": "item 2 and all after it", "error": "frames: no more"}]

@@ -13,7 +13,7 @@ from apps import cli
 from apps.common import video_files, writing
 from apps.common.errors import InputError, OutputError
 from apps.common.video_files import write_video
-from apps.common.writing import remove_unfinished, write_bytes, written_by_name
+from apps.common.writing import write_bytes
 
 
 def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
@@ -43,40 +43,6 @@ def test_links_and_special_files_are_not_replaced(tmp_path):
         write_bytes(tmp_path, b"data")
     assert (tmp_path / "victim").read_text("utf-8") == "old"
     assert sorted(os.listdir(tmp_path)) == ["link", "null", "pipe", "victim"]
-
-
-def test_temporary_names_are_unpredictable_and_exclusive(tmp_path, monkeypatch):
-    names = {writing._unfinished_name() for _ in range(100)}
-    assert len(names) == 100
-    (tmp_path / "victim").write_text("old")
-    planted = tmp_path / writing._unfinished_name()
-    planted.symlink_to("victim")
-    monkeypatch.setattr(writing, "_unfinished_name", lambda: planted.name)
-    with pytest.raises(OutputError, match="cannot write"):
-        write_bytes(tmp_path / "a.png", b"new")
-    with pytest.raises(OutputError, match="cannot write"), written_by_name(tmp_path / "a.avi"):
-        pytest.fail("the folder is not ours")
-    assert (tmp_path / "victim").read_text("utf-8") == "old"
-    assert not (tmp_path / "a.png").exists()
-
-
-def test_names_of_255_bytes_can_be_written(tmp_path):
-    longest = "n" * 251 + ".png"
-    assert write_bytes(tmp_path / longest, b"data").read_bytes() == b"data"
-    with pytest.raises(OutputError, match=r"File name too long\); shorten the name") as caught:
-        write_bytes(tmp_path / f"n{longest}", b"data")
-    assert len(str(caught.value)) < 120, "the name is not repeated in full"
-
-
-def test_unfinished_files_of_a_killed_process_are_removed(tmp_path):
-    mine = [tmp_path / f".cutmatch-77-{n}.part" for n in "ab"]
-    mine[0].write_text("half")
-    mine[1].mkdir()
-    (mine[1] / "file.avi").write_text("half")
-    other = tmp_path / ".cutmatch-771-a.part"
-    other.write_text("half")
-    remove_unfinished(tmp_path, 77)
-    assert list(tmp_path.iterdir()) == [other]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS])

@@ -17,7 +17,7 @@ from apps.optical_flow.flow_files import SUFFIX_OF
 from apps.point_matching import match_command as match
 from apps.regions import superpixels_command as superpixels
 from apps.segmentation import image_jobs, label_jobs, video_jobs
-from apps.segmentation.result_files import FIGURES, KINDS, MERGED, files_of, label_files_of
+from apps.segmentation.result_files import KINDS, MERGED, files_of, label_files_of
 from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.disparity_files import encoded
 from apps.tracking import track_command as track
@@ -75,13 +75,6 @@ def test_the_table_names_every_file(command):
     assert files
     missing = {path.name for path in files if f"`{path.name}`" not in section(command)}
     assert not missing, f"docs/guide/files.md lacks {sorted(missing)} of {command}"
-
-
-def test_the_document_names_every_kind():
-    """Of --write."""
-    (kinds,) = re.findall(r"The kinds are (.*?)\.\s", DOCUMENT, re.DOTALL)
-    words = re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", kinds))
-    assert [word for word in words if word != "and"] == [*FIGURES, *annotations.SUFFIXES]
 
 
 DISPARITY = np.array([[0.5, 12.25, 200.0], [3.0, 7.125, 1.0]], np.float32)

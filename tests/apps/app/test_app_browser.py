@@ -6,7 +6,6 @@ CUTMATCH_SCREENSHOTS=FOLDER keeps screenshots, among them the one of docs/guide/
 import base64
 import contextlib
 import json
-import statistics
 import time
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from tests.apps.app.browser_page import BACKGROUND, IN_BROWSER, OBJECT, TIMEOUT, iou, no_errors
+from tests.apps.app.browser_page import IN_BROWSER, OBJECT, iou, no_errors
 
 connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 
@@ -306,57 +305,3 @@ def test_a_refused_page_says_why_and_does_not_connect_again(photographs, browse)
     before = page.js(asked)
     time.sleep(2)
     assert page.js(asked) == before
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("side", [512, 1414, 3464])
-def test_latency(photographs, browse, side):
-    """Print the milliseconds from the end of a stroke to its mask on the screen."""
-    photograph = Image.open(photographs / "in" / "astronaut.png").resize((side, side), Image.Resampling.LANCZOS)
-    photograph.save(photographs / "photo.jpg", quality=92)
-    page = browse("photo.jpg", "--out", "out")
-    scale = side / 512
-    for points in OBJECT:
-        page.stroke([(scale * x, scale * y) for x, y in points])
-    for points in BACKGROUND:
-        page.stroke([(scale * x, scale * y) for x, y in points], 2)
-    page.settled()
-    page.driver.set_script_timeout(10 * TIMEOUT)
-    times = page.driver.execute_async_script(STROKES, scale)
-    print(f"{side} x {side}: median {statistics.median(times):.0f} ms of {len(times)} strokes")
-    assert len(times) == 50
-
-
-STROKES = """
-const [scale, done] = arguments, app = cutmatchApp;
-const top = document.getElementById("top"), area = top.getBoundingClientRect();
-let seed = 7;
-const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
-const send = (type, x, y, button) => top.dispatchEvent(new PointerEvent(type, {
-  pointerId: 1, pointerType: "mouse", button, buttons: button ? 2 : 1, bubbles: true,
-  clientX: area.left + app.view.x + app.view.scale * x, clientY: area.top + app.view.y + app.view.scale * y }));
-(async () => {
-  const times = [];
-  for (let i = 0; i < 50; i++) {
-    const button = i % 2 ? 2 : 0;
-    const x = scale * ((button ? 300 : 100) + 150 * random()), y = scale * ((button ? 20 : 330) + 150 * random());
-    send("pointerdown", x, y, button);
-    for (let k = 1; k < 6; k++) { send("pointermove", x + 4 * k * scale, y + 3 * k * scale, button); await wait(16); }
-    const start = performance.now();
-    await new Promise((resolve) => {
-      // The server confirms a stroke after it has sent the mask.
-      const { handlers } = app.connection, { confirmed } = handlers;
-      handlers.confirmed = (message) => {
-        confirmed(message);
-        handlers.confirmed = confirmed;
-        requestAnimationFrame(() => resolve());
-      };
-      send("pointerup", x + 20 * scale, y + 15 * scale, button);
-    });
-    times.push(performance.now() - start);
-    await wait(300);
-  }
-  done(times);
-})();
-"""

@@ -1,17 +1,14 @@
 """The command as a process: its options, its address, and strokes that survive when it is killed."""
 
-import ast
 import contextlib
 import json
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from apps import cli
 from apps.app.messages import encode_stroke
@@ -131,30 +128,6 @@ def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):
     assert "box" in page.until(lambda m: m["type"] == "error")["text"]
 
 
-def test_a_volume_starts_from_a_mask(run, connect, tmp_path):
-    z, y, x = np.mgrid[:12, :24, :28]
-    inside = (2 * (z - 6)) ** 2 + (y - 12) ** 2 + (x - 14) ** 2 < 64
-    np.save(tmp_path / "scan.npy", np.float32(100 * inside + np.random.default_rng(0).normal(0, 5, inside.shape)))
-    np.save(tmp_path / "rough.npy", np.roll(inside, 1, axis=2).astype(np.uint8))
-    options = "--start", tmp_path / "rough.npy", "--out", tmp_path / "out", "--device", "cpu"
-    _, address = run(tmp_path / "scan.npy", *options)
-    page = connect(address)
-    page.open()
-    page.until(lambda m: m["type"] == "state" and m["masks"] and not m["pending"])
-    page.say("save", item=0, kinds=[])
-    page.until(lambda m: m["type"] == "saved")
-    assert ((read_volume(tmp_path / "out" / "scan-labels.npy").values > 0) == inside).mean() > 0.99
-
-
-def test_start_masks_of_a_folder(run, connect, files, scene):
-    (files / "in").mkdir()
-    (files / "masks").mkdir()
-    Image.fromarray(scene.image).save(files / "in" / "photo.png")
-    Image.fromarray(np.uint8(255) * np.roll(scene.truth, 2, axis=1)).save(files / "masks" / "photo.png")
-    _, address = run(files / "in", "--start", files / "masks", "--out", files / "out", "--device", "cpu")
-    assert connect(address).open()["masks"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -175,53 +148,3 @@ def test_unusable_arguments(files, monkeypatch, capsys, arguments, text):
     assert text in message
     assert message.count("\n") == 1
     assert not (files / "out").exists()
-
-
-def test_a_port_that_is_taken(files, run, capsys):
-    _, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu")
-    port = address.split(":")[2].split("/")[0]
-    assert cli.main(["app", str(files / "photo.png"), "--port", port, "--no-browser"]) == 2
-    assert "--port" in capsys.readouterr().err
-
-
-def test_without_the_packages(files, monkeypatch, capsys):
-    monkeypatch.setattr("apps.app.app_command.find_spec", lambda name: None)
-    assert cli.main(["app", str(files / "photo.png"), "--no-browser"]) == 2
-    assert "pip install starlette uvicorn websockets, or" in capsys.readouterr().err
-
-
-BROWSER = """
-import pathlib, sys, urllib.request
-log, link = sys.argv[1:]
-with urllib.request.urlopen(link, timeout=60) as answer:
-    found = answer.status, answer.url
-pathlib.Path(log).write_text(repr((link, *found)))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
-def test_the_browser_is_led_to_the_page(files, run, monkeypatch):
-    """By an argument without the token, which all users of the machine can see."""
-    (files / "browser.py").write_text(BROWSER)
-    monkeypatch.setenv("BROWSER", f"{sys.executable} {files / 'browser.py'} {files / 'log'} %s")
-    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu", browser=True)
-    end = time.monotonic() + TIMEOUT
-    while not (files / "log").exists() or not (files / "log").read_text():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(TIMEOUT) == 130
-    link, status, url = ast.literal_eval((files / "log").read_text())
-    assert (status, url) == (200, address)
-    assert address.split("/")[3] not in link
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="BROWSER is that of Unix")
-def test_without_a_browser(files, run, monkeypatch):
-    """The printed address remains."""
-    monkeypatch.setenv("BROWSER", "missing-browser %s")
-    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu", browser=True)
-    with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
-        assert answer.status == 200
-    process.send_signal(signal.SIGINT)
-    assert process.wait(TIMEOUT) == 130

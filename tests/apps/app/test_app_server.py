@@ -7,8 +7,7 @@ import pytest
 from PIL import Image
 
 from apps.app.image_sources import Source
-from apps.app.messages import AGAIN, FINAL, encode_stroke
-from apps.app.saved_results import KINDS
+from apps.app.messages import encode_stroke
 
 WebSocketDisconnect = pytest.importorskip("starlette.websockets", reason="needs the extra 'app'").WebSocketDisconnect
 PORT = 8765
@@ -24,14 +23,6 @@ def test_strokes_find_the_object(served, connect, scene):
     assert state["energy"] > 0
     assert sorted(page.strokes) == sorted(state["order"])
     assert len(state["order"]) == 3
-
-
-def test_one_kind_of_stroke_asks_for_the_other(served, connect):
-    page = connect(served())
-    page.open()
-    assert page.said["state"]["message"] == "mark the object"
-    page.stroke([(15.5, 15.5)])
-    assert page.said["state"]["message"] == "mark the background"
 
 
 def test_undo_and_redo(served, connect):
@@ -56,20 +47,6 @@ def test_undo_and_redo(served, connect):
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
 
 
-def test_parts_of_a_stroke_are_undone_together(served, connect):
-    page = connect(served())
-    page.open()
-    page.draw()
-    for k in range(4):
-        data = bytearray(encode_stroke(0, 300, [(8 + k, 14), (9 + k, 15)], 1.0, 1, None, None))
-        data[1] = 0 if k < 3 else FINAL
-        page.send(bytes(data))
-    page.until(lambda m: m["type"] == "confirmed" and m["number"] == 300)
-    assert len(page.said["state"]["order"]) > 3
-    page.say("undo", item=0)
-    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
-
-
 def test_a_stroke_that_is_given_up_disappears(served, connect):
     page = connect(served())
     page.open()
@@ -83,17 +60,6 @@ def test_a_stroke_that_is_given_up_disappears(served, connect):
     page.until(lambda m: m["type"] == "state" and len(m["order"]) == 3)
     assert page.said["state"]["order"] == kept
     assert not page.said["state"]["redo"]
-
-
-def test_a_stroke_sent_again_counts_once(served, connect):
-    page = connect(served())
-    page.open()
-    page.draw()
-    data = bytearray(encode_stroke(0, 103, [(2.5, 30.5), (29.5, 30.5)], 1.5, 0, None, None))
-    data[1] = FINAL | AGAIN
-    page.send(bytes(data))
-    page.until(lambda m: m["type"] == "confirmed")
-    assert len(page.said["state"]["order"]) == 3
 
 
 def test_a_second_tab_and_a_reload_see_the_same(served, connect):
@@ -112,22 +78,6 @@ def test_a_second_tab_and_a_reload_see_the_same(served, connect):
     third = connect(client)
     third.open()
     assert len(third.said["state"]["order"]) == 4
-
-
-def test_a_tab_closed_while_drawing_loses_nothing(served, connect):
-    client = served()
-    first, second = connect(client), connect(client)
-    first.open()
-    second.open()
-    first.draw()
-    data = bytearray(encode_stroke(0, 300, [(8, 14), (9, 15)], 1.0, 1, None, None))
-    data[1] = 0
-    first.send(bytes(data))
-    first.until(lambda m: m["type"] == "state" and len(m["order"]) == 4)
-    second.stroke([(1.5, 25.5)], 0, number=1, confirm=False)  # waits for the end of the other
-    first.socket.close()
-    second.until(lambda m: m["type"] == "confirmed")
-    assert len(second.said["state"]["order"]) == 6
 
 
 def test_a_box_and_a_start_mask(served, connect, scene, files):
@@ -289,14 +239,6 @@ def test_sockets_of_other_pages_are_refused(served, origin):
     assert client.post(f"/{client.guard.token}/images?name=a.png", headers=headers).status_code == 403
 
 
-def test_the_first_address_works_once(served):
-    client = served()
-    path = client.guard.first_address.partition(str(PORT))[2]
-    answer = client.get(path, follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/{client.guard.token}/")
-    assert client.get(path, follow_redirects=False).status_code == 403
-
-
 def test_uploads(served, connect, files, monkeypatch):
     client = served()
     page = connect(client)
@@ -334,37 +276,6 @@ def test_an_upload_that_fails_is_answered_with_a_reason(served, files, monkeypat
     assert len([line for line in lines if "defect in cutmatch" in line]) == (0 if out_of_memory else 1)
 
 
-def test_volumes_of_extreme_values_are_shown(served, connect, tmp_path):
-    for name, value in (("flat", 1e300), ("zero", 0.0), ("high", 1e308), ("low", 5e-324)):
-        values = np.full((4, 8, 8), value)
-        values[2:] *= -1 if name in ("high", "low") else 1
-        np.save(tmp_path / f"{name}.npy", values)
-    client = served(*(Source(name, tmp_path / f"{name}.npy") for name in ("flat", "zero", "high", "low")))
-    page = connect(client)
-    for item in range(4):
-        assert page.open(item, (0, 2))["window"] == ([0.0, 0.001] if item < 2 else [0.5, 1.0])
-        content = client.get(f"/{client.guard.token}/image/{item}/0/0").content
-        assert set(content) == ({0} if item < 2 else {255})
-        page.stroke([(1.5, 1.5), (5.5, 1.5)], item=item, place=(0, 0), number=2 * item)
-        page.stroke([(1.5, 6.5), (5.5, 6.5)], 0, item=item, place=(0, 3), number=2 * item + 1)
-        page.until(lambda m: m["type"] == "state" and m["energy"] is not None)
-
-
-def test_the_page_says_why_a_message_is_refused(served, connect):
-    page = connect(served())
-    page.open()
-    page.draw()
-    bad_box = {"do": "box", "label": 1, "box": ["a", None]}
-    for action in ({"do": "save", "kinds": [[]]}, {"do": "save", "kinds": [{}]}, bad_box):
-        page.say(**action, item=0)
-        assert "must hold" in page.until(lambda m: m["type"] == "error")["text"]
-    for box in ([10**30] * 4, [1e308] * 4, [], [1.5] * 4, [0] * 10_000):
-        page.say("box", item=0, box=box, label=1)
-        text = page.until(lambda m: m["type"] == "error")["text"]
-        assert "box" in text
-        assert "\n" not in text
-
-
 def test_images_of_a_folder(served, connect, files):
     client = served(Source("photo", files / "photo.png"), Source("truth", files / "truth.png"))
     page = connect(client)
@@ -384,17 +295,6 @@ def test_images_of_a_folder(served, connect, files):
     assert page.until(lambda m: m["type"] == "saved")["files"] == ["photo-cutout.png"]
 
 
-def test_an_image_that_cannot_be_read_is_reported(served, connect, files):
-    (files / "broken.png").write_bytes(b"nothing")
-    client = served(Source("broken", files / "broken.png"), Source("photo", files / "photo.png"))
-    page = connect(client)
-    page.say("open", item=0)
-    assert "cannot read" in page.until(lambda m: m["type"] == "unreadable" and m["item"] == 0)["text"]
-    page.say("open", item=7)
-    assert "no image 7" in page.until(lambda m: m["type"] == "error")["text"]
-    page.open(1)
-
-
 def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
     page = connect(served())
     page.open()
@@ -405,29 +305,3 @@ def test_files_of_others_are_not_replaced(served, connect, chosen, tmp_path):
     page.say("save", item=0, kinds=["mask"])
     assert "already exists" in page.until(lambda m: m["type"] in ("saved", "error"))["text"]
     assert theirs.read_bytes() == b"theirs"
-
-
-def test_nothing_to_save_is_an_error(served, connect):
-    page = connect(served())
-    page.open()
-    for kinds in (["mask"], [], ["?"]):
-        page.say("save", item=0, kinds=kinds)
-        assert page.until(lambda m: m["type"] in ("saved", "error"))["type"] == "error"
-
-
-def test_the_cut_out_is_that_of_the_file(served, connect, tmp_path):
-    client = served()
-    page = connect(client)
-    address = f"/{client.guard.token}/cutout/0"
-    page.open()
-    assert "nothing to save yet" in client.get(address).text
-    page.draw()
-    answer = client.get(address)
-    assert answer.headers["content-type"] == "image/png"
-    page.say("save", item=0, kinds=["cutout"])
-    page.until(lambda m: m["type"] == "saved")
-    assert answer.content == (tmp_path / "out" / "photo-cutout.png").read_bytes()
-
-
-def test_kinds_have_different_files():
-    assert len({suffix for _, suffix in KINDS.values()}) == len(KINDS)

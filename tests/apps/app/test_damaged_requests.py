@@ -1,12 +1,9 @@
 """Damaged requests, and pages that do not read: the owner's page goes on, and the log stays small."""
 
-import socket
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-import numpy as np
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra 'app'")
@@ -14,7 +11,6 @@ pytest.importorskip("websockets", reason="needs the extra 'app'")
 
 from tests.apps.app.app_process import TIMEOUT, AppProcess
 
-resource = pytest.importorskip("resource", reason="needs limits of Unix")
 MALFORMED = [
     b"\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
@@ -33,18 +29,6 @@ def server(files):
     started = AppProcess(files, files / "photo.png", "--out", files / "out")
     yield started
     started.close()
-
-
-def is_open(connection):
-    connection.setblocking(False)
-    try:
-        while data := connection.recv(65536):
-            del data
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def status_of(address, **headers):
@@ -67,23 +51,6 @@ def test_all_addresses_of_this_machine(files):
         assert status_of(server.address.rsplit("/", 2)[0] + "/" + "x" * 32 + "/") == 403
     finally:
         server.close()
-
-
-@pytest.mark.slow
-def test_the_log_stays_small_without_descriptors(server):
-    """Open connections can use up the descriptors of the process."""
-    page = server.page()
-    page.stroke([(10.5, 16.5), (19.5, 16.5)])
-    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (60, 256))
-    held = [server.connection() for _ in range(60)]
-    time.sleep(2)
-    assert server.errors.read_text().count("\n") <= 2
-    for connection in held:
-        connection.close()
-    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (256, 256))
-    assert status_of(server.address) == 200
-    page.stroke([(2.5, 2.5), (29.5, 2.5)], 0, wait=False)
-    page.until("confirmed")  # after errors of what ran without descriptors
 
 
 def test_malformed_requests_are_not_logged(server):
@@ -123,37 +90,3 @@ def test_damaged_addresses(server):
     ):
         assert status_of(server.address + path, **headers) == status, (path, headers)
         assert server.errors.read_text() == "", (path, headers)
-
-
-@pytest.mark.thorough
-def test_a_page_that_does_not_read_is_closed(server):
-    """Its tab would count endlessly."""
-    page = server.page()
-    stalled = server.connection()
-    token = server.address.split("/")[3]
-    host = f"127.0.0.1:{server.port}"
-    head = f"GET /{token}/socket HTTP/1.1\r\nhost: {host}\r\norigin: http://{host}\r\nupgrade: websocket\r\n"
-    key = "connection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    stalled.sendall((head + key).encode())
-    for _ in range(2000):  # each is answered with an error
-        stalled.sendall(b"\x81\x80\0\0\0\0")
-    time.sleep(45)
-    assert not is_open(stalled)
-    page.open()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(20))
-def test_random_bytes(server, seed):
-    rng = np.random.default_rng(seed)
-    page = server.page()
-    token = server.address.split("/")[3].encode()
-    good = b"GET /" + token + b"/image/0 HTTP/1.1\r\nhost: 127.0.0.1:%d\r\n\r\n" % server.port
-    for _ in range(200):
-        data = bytearray(good)
-        for _ in range(rng.integers(1, 10)):
-            data[rng.integers(len(data))] = rng.integers(256)
-        server.connection().sendall(bytes(data[: rng.integers(1, len(data) + 1)]))
-    page.stroke([(10.5, 16.5), (19.5, 16.5)])
-    assert server.errors.read_text() == ""

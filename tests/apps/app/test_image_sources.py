@@ -51,21 +51,6 @@ def test_real_values(pair, dtype):
         check(values, low == high)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
-def test_integers(dtype):
-    limits = np.iinfo(dtype)
-    for low, high in ((limits.min, limits.max), (limits.max, limits.max), (limits.min, limits.min), (0, 1)):
-        values = np.full((4, 8, 8), low, dtype)
-        values[2:] = high
-        check(values, low == high)
-
-
-def test_neighbours_beyond_the_precision_of_a_double_are_constant():
-    values = np.full((4, 8, 8), 2**63, np.uint64)
-    values[2:] += 1
-    check(values, True)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_the_window_is_that_of_the_values(seed):
     rng = np.random.default_rng(seed)

@@ -108,39 +108,6 @@ def test_the_brush_of_a_telephone(cells, browse):
     assert no_errors(page)
 
 
-def test_tools_say_what_they_do(cells, browse):
-    page = browse("cells.png", "--out", "out")
-    page.click("tool-area")
-    assert "all of its inside is marked" in hint(page)
-    page.keys("r")
-    assert "found inside" in hint(page)
-    page.keys("d")
-    assert "found inside" not in hint(page)
-    page.keys("r", "3")
-    assert page.driver.find_element("id", "tool-box").get_attribute("aria-checked") == "true"
-    assert page.driver.find_element("id", "tool-object").text == "Object 3"
-
-
-def test_hints_and_help_go_away(cells, browse):
-    page = browse("cells.png", "--out", "out")
-    as_telephone(page)
-    assert hint(page)
-    page.click("hint")
-    assert hint(page) == ""
-    page.click("help-button")
-    close = page.driver.find_element("css selector", "#help button")
-    assert close.rect["y"] + close.rect["height"] < 844  # in sight
-    assert "Find in box" in page.driver.find_element("css selector", "#help ol").text
-    page.screenshot("telephone-help")
-    send_touch(page, "touchStart", [(200, 8)])
-    send_touch(page, "touchEnd", [])
-    page.until("!document.getElementById('help').open")
-    assert page.js("app.state.order.length") == 0
-    assert hint(page) == ""
-    touch(page, [(PLACES[5][0] - 8, PLACES[5][1]), PLACES[5]])
-    page.until("document.getElementById('hint').textContent.startsWith('Right?')")
-
-
 def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page = browse("in", "--out", "out")
     title = page.driver.find_element("id", "title")
@@ -170,17 +137,6 @@ def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page.ready(0)
     assert page.js("app.tool") == "object"
     assert no_errors(page)
-
-
-def test_an_image_chosen_from_the_sheet_closes_it(photographs, browse):
-    page = browse("in", "--out", "out")
-    as_telephone(page)
-    page.stroke([(220, 60), (230, 130)])
-    page.until("app.items[0].state === 'started'")  # the list was written again
-    page.click("files-button")
-    page.driver.find_elements("css selector", "#list button")[1].click()
-    page.ready(1)
-    assert not page.driver.find_element("id", "files").is_displayed()
 
 
 def test_another_image_is_opened_while_one_is_loaded(photographs, browse):

@@ -115,24 +115,6 @@ def test_strokes_change_the_session_and_are_shown(sent):
     asyncio.run(run())
 
 
-def test_strokes_of_the_notebook_are_shown(sent):
-    """After the work in the background, which announces them."""
-
-    async def run():
-        with Session(disc_scene()[0], device="cpu") as session:
-            widget = session.widget(height=300)
-            assert isinstance(widget, SessionWidget)
-            assert widget.height == 300
-            page = Page(widget, sent)
-            await page.open()
-            session.stroke([(24, 20), (32, 20)], 2)
-            session.stroke([(3, 3), (52, 3)], 2, 0)
-            await page.settled(2)
-            np.testing.assert_array_equal(page.labels(session.shape), session.labels)
-
-    asyncio.run(run())
-
-
 def test_a_volume_is_shown_in_slices(sent):
     volume = np.arange(4 * 6 * 8, dtype=np.int32).reshape(4, 6, 8)
 
@@ -162,21 +144,6 @@ def test_errors_are_answers(sent):
             for message, expected in (("nonsense", "not JSON"), ('{"do": "save", "item": 0, "kinds": []}', "export")):
                 page.say({"kind": "text", "text": message})
                 await until(lambda expected=expected: any(expected in one["text"] for one in page.said("error")))
-
-    asyncio.run(run())
-
-
-def test_another_output_starts_again(sent):
-    async def run():
-        with Session(disc_scene()[0], device="cpu") as session:
-            page = Page(SessionWidget(session), sent)
-            await page.open()
-            session.stroke([(24, 20)], 2)
-            await page.settled(1)
-            sent.clear()
-            await page.open()
-            await until(lambda: np.array_equal(page.labels(session.shape), session.labels))
-            assert session.mask.any()
 
     asyncio.run(run())
 

@@ -4,15 +4,12 @@ import base64
 import io
 import json
 import re
-from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
-import apps
 from apps.app.image_sources import Image as AppImage
-from apps.app.image_sources import Source
 from apps.app.prompts import MAX_PROMPTS, Prompt, PromptSessions
 from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import InputError
@@ -111,17 +108,6 @@ def test_an_answer_depends_on_its_request_only(scene):
     kept.close()
 
 
-def test_an_image_inside_a_request(ask, files):
-    sent = {"image": base64.b64encode((files / "photo.png").read_bytes()).decode(), "prompts": [CLICK, CORNERS]}
-    post = partial(ask.client.post, f"/{ask.client.guard.token}/segment")
-    assert np.array_equal(mask_in(post(json=sent)), mask_in(ask({"prompts": [CLICK, CORNERS]})))
-    assert post(json=sent, params={"kind": "coco"}).json()["annotations"]
-    for image, message in ((None, "base64"), ("/etc/passwd", "base64"), ("bm90aGluZw==", "cannot read 'image'")):
-        answer = post(json=sent | {"image": image})
-        assert (answer.status_code, message in answer.json()["error"]) == (400, True)
-    assert "prompts" in ask(sent).json()["error"]  # of an image that the app has
-
-
 def test_an_upload_is_answered_without_a_page(ask, files):
     token = ask.client.guard.token
     item = ask.client.post(f"/{token}/images?name=other.png", content=(files / "photo.png").read_bytes()).json()["item"]
@@ -170,21 +156,6 @@ def test_other_requests_are_rejected(ask, content, message):
     assert mask_in(ask({"prompts": [CLICK]})).any()
 
 
-def test_other_images_and_kinds_are_rejected(ask, files, served):
-    assert "no image 1" in ask({"prompts": [CLICK]}, item=1).json()["error"]
-    assert "kind must be" in ask({"prompts": [CLICK]}, kind="../x").json()["error"]
-    np.save(files / "volume.npy", np.zeros((6, 7, 8)))
-    client = served(Source("volume", files / "volume.npy"), for_programs=True)
-    answer = client.post(f"/{client.guard.token}/segment/0", content=json.dumps({"prompts": [CLICK]}))
-    assert (answer.status_code, "volume" in answer.json()["error"]) == (400, True)
-
-
-def test_a_large_request_is_rejected(ask, monkeypatch):
-    monkeypatch.setattr("apps.app.server.MAX_REQUEST", 100)
-    response = ask(b" " * 101)
-    assert (response.status_code, "larger than" in response.json()["error"]) == (400, True)
-
-
 def test_who_may_ask(served, files):
     client, closed = served(for_programs=True), served()
     body = json.dumps({"prompts": [CLICK]})
@@ -198,10 +169,3 @@ def test_who_may_ask(served, files):
     own = {"origin": "http://127.0.0.1:8765"}
     assert closed.post(f"/{closed.guard.token}/segment/0", content=body, headers=own).status_code == 404
     assert closed.post(f"/{closed.guard.token}/images?name=a.png", content=b"").status_code == 403
-
-
-@pytest.mark.parametrize("token", ["short", "x" * 201, "a/b" * 10, ""])
-def test_a_token_that_is_set_must_be_safe(monkeypatch, capsys, token):
-    monkeypatch.setenv("CUTMATCH_APP_TOKEN", token)
-    assert apps.cli.main(["app", "--api"]) == 2
-    assert "CUTMATCH_APP_TOKEN" in capsys.readouterr().err

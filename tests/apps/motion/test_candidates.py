@@ -22,19 +22,6 @@ def test_nearest_descriptors_are_those_of_a_full_sort(monkeypatch, block, count)
     assert np.allclose(np.take_along_axis(true, index, axis=1), distance, atol=1e-3)
 
 
-def test_first_of_equal_distances_is_used():
-    index, _ = nearest_descriptors(
-        np.eye(1, 128, dtype=np.float32), np.eye(5, 128, k=0, dtype=np.float32)[[1, 0, 0]], 2
-    )
-    assert index.tolist() == [[1, 2]]
-
-
-def test_empty_descriptors():
-    none, one = np.zeros((0, 128), np.float32), np.eye(1, 128, dtype=np.float32)
-    assert nearest_descriptors(none, one, 2)[0].shape == (0, 1)
-    assert nearest_descriptors(one, none, 2)[0].shape == (1, 0)
-
-
 def grey_of(pair):
     return grey_frame(pair.first), grey_frame(pair.second)
 
@@ -58,20 +45,6 @@ def test_an_expected_motion_helps(smooth_pair):
     position, found = proposals(first, second, points, smooth_pair.flow)
     close = (np.linalg.norm(position - true[:, None], axis=2) < 0.5) & found
     assert close[known][:, 1:].mean() > 0.95
-
-
-def test_places_outside_the_frame_are_not_found(smooth_pair):
-    first, second = grey_of(smooth_pair)
-    points = corners(first, 300)
-    far = np.full(smooth_pair.flow.shape, 1000, np.float32)
-    _, found = proposals(first, second, points, far)
-    assert not found[:, 1:].any()
-
-
-def test_no_points_no_proposals(smooth_pair):
-    position, found = proposals(*grey_of(smooth_pair), np.zeros((0, 2)))
-    assert position.shape == (0, candidates.TRACKERS, 2)
-    assert found.shape == (0, candidates.TRACKERS)
 
 
 @pytest.mark.parametrize("shape", [(24, 200), (28, 300), (200, 20), (16, 16)], ids=str)

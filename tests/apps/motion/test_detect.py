@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.tracking.detect import Finder, choose_finder, particles, to_grey
+from apps.tracking.detect import Finder, choose_finder, particles
 
 
 def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.4):
@@ -36,17 +36,6 @@ def test_particles_to_a_tenth_of_a_pixel(spread, size, dark):
     assert (mass > 0).all()
 
 
-def test_no_pull_towards_whole_pixels():
-    """Centroids in fixed windows are drawn to pixel centres; these are not."""
-    frame, places = drawn(1.6, seed=3, noise=0.001)
-    found, _ = particles(frame, 7)
-    _, index = cKDTree(found).query(places)
-    error = found[index] - places
-    fraction = places - np.rint(places)
-    slope = (error * fraction).sum() / (fraction**2).sum()
-    assert abs(slope) < 0.02
-
-
 def test_close_particles_stay_apart():
     y, x = np.mgrid[:60, :60]
     frame = np.zeros((60, 60))
@@ -67,23 +56,6 @@ def test_noise_holds_no_particles():
     assert len(more) > 100
 
 
-@pytest.mark.parametrize("size", [3, 9, 15])
-def test_noise_of_a_large_frame_hardly_passes_the_default_threshold(size):
-    noise = np.random.default_rng(size).normal(0.5, 0.05, (1000, 1200)).astype(np.float32)
-    finder = choose_finder(noise, "bright", size)
-    assert 4.0 < finder.threshold < 6.0
-    assert len(finder(noise)[0]) <= 2
-    assert choose_finder(noise, "bright", size, 4.0).threshold == 4.0
-    assert choose_finder(noise[:5, :5], "bright", 9).threshold == 4.0
-
-
-@pytest.mark.parametrize("kind", ["bright", "dark", "corners"])
-def test_a_flat_frame_holds_nothing(kind):
-    found, weight = Finder(kind, 7)(np.full((64, 64, 3), 0.5, np.float32))
-    assert found.shape == (0, 2)
-    assert weight.shape == (0,)
-
-
 @pytest.mark.parametrize("side", [1, 3, 8, 12, 20])
 @pytest.mark.parametrize("kind", ["bright", "corners"])
 def test_tiny_frames(side, kind):
@@ -102,15 +74,6 @@ def test_corners_of_a_square():
     truth = np.array([[29.5, 19.5], [59.5, 19.5], [29.5, 49.5], [59.5, 49.5]])
     assert cKDTree(found).query(truth)[0].max() < 0.7
     assert weight.max() == pytest.approx(weight[0])
-
-
-def test_coloured_frames_get_corners():
-    import skimage.data
-
-    photo = skimage.data.astronaut()[:200, :200].astype(np.float32) / 255
-    assert choose_finder(photo).kind == "corners"
-    assert choose_finder(photo, "bright").kind == "bright"
-    assert choose_finder(to_grey(photo)).kind in ("bright", "dark")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from apps import track
-from apps.common.images import InputError
 from apps.tracking import track_command
 from apps.tracking.divisions import divided
-from apps.tracking.tracking import from_frames, keep_long
 
 SEARCH_RANGE = 15.0
 
@@ -83,21 +81,6 @@ def test_divisions_have_the_minimum_cost(seed):
     assert total([chosen.get(start) for start in range(3)]) == pytest.approx(best)
 
 
-def test_no_division_without_a_track_that_goes_on():
-    frames = [[(0, 0), (50, 0)], [(0, 3)], [(0, 6), (50, 3)], [(0, 9)]]
-    tracks = track(frames, search_range=9, divisions=0.2)
-    assert tracks.parent.tolist() == [-1, -1, -1]
-    assert track(frames, search_range=9).parent is None
-    gap = from_frames(frames[:1])
-    assert track(gap, search_range=9, divisions=0).parent.tolist() == [-1, -1]
-
-
-def test_short_parents_are_dropped():
-    tracks = track([[(0, 0)], [(2, 0), (-2, 0)], [(3, 0), (-3, 0)]], search_range=5, divisions=0.2)
-    assert tracks.parent.tolist() == [-1, 0, 0]
-    assert keep_long(tracks, 2).parent.tolist() == [-1, -1]
-
-
 def test_the_table_names_parents(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frames = [[(0, 0), (60, 9)], [(2, 0), (-2, 0), (60, 9)], [(3, 0), (-3, 0), (60, 9)]]
@@ -111,8 +94,3 @@ def test_the_table_names_parents(tmp_path, monkeypatch, capsys):
     again = tmp_path / "out" / "cells-tracks.csv"
     assert track_command.main([str(again), "--search-range", "5", "--divisions", "2", "--out", "again"]) == 2
     assert "--divisions must be a cost of 0 to 1" in capsys.readouterr().err
-
-
-def test_an_invalid_cost_is_refused():
-    with pytest.raises(InputError, match="divisions must be a cost of 0 to 1"):
-        track([[(0, 0)]], search_range=5, divisions=1.5)

@@ -38,14 +38,6 @@ def test_colours_are_the_published_ones_to_a_grey_level():
     assert figure[1, 0].tolist() == [255, 255, 255]
 
 
-def test_wheel_has_55_colours_of_full_saturation():
-    wheel = drawing.colour_wheel()
-    assert wheel.shape == (55, 3)
-    assert (wheel.max(axis=1) == 255).all()
-    assert (wheel.min(axis=1) == 0).all()
-    assert len({tuple(colour) for colour in wheel}) == 55
-
-
 def test_scale_of_colours():
     flow = np.zeros((4, 4, 2), np.float32)
     flow[0, 0] = 10, 0
@@ -55,16 +47,6 @@ def test_scale_of_colours():
     np.testing.assert_allclose(own[1, 1], fixed[0, 0], atol=1)
     twice = drawing.flow_figure(2 * flow)
     np.testing.assert_allclose(own, twice, atol=1)
-
-
-def test_unknown_pixels_are_black():
-    flow = np.ones((3, 3, 2), np.float32)
-    flow[0, 0] = np.nan
-    valid = np.ones((3, 3), bool)
-    valid[2, 2] = False
-    figure = drawing.flow_figure(flow, valid)
-    assert figure[0, 0].tolist() == figure[2, 2].tolist() == [0, 0, 0]
-    assert figure[1, 1].any()
 
 
 def test_arrows_point_along_the_flow():
@@ -82,36 +64,6 @@ def test_arrows_point_along_the_flow():
     grey = drawing.arrows(rgb, flow, np.zeros(drawing.at_arrows(flow).shape[:2], bool), typical=40.0)
     assert np.ptp(grey[start, start + 20]) == 0
     assert np.ptp(moved[start, start + 20]) > 50
-
-
-def test_short_arrows_are_drawn_longer_and_a_note_says_so():
-    flow = np.zeros((300, 300, 2), np.float32)
-    flow[..., 0] = 2
-    rgb, spacing = np.zeros((300, 300, 3), np.float32), drawing.spacing_of(flow.shape)
-    figure, as_long = (drawing.arrows(rgb, flow, typical=typical) for typical in (None, 100.0))
-    start = spacing // 2 + spacing
-    assert figure[start, start : start + spacing - 2].any(axis=1).all(), "the arrow is as long as the spacing"
-    assert not as_long[start, start + 4 : start + spacing - 3].any(axis=1).all()
-    assert (figure[-22:, :30] == 255).all(axis=2).any(), "the note is on white"
-    assert not (as_long[-22:, :30] == 255).all(axis=2).all(axis=1).any()
-
-
-def test_frames_with_the_same_numbers_have_the_same_scale():
-    rgb, flow = np.zeros((300, 300, 3), np.float32), np.ones((300, 300, 2), np.float32)
-    slow, alone = (drawing.arrows(rgb, 0.01 * flow, None, *numbers) for numbers in ((6.0, 6.0), ()))
-    lit = [(figure > 0).any(axis=2).mean() for figure in (slow, alone)]
-    assert lit[0] < lit[1]
-    np.testing.assert_array_equal(drawing.arrows(rgb, flow), drawing.arrows(rgb, flow, None, 2**0.5, 2**0.5))
-
-
-def test_small_flows_are_enlarged_and_have_a_key():
-    flow = np.ones((20, 30, 2), np.float32)
-    figure = drawing.keyed_figure(flow, 1.5)
-    assert figure.shape == (200, 300, 3)
-    np.testing.assert_array_equal(figure[::10, :150:10], drawing.flow_figure(flow, max_motion=1.5)[:, :15])
-    assert (figure[-60:, -40:] == 0).all(axis=2).any(), "words in black"
-    assert drawing.keyed_figure(np.ones((2, 900, 2), np.float32), 1.5).shape[1] > 900, "beside a figure without room"
-    assert drawing.arrows(np.zeros((20, 30, 3), np.float32), flow).shape == (200, 300, 3)
 
 
 def test_warping_brings_the_second_frame_back():

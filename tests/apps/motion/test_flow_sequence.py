@@ -10,7 +10,7 @@ from PIL import Image
 from apps import flow, flow_sequence
 from apps.common.command import limited_threads
 from apps.common.images import InputError
-from apps.optical_flow.frame import Frame, SharedFrame, SharedFrames
+from apps.optical_flow.frame import SharedFrame, SharedFrames
 
 
 @pytest.fixture(scope="module")
@@ -52,29 +52,6 @@ def test_frames_are_drawn_as_they_are_needed(frames):
         flows.close()
 
 
-def test_each_frame_is_prepared_once(frames, monkeypatch):
-    counts = {}
-    plain = Frame._once
-
-    def counted(self, key, compute):
-        def noted():
-            counts[key] = counts.get(key, 0) + 1
-            return compute()
-
-        return plain(self, key, noted)
-
-    monkeypatch.setattr(Frame, "_once", counted)
-    list(flow_sequence(frames))
-    assert counts["seed points"] == counts["levels"] == counts["descriptors"] == len(frames)
-
-
-def test_short_sequences(frames):
-    assert list(flow_sequence([])) == []
-    assert list(flow_sequence(frames[:1])) == []
-    (one,) = flow_sequence([frame[:20, :30] for frame in frames[:2]], fast=True)
-    assert one.flow.shape == (20, 30, 2)
-
-
 def test_errors_name_the_frame(frames):
     with pytest.raises(InputError, match="differ in size: frame 1 is 100x80 pixels, frame 2 90x80"):
         list(flow_sequence([*frames[:2], frames[2][:, :90]], fast=True))
@@ -84,14 +61,6 @@ def test_errors_name_the_frame(frames):
         list(flow_sequence(frames, fast=True, linker="windows"))
     with pytest.raises(InputError, match="texture"):
         list(flow_sequence([*frames[:2], np.zeros((80, 100, 3), np.uint8), *frames[3:]]))
-
-
-def test_the_limit_of_threads_is_restored(frames):
-    with limited_threads(2):
-        flows = flow_sequence(frames, fast=True)
-        next(flows)
-        flows.close()
-        assert cv2.getNumThreads() == 2
 
 
 def test_pairs_share_the_frame_between_them(frames, tmp_path):
@@ -110,11 +79,3 @@ def test_pairs_share_the_frame_between_them(frames, tmp_path):
     assert repr(copied) == repr(one)
     with pytest.raises(InputError, match="no file"):
         SharedFrame(tmp_path / "gone.png").get()
-
-
-def test_the_name_stays_that_of_the_function(frames):
-    """A module of the same name would replace it as soon as the function has been loaded."""
-    import apps
-
-    assert len(list(apps.flow_sequence(frames[:2], fast=True))) == 1
-    assert len(list(apps.flow_sequence(frames[:2], fast=True))) == 1

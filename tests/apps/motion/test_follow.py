@@ -46,11 +46,3 @@ def test_covered_points_go_with_their_neighbours(frames, points):
     follow(0, points)
     off = np.linalg.norm(follow(1, points) - points - (5, -3), axis=1)
     assert off[hidden].max() < 1.5
-
-
-def test_nothing_to_follow(frames, points):
-    follow = Follower(frames)
-    assert follow(0, np.zeros((0, 2))).shape == (0, 2)
-    assert follow(1, np.zeros((0, 2))).shape == (0, 2)
-    assert (Follower([np.full((64, 64, 3), 0.5, np.float32)] * 2)(1, points) == points).all()
-    assert (Follower([])(3, points) == points).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from apps.optical_flow import fusion
-from apps.optical_flow.fusion import features_of, fuse, fusion_minimum, misfit
+from apps.optical_flow.fusion import fuse, fusion_minimum
 from apps.optical_flow.refine import Level
 
 
@@ -76,12 +76,3 @@ def test_each_half_comes_from_the_correct_flow(smooth_pair):
     error = smooth_pair.error(fused)[smooth_pair.known]
     assert (error < 1).mean() > 0.9
     assert min(smooth_pair.error(f)[smooth_pair.known].mean() for f in (left, right)) > 5
-
-
-def test_misfit_is_smaller_for_the_true_flow(smooth_pair):
-    level = smooth_pair.levels[0]
-    features = [features_of(lab) for lab in level.lab]
-    true = misfit(*features, smooth_pair.flow)
-    wrong = misfit(*features, smooth_pair.flow + np.float32([3, 2]))
-    assert true[smooth_pair.known].mean() < 0.3 * wrong[smooth_pair.known].mean()
-    assert max(true.max(), wrong.max()) <= fusion.MAX_MISFIT + 1e-4

@@ -1,7 +1,5 @@
 """Matches: selection, and tables written and read again."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -40,17 +38,6 @@ def test_the_csv_has_a_header_and_one_line_a_match(three, tmp_path):
     assert lines[0] == "x0,y0,x1,y1,cost,margin,confidence"
     assert len(lines) == 4
     assert float(lines[2].split(",")[3]) == pytest.approx(three.second[1, 1], rel=1e-5)
-
-
-def test_the_json_has_a_list_for_each_column(three, tmp_path):
-    table = json.loads(three.write(tmp_path / "m.json").read_text("utf-8"))
-    assert table["x1"] == pytest.approx(three.second[:, 0].tolist())
-
-
-def test_another_suffix_is_rejected(three, tmp_path):
-    with pytest.raises(InputError, match=r"\.csv or \.json"):
-        three.write(tmp_path / "m.txt")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

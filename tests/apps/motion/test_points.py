@@ -35,18 +35,6 @@ def test_keypoints_have_descriptors(camera):
     assert np.allclose(np.linalg.norm(found.descriptors, axis=1), 1, atol=1e-5)
 
 
-def test_a_flat_frame_has_no_keypoints():
-    found = keypoints(np.full((64, 64), 9, np.uint8), 300)
-    assert len(found) == 0
-    assert found.descriptors.ndim == 2
-
-
-def test_keypoints_repeat(camera):
-    one, two = keypoints(camera, 500), keypoints(camera, 500)
-    assert np.array_equal(one.xy, two.xy)
-    assert np.array_equal(one.descriptors, two.descriptors)
-
-
 def test_corners_are_at_corners(squares):
     frame, true = squares
     found = corners(frame, 100)
@@ -55,24 +43,11 @@ def test_corners_are_at_corners(squares):
     assert set(nearest) == set(range(len(true)))
 
 
-def test_corners_keep_their_distance(camera):
-    taken = np.array([[60.4, 50.0], [100.0, 90.7]])
-    found = corners(camera, 5000, 6, taken)
-    assert len(found) > 200
-    gap, _ = cKDTree(found).query(found, k=2)
-    assert gap[:, 1].min() >= 6
-    assert cKDTree(taken).query(found)[0].min() >= 5
-
-
 def test_corners_stay_within_the_budget_and_the_best_come_first(camera):
     few, many = corners(camera, 50), corners(camera, 400)
     assert len(few) == 50
     assert np.array_equal(few, many[:50])
     assert len(corners(camera, 0)) == 0
-
-
-def test_a_flat_frame_has_no_corners():
-    assert len(corners(np.full((64, 64), 9, np.uint8))) == 0
 
 
 def test_samples_are_bilinear_however_many():
@@ -91,21 +66,6 @@ def test_patches_are_invariant_to_brightness_and_contrast(camera):
     alike = (one * two).sum(axis=1)
     assert np.median(alike) > 0.99
     assert np.allclose((one**2).sum(axis=1), 1, atol=1e-4)
-
-
-def test_patches_follow_a_turn(camera):
-    turned = np.ascontiguousarray(np.rot90(camera))  # the pixel at (x, y) moves to (y, width - 1 - x)
-    points = corners(camera, 200)
-    there = np.stack([points[:, 1], camera.shape[1] - 1 - points[:, 0]], axis=1)
-    linear = np.tile([[0.0, 1.0], [-1.0, 0.0]], (len(points), 1, 1))
-    alike = (patches(camera, points) * patches(turned, there, linear=linear)).sum(axis=1)
-    assert alike.min() > 0.999
-    assert np.median((patches(camera, points) * patches(turned, there)).sum(axis=1)) < 0.5
-
-
-def test_grey_frame_takes_grey_and_rgb(camera):
-    assert np.array_equal(grey_frame(camera), camera)
-    assert np.array_equal(grey_frame(np.dstack([camera] * 3)), camera)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from apps.optical_flow import frame as frame_module
 from apps.optical_flow.median import near_edges, weighted_median
-from apps.optical_flow.refine import paired, refine, variational, warp
+from apps.optical_flow.refine import refine, variational, warp
 from apps.optical_flow.resizing import resized
 
 
@@ -26,15 +25,6 @@ def test_resizing_scales_the_vectors():
     assert resized(flow, (20, 30)) is flow
 
 
-def test_pyramid_ends_before_it_is_too_small():
-    frame = frame_module.Frame(np.random.default_rng(0).random((60, 90, 3)).astype(np.float32))
-    levels = paired(frame, frame)
-    assert levels[0].shape == (60, 90)
-    sides = [min(level.shape) for level in levels]
-    assert sides == sorted(sides, reverse=True)
-    assert sides[-1] > frame_module.MIN_SIDE >= round(sides[-1] * frame_module.RATIO)
-
-
 def test_each_step_reduces_the_error(smooth_pair):
     levels = smooth_pair.levels
     start = smooth_pair.flow + np.float32([0.8, -0.6])
@@ -45,12 +35,6 @@ def test_each_step_reduces_the_error(smooth_pair):
     np.testing.assert_array_equal(start, kept), "the flow passed is not changed"
     assert after < 0.5 * before
     assert smooth_pair.error(refine(levels, start, 2))[known].mean() < 0.35 * before
-
-
-def test_coarse_to_fine_from_no_motion(smooth_pair):
-    levels = smooth_pair.levels
-    flow = refine(levels, None, len(levels) - 1)
-    assert np.median(smooth_pair.error(flow)[smooth_pair.known]) < 0.3
 
 
 def brute_median(values, weights):
@@ -92,8 +76,3 @@ def test_median_moves_motion_edges_to_image_edges():
     filtered = weighted_median(flow, lab, np.ones((40, 40), np.float32))
     assert (filtered[:, :20] < 0.1).all()
     assert (filtered[:, 20:] > 7.9).all()
-
-
-def test_median_keeps_uniform_motion():
-    flow = np.full((40, 40, 2), 3.3, np.float32)
-    np.testing.assert_array_equal(weighted_median(flow, np.zeros((40, 40, 3), np.float32), np.ones((40, 40))), flow)

@@ -29,11 +29,6 @@ def test_rates_and_the_two_conditions_of_fl():
     assert scores.epe == pytest.approx(np.mean(errors))
 
 
-def test_thresholds_are_passed_only_from_above():
-    scores = one((3, 0), (0, 0))
-    assert (scores.r1, scores.r3, scores.fl) == (100, 0, 0)
-
-
 def test_unknown_pixels_do_not_count():
     truth = np.zeros((2, 2, 2), np.float32)
     flow = truth.copy()

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from apps.common.command import limited_threads
 from apps.common.images import InputError
 from apps.motion import sparse
 from apps.motion.agreement import LocalMotion, agrees_with_neighbours
-from apps.motion.odds import log_odds, nearest_other_proposal
 from apps.motion.sparse import link_proposals, match_stages, seed_matches
 
 
@@ -68,12 +66,6 @@ def test_a_stereo_pair_is_matched_along_its_rows():
     assert (error < 3).mean() > 0.9
 
 
-def test_no_two_matches_end_on_one_pixel(stages):
-    for matches in (stages.matches, stages.seeds):
-        for points in (matches.first, matches.second):
-            assert len(np.unique(np.rint(points), axis=0)) == len(matches)
-
-
 def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair, monkeypatch):
     stages = match_stages(disc_pair.first, disc_pair.second)
     monkeypatch.setattr(sparse, "UNMATCHED_COST", 9.0)
@@ -86,61 +78,10 @@ def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair, m
     assert np.median(matches.confidence[~wrong]) > 0.95
 
 
-def test_lower_unmatched_cost_gives_fewer_more_reliable_matches(smooth_pair, monkeypatch):
-    found = []
-    for cost in (-4.0, 0.0):
-        monkeypatch.setattr(sparse, "UNMATCHED_COST", cost)
-        found.append(match_stages(smooth_pair.first, smooth_pair.second).matches)
-    few, many = found
-    assert 0 < len(few) < len(many)
-    assert few.cost.max() < -4.0
-    assert (off(few, smooth_pair) < 3).mean() >= (off(many, smooth_pair) < 3).mean()
-
-
-def test_results_of_the_stages(stages):
-    assert set(stages.seconds) == {"seeds", "points", "proposals", "odds", "assignment", "agreement"}
-    assert stages.odds.shape == stages.found.shape == stages.position.shape[:2]
-    assert np.isinf(stages.odds[~stages.found]).all()
-    assert {tuple(p) for p in stages.matches.first} <= {tuple(p) for p in stages.points}
-
-
-def test_matches_repeat(stages, smooth_pair):
-    again = match_stages(smooth_pair.first, smooth_pair.second).matches
-    for name in ("first", "second", "cost", "margin", "confidence"):
-        assert np.array_equal(getattr(again, name), getattr(stages.matches, name))
-
-
-def test_grey_frames(smooth_pair):
-    matches = match_stages(smooth_pair.first[..., 1].copy(), smooth_pair.second[..., 1].copy()).matches
-    assert (off(matches, smooth_pair) < 3).mean() > 0.97
-
-
-def test_trackers_alone_find_small_motion(smooth_pair, stages, monkeypatch):
-    """Seeds without matches simulate frames without distinctive descriptors."""
-    import cv2
-
-    small = cv2.warpAffine(smooth_pair.first, np.float32([[1, 0, 2], [0, 1, -1]]), (256, 192))
-    monkeypatch.setattr(sparse, "seed_matches", lambda *_, **__: stages.matches.select([]))
-    matches = match_stages(smooth_pair.first, small).matches
-    assert len(matches) > 200
-    assert np.median(np.linalg.norm(matches.motion - (2, -1), axis=1)) < 0.1
-
-
 def test_two_scenes_that_have_nothing_in_common_do_not_match():
     rng = np.random.default_rng(0)
     first, second = (rng.integers(0, 256, (128, 128), dtype=np.uint8) for _ in range(2))
     assert len(match_stages(first, second).matches) == 0
-
-
-@pytest.mark.parametrize("size", [16, 17, 24])
-def test_smallest_frames(size, monkeypatch):
-    import skimage.data
-
-    first = skimage.data.camera()[200 : 200 + size, 200 : 200 + size].copy()
-    points = np.array([[5.0, 5], [9, 6], [6, 10], [10, 10]])
-    monkeypatch.setattr(sparse, "_points", lambda *_: points)  # such frames have too few corners
-    matches = match_stages(first, np.roll(first, 1, axis=1)).matches
-    assert np.isfinite(matches.second).all()
 
 
 def test_bad_frames_are_rejected(smooth_pair, monkeypatch):
@@ -182,38 +123,3 @@ def test_a_local_fit_is_exact_on_an_affine_motion():
     kept = agrees_with_neighbours(first, motion)
     assert kept[~wrong].mean() > 0.97
     assert kept[wrong & (np.linalg.norm(motion - first @ linear.T - shift, axis=1) > 25)].mean() < 0.1
-
-
-def test_the_dense_motion_is_that_of_its_points():
-    first = np.random.default_rng(1).random((300, 2)) * (90, 60)
-    dense = LocalMotion(first, np.stack([first[:, 0] * 0.1, first[:, 1] * -0.2], axis=1)).dense((61, 91))
-    y, x = np.mgrid[:61, :91]
-    assert dense.shape == (61, 91, 2)
-    assert np.abs(dense - np.dstack([0.1 * x, -0.2 * y]))[8:-8, 8:-8].max() < 0.3
-
-
-def test_odds_increase_with_each_measurement():
-    one = np.ones(1)
-    surest = log_odds(0 * one, 0 * one, 0 * one, one)
-    for doubted in ((one, 0 * one, 0 * one, one), (0 * one, one, 0 * one, one), (0 * one, 0 * one, one, one)):
-        assert log_odds(*doubted) > surest
-    assert log_odds(0 * one, 0 * one, 0 * one, 0.1 * one) > surest
-
-
-def test_the_nearest_other_proposal():
-    position = np.array([[[0.0, 0], [3, 4], [0, 1]], [[0, 0], [9, 9], [0, 2]]])
-    found = np.array([[True, True, True], [True, False, False]])
-    separation = nearest_other_proposal(position, found)
-    assert separation[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
-    assert np.isinf(separation[1]).all()
-
-
-def test_odds_do_not_depend_on_the_threads(smooth_pair, monkeypatch):
-    monkeypatch.setattr(sparse, "MIN_POINTS_PER_THREAD", 16)
-    found = []
-    for threads in (1, 2):
-        with limited_threads(threads):
-            found.append(match_stages(smooth_pair.first, smooth_pair.second))
-    assert np.isfinite(found[0].odds).sum() > 500
-    np.testing.assert_array_equal(found[0].odds, found[1].odds)
-    np.testing.assert_array_equal(found[0].matches.second, found[1].matches.second)

@@ -45,16 +45,6 @@ def test_a_table_of_tracks_is_linked_again():
     assert again.to_pandas().equals(found.to_pandas())
 
 
-def test_three_axes_and_frame_numbers_as_floats():
-    table = detections().assign(z=1.0).astype({"frame": float})
-    found = track(table, search_range=5.0)
-    assert found.detections.position.shape[1] == 3
-    assert found.detections.frame.dtype == np.int64
-    assert found.to_pandas().columns.tolist()[:4] == ["x", "y", "z", "frame"]
-    empty = track(table.iloc[:0], search_range=5.0)
-    assert len(empty) == len(empty.to_pandas()) == 0
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -71,16 +61,3 @@ def test_three_axes_and_frame_numbers_as_floats():
 def test_refused_tables(change, message):
     with pytest.raises(InputError, match=message):
         track(change(detections()), search_range=5.0)
-
-
-@pytest.mark.parametrize("wrong", ["positions.csv", {"x": [1.0]}])
-def test_other_containers_are_refused(wrong):
-    with pytest.raises(InputError, match="detections must be Detections, a DataFrame or arrays"):
-        track(wrong, search_range=5.0)
-
-
-def test_plots_need_two_axes():
-    found = track([np.zeros((2, 1)), np.ones((2, 1))], search_range=5.0)
-    assert found.to_pandas().columns.tolist() == ["x", "frame", "particle", "link_margin"]
-    with pytest.raises(InputError, match="draws x and y"):
-        found.plot()

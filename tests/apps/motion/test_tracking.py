@@ -5,12 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
 from apps.tracking.active_tracks import pairs_in_range, shared_motion
 from apps.tracking.global_links import GAP_COST
-from apps.tracking.tracking import Detections, default_search_range, from_frames, keep_long, track
+from apps.tracking.tracking import Detections, keep_long, track
 
 
 def world(seed, count=200, frames=12, size=250.0, step=1.0, speed=0.0, seen=1.0):
@@ -108,25 +107,6 @@ def test_contested_detection_minimises_the_sum():
     assert exact.counts["unlinked_in_range"] == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_links_against_nearest_neighbours(seed):
-    """As many links as one-to-one nearest neighbours or more, none contradictory, more of them right."""
-    detections, identity = world(seed, count=400, step=2.5, seen=0.95)
-    tracks = track(detections, search_range=8)
-    assert_consistent(tracks)
-    claimed = right = once = 0
-    for t in range(11):
-        now, then = (np.flatnonzero(detections.frame == f) for f in (t, t + 1))
-        distance, nearest = cKDTree(detections.position[then]).query(detections.position[now], distance_upper_bound=8)
-        now, nearest = now[np.isfinite(distance)], then[nearest[np.isfinite(distance)]]
-        claimed += len(nearest)
-        once += len(np.unique(nearest))
-        right += int((identity[now] == identity[nearest]).sum())
-    assert once < claimed, "the crowd is too thin for the comparison"
-    assert len(tracks.link) >= once
-    assert right_links(tracks, identity) > right
-
-
 def test_crossing_tracks_need_their_velocity():
     t = np.arange(21.0)[:, None]
     up, down = np.hstack([2 * t, 2 * t]), np.hstack([2 * t, 40.5 - 2 * t])
@@ -150,26 +130,6 @@ def test_blinking_needs_memory(memory, tracks):
     found = track(frames, search_range=3, memory=memory)
     assert len(found) == tracks
     assert_consistent(found)
-
-
-def test_lost_tracks_keep_moving():
-    """Lost for three frames, found where it was heading; without prediction it is out of range."""
-    place = np.column_stack([3.0 * np.arange(10), np.zeros(10)])
-    seen = [0, 1, 2, 6, 7, 8, 9]
-    detections = Detections(np.array(seen), place[seen])
-    assert len(track(detections, search_range=4, memory=3, predict=True)) == 1
-    assert len(track(detections, search_range=4, memory=3)) == 2
-
-
-def test_new_track_starts_with_its_neighbours_velocity():
-    """All drift by 9, more than the search range; a point that appears later is predicted to drift, too."""
-    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 40
-    frames = []
-    for t in range(6):
-        late = [[12.0, 0]] if t >= 3 else []
-        frames.append(np.concatenate([grid, grid[:1] + late]) + (9 * t, 0) if late else grid + (9 * t, 0))
-    tracks = track(frames, search_range=6, predict=True)
-    assert tracks.length.tolist() == [6] * 25 + [3]
 
 
 def test_drift_longer_than_the_search_range():
@@ -238,11 +198,6 @@ def test_links_are_those_of_trackpy(search_range, memory):
     assert ours == theirs
 
 
-def test_pair_at_exactly_the_search_range_is_linked():
-    assert len(track([[[0, 0]], [[3, 4]]], search_range=5).link) == 1
-    assert len(track([[[0, 0]], [[3, 4.001]]], search_range=5).link) == 0
-
-
 def test_global_links_have_the_minimum_total_cost():
     """By SciPy's assignment of all ends to all starts, on a matrix twice as wide."""
     detections, _ = world(4, count=12, frames=8, size=30, seen=0.8)
@@ -261,14 +216,6 @@ def test_global_links_have_the_minimum_total_cost():
     assert total == pytest.approx(both[linear_sum_assignment(both)].sum())
     assert (gap[tuple(tracks.link.T)] > 0).any()
     assert (np.diff(detections.frame[tracks.link[:, 1]]) >= 0).all()
-
-
-def test_global_links_without_memory_are_those_of_each_frame():
-    detections, _ = world(5, count=80, size=60)
-    frame_by_frame, together = (track(detections, search_range=4, linker=linker) for linker in ("assignment", "global"))
-    assert np.array_equal(frame_by_frame.track, together.track)
-    assert set(map(tuple, frame_by_frame.link)) == set(map(tuple, together.link))
-    assert frame_by_frame.counts == together.counts
 
 
 def test_global_links_make_fewer_errors_than_frame_by_frame():
@@ -291,12 +238,6 @@ def test_order_and_gaps_of_frames():
     assert track(detections, search_range=2, memory=5).track.tolist() == [0, 0, 0, 0]
 
 
-def test_three_axes():
-    first = np.array([[0.0, 0, 0], [0, 0, 9]])
-    tracks = track([first, first[::-1] + 0.5], search_range=3)
-    assert tracks.link.tolist() == [[0, 3], [1, 2]]
-
-
 def test_nothing_to_link():
     assert len(track([], search_range=1)) == 0
     empty = track([np.zeros((0, 2)), np.zeros((0, 2))], search_range=1)
@@ -313,13 +254,6 @@ def test_keep_long():
     assert_consistent(tracks)
     assert len(keep_long(tracks, 3)) == 1
     assert len(keep_long(tracks, 4)) == 0
-
-
-def test_default_search_range():
-    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 12
-    assert default_search_range(from_frames([grid, grid])) == 6
-    with pytest.raises(InputError, match="search_range"):
-        default_search_range(from_frames([[[0, 0]], [[1, 1]]]))
 
 
 @pytest.mark.parametrize(

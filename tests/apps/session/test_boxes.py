@@ -115,62 +115,6 @@ def test_a_stroke_corrects_the_object_on_which_it_lies(flowers):
         np.testing.assert_array_equal(flowers.labels, before)
 
 
-def test_a_held_object_is_found_again_in_a_new_box(flowers):
-    draw_second(flowers, "box")
-    second = flowers.labels == 2
-    flowers.box(BOXES[3])
-    flowers.wait()
-    assert iou(flowers.labels == 1, TRUTH == 3) > 0.9
-    np.testing.assert_array_equal(flowers.labels == 2, second)
-
-
-def test_a_new_box_of_a_held_object_holds_those_drawn_since(flowers):
-    draw_second(flowers, "stroke")
-    second = flowers.labels == 2
-    flowers.box((4, 2, 36, 36))  # object 1 was held
-    flowers.wait()
-    assert iou(flowers.labels == 1, TRUTH == 1) > 0.9
-    np.testing.assert_array_equal(flowers.labels == 2, second)
-
-
-def test_an_unlocked_object_is_found_again_in_its_box(flowers):
-    first = flowers.labels == 1
-    flowers.lock(1)
-    draw_second(flowers, "stroke")
-    second = flowers.labels == 2
-    flowers.unlock(1)
-    flowers.wait()
-    assert iou(flowers.labels == 1, first) > 0.95
-    np.testing.assert_array_equal(flowers.labels == 2, second)
-
-
-def test_an_object_that_is_held_is_locked_and_deleted(flowers):
-    draw_second(flowers, "box")
-    first, second = flowers.labels == 1, flowers.labels == 2
-    flowers.lock(1)
-    flowers.clear()
-    flowers.wait()
-    np.testing.assert_array_equal(flowers.labels == 1, first)
-    assert not (flowers.labels == 2).any()
-    flowers.undo()
-    flowers.undo()
-    flowers.delete(1)
-    flowers.wait()
-    np.testing.assert_array_equal(flowers.labels, 2 * second)
-    assert [*boxes_of(flowers.records)] == [2]
-
-
-def test_nothing_is_left_in_a_box_of_locked_pixels(flowers):
-    flowers.lock(1)
-    first = flowers.labels == 1
-    flowers.box((18, 17, 22, 21), 2)
-    flowers.wait()
-    np.testing.assert_array_equal(flowers.labels, first)
-    draw_second(flowers, "box")
-    np.testing.assert_array_equal(flowers.labels == 1, first)
-    assert iou(flowers.labels == 2, TRUTH == 2) > 0.9
-
-
 def test_a_box_of_another_object_in_a_volume_is_refused():
     volume = np.zeros((6, 12, 14))
     volume[2:4, 4:8, 4:9] = 1
@@ -181,14 +125,6 @@ def test_a_box_of_another_object_in_a_volume_is_refused():
         with pytest.raises(InputError, match="a box in a volume finds object 1; draw strokes for object 2"):
             session.box((2, 2, 1, 11, 10, 5), label=2)
         np.testing.assert_array_equal(session.labels, before)
-
-
-@pytest.mark.parametrize("label", [0, 255, 1.5, "1"])
-def test_bad_labels_of_boxes(label):
-    with Session(IMAGE, device="cpu") as session:
-        with pytest.raises((InputError, TypeError), match="label"):
-            session.box(BOXES[1], label)
-        assert not session.records
 
 
 ACTIONS = {"box": 0.22, "stroke": 0.28, "erase": 0.05, "lock": 0.1, "unlock": 0.1, "undo": 0.15, "redo": 0.1}

@@ -7,7 +7,7 @@ from skimage.draw import polygon2mask
 
 from apps.common.images import InputError
 from apps.session import Session
-from apps.session.label_maps import label_map_of, values_in
+from apps.session.label_maps import values_in
 from tests.apps.session.test_locks import cells_scene
 
 
@@ -58,18 +58,6 @@ def test_one_object_is_corrected(mapped, tmp_path):
     session.wait()
     assert {*np.unique(session.labels)} == {0, 1, 2, 3, 4}
     assert (session.labels != truth).mean() < 0.05
-
-
-def test_forms_of_label_maps():
-    _, labels = cells_scene()
-    np.testing.assert_array_equal(label_map_of(labels, "mask"), labels)
-    np.testing.assert_array_equal(label_map_of(labels.astype(np.uint16) * 1000, "mask"), labels)
-    assert label_map_of(np.uint8(255) * (labels > 0), "mask") is None
-    assert label_map_of(labels > 0, "mask") is None
-    assert label_map_of(labels / 4, "mask") is None
-    many = np.pad(np.kron(np.arange(1, 257).reshape(16, 16), np.ones((4, 4), int)), 1)
-    with pytest.raises(InputError, match="mask holds 256 objects; at most 254 are possible"):
-        label_map_of(many, "mask")
 
 
 def test_files_of_label_maps(tmp_path):

@@ -146,19 +146,6 @@ def test_an_object_is_cleaned_up():
             session.clean_up(3)
 
 
-def test_unlocking_restores_the_marks(cells):
-    cells.wait()
-    labels = cells.labels
-    cells.lock(1)
-    cells.unlock(1)
-    cells.wait()
-    np.testing.assert_array_equal(cells.labels, labels)
-    assert cells.undo()
-    assert cells.undo()
-    cells.wait()
-    np.testing.assert_array_equal(cells.labels, labels)
-
-
 def test_locks_are_stored(cells, tmp_path):
     image, _ = cells_scene()
     cells.lock(1)
@@ -173,11 +160,3 @@ def test_locks_are_stored(cells, tmp_path):
         assert (loaded.labels == 1).sum() == (cells.labels == 1).sum()
         with pytest.raises(InputError, match="object 1 is locked"):
             loaded.stroke([(5, 5)], 1)
-
-
-def test_a_volume_has_no_locks():
-    with Session(np.zeros((4, 10, 12)), device="cpu") as session:
-        session.stroke([(5, 5)], 1, slice=1)
-        for act in (session.lock, session.clean_up):
-            with pytest.raises(InputError, match="object 1 is in a volume"):
-                act(1)

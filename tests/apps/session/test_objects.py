@@ -42,13 +42,6 @@ def test_names_are_undone_stored_and_exported(session, disc, tmp_path):
     assert feature["properties"]["classification"] == {"name": "cell", "color": [10, 20, 30]}
 
 
-def test_names_remain_without_marks(session):
-    marked(session)
-    session.clear()
-    assert session.objects == {200: CELL}
-    assert session.strokes == [{"kind": "describe", "label": 200, "name": "cell", "colour": (10, 20, 30)}]
-
-
 def test_a_deleted_object_leaves_no_trace(session, disc):
     """The result is that of the other strokes; the same label may be used again."""
     image, _ = disc
@@ -71,18 +64,6 @@ def test_a_deleted_object_leaves_no_trace(session, disc):
         session.stroke([(20, 30)], 2, 200)
         assert session._answers._canvas.all_marks()[30, 20] == 200
         assert session._answers._canvas.all_marks()[30, 10] == -1
-
-
-def test_the_first_object_is_deleted_with_its_box(session, disc):
-    session.start_from(np.roll(disc[1], 1, axis=0))
-    session.box((6, 1, 50, 39))
-    session.delete(1)
-    session.wait()
-    assert not session.mask.any()
-    assert set(np.unique(session._answers._canvas.all_marks())) == {-1, 0}
-    assert session.undo()
-    session.wait()
-    assert session.mask.any()
 
 
 @pytest.mark.parametrize(

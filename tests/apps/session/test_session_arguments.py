@@ -43,12 +43,6 @@ def test_bad_strokes_change_nothing(session, arguments, message):
     assert (session.state["version"], session.strokes) == (before, records)
 
 
-@pytest.mark.parametrize("arguments", [([[1, 1]], "2"), ([[1, 1]], 2, 1.5), ([[1, 1]], 2, True)])
-def test_strokes_of_other_types(session, arguments):
-    with pytest.raises(TypeError, match="must be"):
-        session.stroke(*arguments)
-
-
 @pytest.mark.parametrize(
     ("box", "message"),
     [
@@ -64,12 +58,6 @@ def test_bad_boxes(session, box, message):
     with pytest.raises(InputError, match=message):
         session.box(box)
     assert session.strokes == records
-
-
-@pytest.mark.parametrize("mask", [np.zeros((40, 56)), np.ones((40, 56)), np.eye(40)[:30]])
-def test_bad_start_masks(session, mask):
-    with pytest.raises(InputError, match="mask"):
-        session.start_from(mask)
 
 
 @pytest.mark.parametrize(
@@ -95,22 +83,6 @@ def test_bad_images(image, options, message):
 def test_a_point_is_a_stroke_and_marks_its_pixel(session):
     session.stroke((40.9, 30.1), 0.01, 0, final=False)
     assert session._answers._canvas.all_marks()[30, 40] == 0
-
-
-def test_strokes_outside_the_image(session):
-    before = session.labels
-    session.stroke([(-50, -50), (-40, -60)], 5, 0)
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-
-
-def test_the_image_of_a_session(disc):
-    image, _ = disc
-    with Session(image, device="cpu") as session:
-        np.testing.assert_allclose(session.pixels, image / 255, atol=1e-6)
-        assert session.spacing == (1.0, 1.0, 1.0)
-    with Session(np.arange(210).reshape(5, 6, 7), (2, 1, 1), device="cpu") as session:
-        assert (session.pixels.shape, session.spacing) == ((5, 6, 7), (2.0, 1.0, 1.0))
 
 
 def test_a_widget_without_its_extra_is_refused(monkeypatch):

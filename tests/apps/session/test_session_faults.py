@@ -4,15 +4,13 @@ After the exception, the edit has happened or not, and what the session shows is
 records shows.
 """
 
-import copy
 import os
-import pickle
 from functools import cache
 
 import numpy as np
 import pytest
 
-from apps.session import Session, image_answers
+from apps.session import Session
 from tests.apps.session.scenes import disc_scene
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
 
@@ -124,35 +122,6 @@ def test_a_fault_at_some_lines(kind, edit, period):
     assert sum(try_faults(kind, edit, few)) > 0
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("edit", EDITS)
-@pytest.mark.parametrize("kind", SESSIONS)
-def test_a_fault_at_every_line(kind, edit):
-    print(kind, edit, try_faults(kind, edit, first_and_last))
-
-
-@pytest.mark.parametrize("name", ["find_labels", "keep_parts"])
-def test_an_error_of_the_worker_is_raised_once_and_the_work_repeated(monkeypatch, name):
-    with image_session() as session, monkeypatch.context() as patch:
-        calls = []
-
-        def fail(*arguments, **options):
-            calls.append(1)
-            if len(calls) % 2:  # of two calls of `keep_parts`, the one of the worker
-                return real(*arguments, **options)
-            raise MemoryError("too much")
-
-        real = getattr(image_answers, name)
-        if name == "find_labels":
-            calls.append(1)
-        patch.setattr(image_answers, name, fail)
-        session.stroke([(4, 12), (9, 13)], 1, 0)
-        with pytest.raises(MemoryError, match="too much"):
-            session.wait()
-        patch.undo()
-        check(session, ([*session.records],))
-
-
 @cache
 def warm_up(kind):
     """Use all kernels once: an interrupt while LLVM loads one is LLVM's."""
@@ -185,20 +154,3 @@ def interrupt_many(kind, count, seed):
 def test_interrupts_by_a_timer(kind):
     for seed in range(2):
         interrupt_many(kind, 10, seed)
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not HAS_TIMER, reason="there is no timer")
-@pytest.mark.parametrize("kind", SESSIONS)
-def test_many_interrupts_by_a_timer(kind):
-    found = seed = 0
-    while found < 350:
-        found += interrupt_many(kind, 10, seed)
-        seed += 1
-    print(kind, found, "of", 10 * seed)
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_sessions_are_not_copied(duplicate):
-    with image_session() as session, pytest.raises(TypeError, match="Session cannot be copied .* restore"):
-        duplicate(session)

@@ -2,21 +2,13 @@
 
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from apps.session import Session, image_answers
 from apps.session.latest_work import LatestWork
-from tests.apps.session.scenes import disc_scene, iou
-
-
-def test_parts_start_nothing_in_the_background(session):
-    version = session.state["version"]
-    session.stroke([(3, 36), (10, 36)], 1, 0, final=False)
-    assert not session.state["pending"]
-    assert session.state["version"] == version + 1
+from tests.apps.session.scenes import iou
 
 
 def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):
@@ -55,16 +47,6 @@ def test_strokes_in_quick_succession(tiny_grids, disc):
         session.wait()
         np.testing.assert_array_equal(session.labels, patient.labels)
         session.result()
-
-
-def test_errors_of_the_worker_are_raised(session, monkeypatch):
-    monkeypatch.setattr(image_answers, "find_labels", raise_memory_error)
-    session.stroke([(3, 36), (10, 36)], 1, 0)
-    with pytest.raises(MemoryError, match="too much"):
-        session.wait()
-    monkeypatch.undo()
-    session.stroke([(3, 38), (10, 38)], 1, 0)
-    assert session.result().certified
 
 
 def test_an_error_while_answering_changes_nothing(session, monkeypatch):
@@ -107,23 +89,6 @@ def raise_memory_error(*_, **__):
     raise MemoryError("too much")
 
 
-def test_a_callback_cannot_wait(disc):
-    image, _ = disc
-    errors = []
-
-    def callback():
-        try:
-            session.wait()
-        except RuntimeError as error:
-            errors.append(str(error))
-
-    with Session(image, device="cpu", callback=callback) as session:
-        session.stroke([(24, 20), (32, 20)], 2)
-        session.wait()
-    assert errors
-    assert "another thread" in errors[0]
-
-
 def test_the_latest_request_counts():
     started, release, runs = threading.Event(), threading.Event(), []
 
@@ -163,70 +128,3 @@ def test_stopped_work_is_abandoned():
     worker.stop()
     assert not worker.is_pending
     assert worker.wait(0)
-
-
-def test_many_strokes_need_little_memory(tiny_grids, disc):
-    """Undo keeps records, not images."""
-    import tracemalloc
-
-    image, _ = disc
-    large = np.kron(image, np.ones((5, 5, 1), np.uint8))  # 56,000 pixels
-    rng = np.random.default_rng(0)
-    with Session(large, device="cpu") as session:
-
-        def draw(count):
-            for k in range(count):
-                session.stroke(rng.uniform(0, (280, 200), (5, 2)), 3, k % 2, final=k % 10 == 9)
-            session.wait()
-
-        draw(50)
-        tracemalloc.start()
-        try:
-            draw(50)
-            first, _ = tracemalloc.get_traced_memory()
-            draw(200)
-            last, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        # A solver may keep its lists, 9 integers per pixel; copies of the marks would be 112,000 bytes per stroke.
-        assert last - first < 200 * 3000 + 9 * 4 * 56_000 + 100_000
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-def test_the_memory_of_a_large_image_is_steady():
-    """The resident set, which tracemalloc does not see all of, with full cuts of 1.2 megapixels in the background."""
-
-    def resident() -> float:
-        line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmRSS"))
-        return int(line.split()[1]) / 1024
-
-    image, _ = disc_scene(1000, 1200)
-    rng = np.random.default_rng(0)
-    with Session(image, device="cpu") as session:
-        session.stroke([(500, 500), (700, 500)], 20)
-
-        def draw(count):
-            for k in range(count):
-                label = int(k % 2)
-                place = (500, 400) if label else (0, 0)
-                session.stroke(rng.uniform(0, (200, 200), (5, 2)) + place, 5, label, final=k % 10 == 9)
-                if k % 10 == 9:
-                    session.wait()
-            return resident()
-
-        draw(60)
-        first = draw(20)
-        # MiB: the full marks and labels alone have 5 per stroke.  What other tests of the process freed moves it by 70.
-        assert draw(80) - first < 150
-
-
-def test_several_listeners_are_told_of_changes(disc):
-    image, _ = disc
-    calls = []
-    with Session(image, device="cpu", callback=lambda: calls.append("first")) as session:
-        session.listen(lambda: calls.append("second"))
-        session.stroke([(24, 20), (32, 20)], 2)
-        session.stroke([(3, 3), (52, 3)], 2, 0)
-        session.wait()
-    assert calls[-2:] == ["first", "second"]

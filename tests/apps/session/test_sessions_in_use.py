@@ -57,12 +57,6 @@ def test_undo_of_everything(session):
     assert len(session.strokes) == 2
 
 
-def test_a_new_stroke_ends_redo(session):
-    session.undo()
-    session.stroke([(3, 38), (50, 38)], 1, 0)
-    assert not session.redo()
-
-
 def test_parts_of_a_stroke_are_undone_together(session):
     before = session.strokes
     session.stroke([(3, 36), (10, 36)], 1, 0, final=False)
@@ -73,17 +67,6 @@ def test_parts_of_a_stroke_are_undone_together(session):
     assert session.strokes == before
     assert session.redo()
     assert len(session.strokes) == len(before) + 3
-
-
-def test_clear_can_be_undone(session):
-    before = session.labels
-    session.clear()
-    session.wait()
-    assert not session.mask.any()
-    assert session.strokes == []
-    session.undo()
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
 
 
 def test_erased_strokes_have_no_influence(session, disc):
@@ -126,13 +109,6 @@ def test_a_box_of_noise_has_an_object_too():
         assert iou(session.mask, truth) > 0.3
 
 
-def test_a_box_is_clipped(disc):
-    image, _ = disc
-    with Session(image, device="cpu") as session:
-        session.box((-5, 2, 46, 99))
-        assert session.strokes == [{"kind": "box", "box": [0, 2, 46, 40], "label": 1}]
-
-
 def test_a_start_mask_is_a_hint(disc):
     image, truth = disc
     with Session(image, device="cpu") as session:
@@ -141,15 +117,6 @@ def test_a_start_mask_is_a_hint(disc):
         assert iou(session.mask, truth) > iou(np.roll(truth, 2, axis=1), truth)
         session.stroke([(28, 20)], 3, 0)
         assert not session.mask[19:21, 27:29].any()
-
-
-def test_a_rectangle_as_start_mask_is_a_box(disc):
-    image, _ = disc
-    mask = np.zeros(image.shape[:2], bool)
-    mask[2:38, 10:46] = True
-    with Session(image, device="cpu") as session:
-        session.start_from(mask)
-        assert session.strokes == [{"kind": "box", "box": [10, 2, 46, 38], "label": 1}]
 
 
 def test_several_objects():

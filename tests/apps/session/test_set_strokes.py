@@ -69,34 +69,6 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     assert not session.redo()
 
 
-def test_strokes_continue_it(session, image):
-    session.set_strokes(both_kinds(image.shape[:2]))
-    session.stroke([(5, 35)], 3)
-    assert session.mask[34:37, 4:7].all()
-    session.undo()
-    assert session.strokes == [{"kind": "strokes"}]
-
-
-def test_no_marks_are_as_cleared(session):
-    session.set_strokes(np.full(session.shape, -1))
-    assert session.state["message"] == "mark the object"
-    assert not session.mask.any()
-    session.undo()
-    session.wait()
-    assert session.mask.any()
-
-
-def test_thin_lines_remain_on_a_reduced_grid(tiny_grids, image):
-    with Session(image, device="cpu") as session:
-        session.set_strokes(both_kinds(image.shape[:2]))
-        assert session.preview.shape != session.shape
-        assert session.state["labels"] == [0, 1]
-        session.wait()
-        assert session.result().certified
-        assert session.mask[20, 25:31].all()
-        assert not session.mask[2, 3:-3].any()
-
-
 def test_a_volume_is_answered_in_the_slice_that_changed():
     rng = np.random.default_rng(0)
     volume = rng.normal(100, 12, (10, 20, 24))

@@ -7,11 +7,11 @@ import gridcut
 from apps.common.images import InputError
 from apps.segmentation.multilabel import segment_volume
 from apps.segmentation.volume_object import segment_object
-from apps.session import Session, volume_box
+from apps.session import Session
 from apps.session.canvas import Canvas
 from apps.session.stroke_records import make_stroke
 from apps.volumes.volume_files import read_volume
-from tests.apps.session.scenes import costs_with, iou, near_polyline, touching
+from tests.apps.session.scenes import costs_with, iou, touching
 
 SHAPE = (14, 20, 24)
 
@@ -122,32 +122,6 @@ def test_a_correction_changes_nothing_far_from_it():
         assert session.result().certified
 
 
-def test_grossly_wrong_labels_are_not_kept():
-    """First strokes that say the contrary are corrected everywhere."""
-    volume, truth = ball()
-    with Session(volume, device="cpu") as session:
-        session.stroke([(1, 1), (3, 1)], 0.6, slice=1)
-        session.stroke([(11, 10), (13, 10)], 0.6, 0, slice=7)
-        session.wait()
-        assert iou(session.mask, truth) < 0.1
-        session.erase([(1, 1), (3, 1)], 1, slice=1)
-        session.stroke([(10, 10), (14, 10)], 1.5, slice=7)
-        session.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
-        session.wait()
-        assert iou(session.mask, truth) > 0.9
-
-
-def test_a_brush_is_round_in_the_unit_of_spacing():
-    canvas = Canvas(SHAPE, SHAPE, np.array([4.0, 1.0, 1.0]))
-    canvas.change_to([make_stroke([(12, 7)], 4, 1, SHAPE, 1, 10)])
-    marks = canvas.marks_in_slice(1, 10) == 1
-    assert marks.any(axis=0).sum() == 6
-    assert marks.any(axis=1).sum() == 2
-    assert (canvas.all_marks() == 1).sum() == marks.sum()
-    y, x = np.mgrid[:14, :24] + 0.5
-    np.testing.assert_array_equal(marks, near_polyline(x, 4 * y, np.array([(12, 28)]), 4))
-
-
 def test_histograms_of_marks_follow_every_record(session):
     """A box, which marks all voxels outside of it, moves as many voxels between the histograms as it marks."""
     answers = session._answers
@@ -192,18 +166,6 @@ def test_several_objects_and_undo(session):
     np.testing.assert_array_equal(session.labels, before)
 
 
-def test_one_kind_of_stroke():
-    volume, _ = ball()
-    with Session(volume, device="cpu") as session:
-        session.stroke([(12, 10)], 1, slice=7)
-        assert session.mask.all()
-        assert session.state["message"] == "mark the background"
-        session.wait()
-        assert not session.result().certified
-        session.undo()
-        assert not session.mask.any()
-
-
 def test_stored_and_exported(session, tmp_path):
     volume, _ = ball()
     session.save(tmp_path / "a.json", "ball.npy")
@@ -243,27 +205,6 @@ def test_the_format_and_geometry_of_a_volume_file(session, tmp_path, suffix):
         assert read_volume(tmp_path / f"again{suffix}").geometry.spacing == pytest.approx((3.0, 1.5, 0.5))
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [((None, None), "slice is missing"), ((3, 0), "axis must be"), ((1, 20), "slice must be"), ((0, -1), "slice must")],
-)
-def test_bad_slices(session, place, message):
-    with pytest.raises(InputError, match=message):
-        session.stroke([(1, 1)], 1, 1, *place)
-
-
-def test_a_volume_of_booleans():
-    _, truth = ball()
-    answers = []
-    for volume in (truth, truth.astype(np.uint8)):
-        with Session(volume, device="cpu") as one:
-            one.stroke([(10, 10), (14, 10)], 1.5, slice=7)
-            one.stroke([(2, 2), (22, 2)], 1.2, 0, slice=7)
-            answers.append(one.result())
-    np.testing.assert_array_equal(answers[0].labels, answers[1].labels)
-    assert answers[0].energy == answers[1].energy
-
-
 def test_a_box_finds_the_object_and_strokes_correct_it():
     volume, truth = ball()
     with Session(volume, (1.6, 1, 1), device="cpu") as session:
@@ -288,36 +229,6 @@ def test_a_box_finds_the_object_and_strokes_correct_it():
         assert not session.mask.any()
 
 
-def test_a_box_of_noise_has_an_object_too():
-    volume = np.random.default_rng(0).normal(0, 1, SHAPE)
-    with Session(volume, device="cpu") as session:
-        session.box((3, 1, 1, 21, 19, 13))
-        session.wait()
-        assert session.mask.any()
-        assert not session.mask[0].any()
-
-
-@pytest.mark.parametrize("limit", [2000, 400])
-def test_a_large_box_is_searched_on_fewer_voxels(monkeypatch, limit):
-    monkeypatch.setattr(volume_box, "MAX_VOXELS", limit)
-    volume, truth = ball()
-    with Session(volume, (1.6, 1, 1), device="cpu") as session:
-        session.box((3, 1, 1, 21, 19, 14))
-        session.wait()
-        assert iou(session.mask, truth) > 0.9
-        assert session.result().certified
-
-
-def test_an_object_may_fill_its_box():
-    """Then no voxel of the box is left for the background."""
-    volume = np.zeros(SHAPE)
-    volume[4:10, 5:15, 6:18] = 1
-    with Session(volume, device="cpu") as session:
-        session.box((6, 5, 4, 18, 15, 10))
-        session.wait()
-        np.testing.assert_array_equal(session.mask, volume > 0)
-
-
 @pytest.mark.parametrize("kind", ["bool", "integers", "probabilities"])
 def test_a_start_mask_is_a_hint(kind):
     volume, truth = ball()
@@ -333,29 +244,6 @@ def test_a_start_mask_is_a_hint(kind):
         session.wait()
         assert not session.mask[7, 9:11, 11:13].any()
         assert session.result().certified
-
-
-def test_several_objects_with_a_start_mask():
-    volume, truth = ball()
-    with Session(volume, (1.6, 1, 1), device="cpu") as session:
-        session.start_from(truth)
-        session.stroke([(12, 10), (14, 10)], 1, 2, slice=7)
-        session.wait()
-        assert session.result().values == (0, 1, 2)
-        assert (session.labels[7, 9:11, 11:14] == 2).all()
-
-
-def test_boxes_and_start_masks_are_stored(tmp_path):
-    volume, truth = ball()
-    with Session(volume, device="cpu") as session:
-        session.box((3, 1, 1, 21, 19, 13))
-        session.start_from(truth)
-        session.wait()
-        session.save(tmp_path / "a.json", "ball.npy")
-        with Session.load(tmp_path / "a.json", volume, device="cpu") as loaded:
-            loaded.wait()
-            np.testing.assert_array_equal(loaded.labels, session.labels)
-            assert loaded.strokes[0] == {"kind": "box", "box": [3, 1, 1, 21, 19, 13], "label": 1}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import gridcut
 from apps.segmentation.surface_measure import direction_factors, directions
-from benchmarks.thick_slices import dice, main, masks
+from benchmarks.thick_slices import dice, masks
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -18,13 +18,6 @@ def test_thick_slices_and_isotropic_voxels_agree(seed, connectivity):
     assert dice(thick, truth) > resampling - 0.04
     assert dice(thick, isotropic) > resampling - 0.04
     assert dice(thick, truth) > dice(found["thick, spacing ignored"], truth)
-
-
-@pytest.mark.slow
-def test_figure(tmp_path, capsys):
-    main(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-    assert len(capsys.readouterr().out.splitlines()) == 8
 
 
 @pytest.mark.parametrize(("connectivity", "most"), [(6, 1.16), (26, 1.1)])

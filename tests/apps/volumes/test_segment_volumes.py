@@ -10,7 +10,6 @@ import tifffile
 from PIL import Image
 
 from apps import cli
-from apps.common.images import InputError
 from apps.segmentation.volume_object import refine_mask, segment_object
 from apps.volumes.volume_files import read_volume
 from tests.apps.volumes.conftest import (
@@ -83,12 +82,6 @@ def test_every_format(ball, tmp_path, name, option, capsys):
     assert report["volume_unit"] in capsys.readouterr().out
     # A second run replaces its own results, folders too.
     assert segment(tmp_path, path, option, seeds)[0] == 0
-
-
-def test_seeds_in_another_format_without_geometry(ball, tmp_path):
-    path = write_itk_image(tmp_path / "a.nii.gz", ball.values)
-    np.save(tmp_path / "seeds.npy", ball.seeds)
-    assert segment(tmp_path, path, "--label-strokes", tmp_path / "seeds.npy")[0] == 0
 
 
 def test_dicom_series_becomes_nifti(ball, tmp_path):
@@ -213,41 +206,6 @@ def test_strokes_in_some_slices(ball, tmp_path, given):
     assert segment(tmp_path, image, "--strokes", tmp_path / "marks", *options)[0] == 2
 
 
-def test_folders_of_npy_slices(ball, tmp_path, capfd, rejects):
-    for folder, values in (
-        ("scan", ball.values),
-        ("seeds", ball.seeds),
-        ("short", ball.seeds[:5]),
-        ("deep", [ball.seeds]),
-    ):
-        (tmp_path / folder).mkdir()
-        for n, plane in enumerate(values):
-            np.save(tmp_path / folder / f"s{n + 8}.npy", plane)
-    np.save(tmp_path / "volume.npy", ball.values)
-    assert np.array_equal(read_volume(tmp_path / "scan", folder=True).values, ball.values)
-    for image, seeds in (("scan", "seeds"), ("volume.npy", "seeds")):
-        assert segment(tmp_path, tmp_path / image, "--strokes", tmp_path / seeds, "--volume", "--overwrite")[0] == 0
-    found = [read_volume(tmp_path / "out" / name).values for name in ("scan-mask.tif", "volume-mask.npy")]
-    assert np.array_equal(*found)
-    assert (found[0] == (ball.truth == 1)).mean() > 0.98
-    capfd.readouterr()
-    (tmp_path / "short" / "s3.npy").write_bytes(b"no array")
-    for arguments, message in (
-        (["scan", "--label-strokes", "seeds"], r"'.*scan' holds \.npy files; pass --volume"),
-        (["scan", "--volume", "--label-strokes", "deep"], r"holds one image; a volume has two slices"),
-        (["deep", "--volume", "--label-strokes", "seeds"], r"holds one image"),
-        (["scan", "--volume", "--label-strokes", "short"], r"cannot read '.*s3\.npy' \(it does not start with"),
-    ):
-        placed = [word if word.startswith("--") else tmp_path / word for word in arguments]
-        rejects(["segment", *placed, "--out", tmp_path / "none"], message, tmp_path)
-    np.save(tmp_path / "deep" / "s9.npy", ball.seeds)
-    rejects(
-        ["segment", tmp_path / "deep", "--volume", "--label-strokes", tmp_path / "seeds", "--out", tmp_path / "none"],
-        r"s8\.npy' has shape \(12, 24, 26\); a \.npy slice has two axes",
-        tmp_path,
-    )
-
-
 def test_folder_of_volumes(ball, tmp_path, capsys):
     for folder in ("scans", "seeds"):
         (tmp_path / folder).mkdir()
@@ -269,26 +227,6 @@ def test_folder_of_volumes(ball, tmp_path, capsys):
     assert "1 done, 3 skipped, 0 failed" in capsys.readouterr().out
     names = {p.name for p in (tmp_path / "out").glob("*-mask*")}
     assert names == {"b-mask.nii.gz", "c-mask.nrrd", "d-mask.mha", "e-mask.ome.tif"}
-
-
-@pytest.mark.parametrize("changed", ["slice", "data"])
-def test_resume_sees_all_files_of_a_volume(ball, tmp_path, changed, capsys):
-    np.save(tmp_path / "seeds.npy", ball.seeds)
-    if changed == "slice":
-        write_dicom(tmp_path / "chest", ball.values)
-        image = tmp_path / "chest" / "005.dcm"
-    else:
-        image = write_itk_image(tmp_path / "chest.mhd", ball.values)
-    line = [image, "--label-strokes", tmp_path / "seeds.npy", "--resume"]
-    assert segment(tmp_path, *line)[0] == 0
-    assert segment(tmp_path, *line)[0] == 0
-    assert "1 skipped" in capsys.readouterr().out
-    if changed == "slice":
-        write_dicom(tmp_path / "chest", ball.values + np.int16(1))
-    else:
-        write_itk_image(image, ball.values + np.int16(1))
-    assert segment(tmp_path, *line)[0] == 0
-    assert "1 done, 0 skipped" in capsys.readouterr().out
 
 
 BAD = [
@@ -362,17 +300,6 @@ def test_refining_a_rough_mask(ball):
     assert not refine_mask(ball.values, start, strokes=marks, spacing=SPACING).mask[6, 12, 13]
 
 
-def test_library_rejects_bad_arguments(ball):
-    with pytest.raises(InputError, match="keep must be one of touching, all, largest, got 'some'"):
-        segment_object(ball.values, MARKS_OF[ball.seeds], keep="some")
-    with pytest.raises(InputError, match=r"strokes have shape \(5, 24, 26\), but the volume has \(12, 24, 26\)"):
-        segment_object(ball.values, ball.seeds[:5])
-    with pytest.raises(InputError, match="band must be above 0 voxels, got 0"):
-        refine_mask(ball.values, ball.truth == 1, band=0)
-    with pytest.raises(InputError, match=r"start has shape"):
-        refine_mask(ball.values, ball.truth[:2] == 1)
-
-
 def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
     from scipy import ndimage
 
@@ -393,26 +320,3 @@ def test_a_rough_mask_is_refined(ball, tmp_path, capsys):
     write_itk_image(tmp_path / "start.nii.gz", 0 * start)
     assert segment(tmp_path, *line)[0] == 2
     assert "holds no object: all its values are 0" in capsys.readouterr().err
-
-
-def test_a_stroke_that_the_other_label_surrounds_is_named(ball, tmp_path, capsys):
-    seeds = ball.seeds.copy()
-    seeds[5:8, 16:19, 12:15] = 2  # in the ball
-    path, strokes = write_volume(tmp_path / "a.npy", ball.values), write_volume(tmp_path / "s.npy", seeds)
-    status, report = segment(tmp_path, path, "--strokes", strokes)
-    assert status == 0
-    (note,) = report["warnings"]
-    assert "around the stroke at (12, 16, 5) have the other label" in note
-    assert note in capsys.readouterr().err
-
-
-def test_a_large_stroke_does_not_outweigh_a_small_one():
-    """A ball that touches another one of a similar grey, which a small stroke gives to the background."""
-    z, y, x = np.mgrid[:20, :40, :48]
-    ball, other = ((z - 10) ** 2 + (y - 20) ** 2 + (x - at) ** 2 < 64 for at in (16, 30))
-    volume = np.where(ball, 150, np.where(other, 110, 60)) + np.random.default_rng(0).normal(0, 15, ball.shape)
-    marks = np.full(ball.shape, -1, np.int8)
-    marks[10, 17:24, 13:20], marks[10, 17:24, 29:34] = 1, 0
-    marks[:, :8] = marks[:, 32:] = 0  # most of the background
-    mask = segment_object(volume, marks, device="cpu").mask
-    assert 2 * (mask & ball).sum() > 0.95 * (mask.sum() + ball.sum())

@@ -1,15 +1,13 @@
 """Values and geometry of volumes of all formats, and labels written like them."""
 
-import gzip
-
 import nibabel
 import numpy as np
 import pytest
 import SimpleITK
 import tifffile
 
-from apps.volumes.volume_files import further_files, read_volume, result_suffix, write_labels
-from apps.volumes.voxel_geometry import Geometry, is_same_grid, unit_of
+from apps.volumes.volume_files import read_volume, result_suffix, write_labels
+from apps.volumes.voxel_geometry import Geometry, is_same_grid
 from tests.apps.volumes.conftest import (
     ORIGIN,
     SPACING,
@@ -18,7 +16,6 @@ from tests.apps.volumes.conftest import (
     write_imagej,
     write_itk_image,
     write_ome_tiff,
-    write_volume,
 )
 
 ITK = ("a.nii", "a.nii.gz", "a.nrrd", "a.nhdr", "a.mha", "a.mhd")
@@ -88,23 +85,6 @@ def test_nifti_affines_and_codes_are_kept_exactly(ball, tmp_path, codes, order, 
     np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
 
 
-def test_nifti_with_a_fourth_axis_of_length_1(ball, tmp_path):
-    nibabel.save(nibabel.Nifti1Image(ball.values.T[..., None], np.eye(4)), tmp_path / "a.nii.gz")
-    np.testing.assert_array_equal(read_volume(tmp_path / "a.nii.gz").values, ball.values)
-    written = labels_like(tmp_path / "a.nii.gz", ball.truth)
-    np.testing.assert_array_equal(np.asarray(nibabel.load(written).dataobj)[..., 0], ball.truth.T)
-
-
-def test_nifti_2(ball, tmp_path):
-    nibabel.save(nibabel.Nifti2Image(ball.values.T, np.diag([-2.0, 3.0, 4.0, 1])), tmp_path / "a.nii")
-    volume = read_volume(tmp_path / "a.nii")
-    np.testing.assert_array_equal(volume.values, ball.values)
-    assert volume.geometry.spacing == (4, 3, 2)
-    found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
-    assert isinstance(found, nibabel.Nifti2Image)
-    np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
-
-
 def test_nifti_without_a_matrix_has_a_spacing_alone(ball, tmp_path):
     image = nibabel.Nifti1Image(ball.values.T, None)
     image.header.set_zooms((0.5, 0.75, 2))
@@ -125,26 +105,6 @@ def test_nifti_in_micrometres(ball, tmp_path):
     found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
     np.testing.assert_array_equal(found.affine, image.affine.astype(np.float32))
     assert found.header.get_xyzt_units()[0] == "micron"
-
-
-def test_nrrd_in_micrometres(ball, tmp_path):
-    path = write_itk_image(tmp_path / "a.nrrd", ball.values)
-    head, empty, data = path.read_bytes().partition(b"\n\n")
-    path.write_bytes(head + b'\nspace units: "um" "um" "um"' + empty + data)
-    assert read_volume(path).geometry.unit == "µm"
-    written = labels_like(path, ball.truth)
-    found = read_volume(written)
-    np.testing.assert_allclose(found.geometry.spacing, SPACING, rtol=1e-12)
-    assert found.geometry.unit == "µm"
-    np.testing.assert_array_equal(found.values, ball.truth)
-
-
-@pytest.mark.parametrize("name", ["a.nhdr", "a.mhd"])
-def test_the_data_file_of_a_header_is_known(ball, tmp_path, name):
-    assert further_files(write_itk_image(tmp_path / name, ball.values)) == (tmp_path / "a.raw",)
-    (tmp_path / "a.raw").unlink()
-    assert further_files(tmp_path / name) == ()
-    assert further_files(write_itk_image(tmp_path / "a.mha", ball.values)) == ()
 
 
 @pytest.mark.parametrize("metadata", [{}, {"zunit": "nm", "spacing": 1500.0}, {"unit": "\\u00B5m"}, {"unit": "inch"}])
@@ -194,13 +154,6 @@ def test_plain_tiff_has_no_geometry(ball, tmp_path, options, dtype):
     np.testing.assert_array_equal(volume.values, values)
 
 
-def test_big_endian_npy_becomes_native(ball, tmp_path):
-    np.save(tmp_path / "a.npy", ball.values.astype(">i2"))
-    values = read_volume(tmp_path / "a.npy").values
-    assert values.dtype.isnative
-    np.testing.assert_array_equal(values, ball.values)
-
-
 def test_dicom_series(ball, tmp_path):
     folder = write_dicom(tmp_path / "series", ball.values)
     (folder / "readme.txt").write_text("no image")
@@ -222,19 +175,6 @@ def test_one_file_chooses_its_series(ball, tmp_path):
     np.testing.assert_array_equal(read_volume(tmp_path / "both" / "other005.dcm").values, ball.truth)
 
 
-@pytest.mark.parametrize("name", ["a.nii.gz", "a.nrrd", "a.mha", "a.tif", "a.ome.tif", "a.npy"])
-def test_labels_written_twice_are_equal(ball, tmp_path, name):
-    """--resume compares digests of results."""
-    path = write_volume(tmp_path / name, ball.values.view(np.uint16))
-    written = [write_labels(tmp_path / f"{n}{result_suffix(path)}", ball.truth, read_volume(path)) for n in "bc"]
-    volumes = [read_volume(one) for one in written]
-    np.testing.assert_array_equal(volumes[0].values, ball.truth)
-    np.testing.assert_array_equal(volumes[1].values, ball.truth)
-    if name == "a.nii.gz":
-        assert written[0].read_bytes() == written[1].read_bytes()
-        assert gzip.decompress(written[0].read_bytes())[344:348] == b"n+1\0"
-
-
 def test_grids():
     shape = (10, 20, 30)
     plain = Geometry((1.0, 1.0, 1.0), "mm", (0.0, 0.0, 0.0), tuple(np.eye(3).ravel()))
@@ -246,11 +186,6 @@ def test_grids():
     turned = tuple(np.diag([-1.0, -1.0, 1.0]).ravel())
     assert not is_same_grid(plain, Geometry((1.0, 1.0, 1.0), "mm", plain.origin, turned), shape)
     assert str(Geometry((2.5, 1, 1), "mm", (1, 2, 3))) == "spacing 2.5 1 1 mm (z, y, x), origin 1 2 3 (x, y, z)"
-
-
-def test_units():
-    assert [unit_of(name) for name in ("um", "μm", "micron", "MICROMETER", "mm", "in")] == ["µm"] * 4 + ["mm", "inch"]
-    assert [unit_of(name) for name in (None, "pixel", "", "furlong")] == [None, None, None, "furlong"]
 
 
 @pytest.mark.parametrize(("direction", "letters"), [

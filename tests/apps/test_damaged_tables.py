@@ -1,0 +1,60 @@
+"""Damaged files of the formats that this project reads itself: a result or InputError, in one line."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from apps.common.images import InputError
+from apps.motion.matches import Matches
+from apps.point_matching.match_command import _read_truth as read_matrix
+from apps.segmentation.box_files import read_boxes
+from apps.tracking.track_files import read_detections
+from tests.apps.test_decoder_fuzz import mutated
+
+TABLE = b"frame,x,y,mass\n0,1.5,2,9\n0,4,5,8\n1,1.75,2.5,9\n2,-1e1,3,7\n"
+ROWS = b"x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,0.5,1\n5,6,7.5,8,0,1e-3,0\n"
+BOXES = b'{"photo": [3, 3, 20, 20], "other": [1, 2, 3, 4]}'
+COCO = (
+    b'{"images": [{"id": 1, "file_name": "photo.jpg"}], "categories": [{"id": 2, "name": "cat"}], "annotations": '
+    b'[{"image_id": 1, "category_id": 2, "bbox": [3, 4, 5.5, 6], "score": 0.5, "iscrowd": 0}]}'
+)
+MATRIX = b"1 0 2\n0 1 -3.5\n1e-4 0 1\n"
+
+
+def boxes(path):
+    return read_boxes(path, [Path("photo.png")], "--boxes")
+
+
+SOUND = {
+    "points.csv": (TABLE, read_detections),
+    "matches.csv": (ROWS, Matches.read),
+    "boxes.json": (BOXES, boxes),
+    "coco.json": (COCO, boxes),
+    "photo.txt": (b"0 0.5 0.5 0.25 0.5 0.9\n", boxes),
+    "matrix.txt": (MATRIX, read_matrix),
+    "matrix.yaml": (None, read_matrix),
+}
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", SOUND)
+def test_damaged_tables(name, count, tmp_path):
+    (content, reader), path = SOUND[name], tmp_path / name
+    if content is None:
+        storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+        storage.write("H", np.array(MATRIX.split(), float).reshape(3, 3))
+        storage.release()
+        content = path.read_bytes()
+    path.write_bytes(content)
+    reader(path)
+    messages = []
+    for seed in range(count):
+        path.write_bytes(mutated(content, np.random.default_rng(seed)))
+        try:
+            reader(path)
+        except InputError as error:
+            messages.append(str(error))
+    assert messages
+    assert not [message for message in messages if "\n" in message]
