@@ -105,12 +105,7 @@ def marks_of(codes: ArrayLike, encoding: str = "auto", name: str = "strokes", im
         raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
     if codes.ndim == 3 and (codes.dtype != np.uint8 or codes.shape[2] not in (3, 4)):
         raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
-    if codes.dtype.kind == "i" and codes.min() < 0:
-        low, high = int(codes.min()), int(codes.max())
-        if low < OPEN or high > OBJECT:
-            raise InputError(f"{name} holds values from {low} to {high}; marks are -1 none, 0 background, 1 object")
-        marks = codes.astype(np.int8)
-    elif codes.ndim == 2:
+    if codes.ndim == 2:
         marks = _from_palette(codes, colours, encoding, name, image)
     elif encoding in ("auto", "colour") and not is_grey(codes):
         marks = _marks_of_painting(painted_strokes(codes, image, name), codes.shape[:2], name)
@@ -273,7 +268,7 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     for (mark, what, how), (other, found, _) in (kinds, kinds[::-1]):
         if not counts[mark]:
             share = f"{100 * counts[other] / marks.size:.2g} % of the image"
-            seen = f"only {found} marks were found, on {share}" if counts[other] else "no mark was found"
+            seen = f"only {found} strokes were found, on {share}" if counts[other] else "no stroke was found"
             hint = f"add a stroke on it ({how})" if name.endswith("strokes") else "mark some of it"
             raise InputError(f"{name} marks no {what}: {seen}; {hint}")
     if not counts[OPEN]:
@@ -324,8 +319,13 @@ def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _from_codes(codes, encoding, name):
+    low, high = int(codes.min()), int(codes.max())
+    if low < 0:
+        if low < OPEN or high > OBJECT:
+            raise InputError(f"{name} holds values from {low} to {high}; strokes are -1 none, 0 background, 1 object")
+        return codes.astype(np.int8)
     use = USE.get(encoding, "0 none 1 object 2 background, grabCut's 0-3, 0/128/255, or red and blue strokes")
-    if encoding in ("auto", "colour", "grey") and codes.max() > 255:
+    if encoding in ("auto", "colour", "grey") and high > 255:
         # 16-bit grey values, unless all are 8-bit codes that a program has multiplied by 257.
         encoding = encoding if (codes % 257 == 0).all() else "grey"
         codes = grey_levels(codes, name)

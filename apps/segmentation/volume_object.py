@@ -12,14 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from apps.common.arguments import array_of
 from apps.common.certified import Certified
 from apps.common.clock import Clock
 from apps.common.errors import InputError
+from apps.common.images import as_integers
 from apps.common.suggestions import suggests
 from apps.segmentation import BAND, CONNECTIVITIES, KEEP, SPACING, connected_parts
 from apps.segmentation.marks import BACKGROUND, OBJECT, OPEN
 from apps.segmentation.part_cut import PartCut
-from apps.segmentation.strokes import check_marks
+from apps.segmentation.strokes import check_marks, marks_of_values
 from apps.segmentation.volume_view import Histograms, VolumeView, relative_spacing
 from gridcut.device import DeviceName
 from gridcut.device.figures import plane
@@ -75,7 +77,7 @@ def segment_object(
     volume : array_like, shape (D, H, W)
         Finite numbers of any scale.
     strokes : array_like of int, shape (D, H, W)
-        -1 without a stroke, 0 on the background, 1 on the object.
+        0 none, 1 object, 2 background, or the other codes that `segment` reads.
     connectivity, spacing
         As in `apps.segment_volume`.
     keep : {"touching", "all", "largest"}, default "touching"
@@ -97,12 +99,21 @@ def segment_object(
     InputError
         Strokes of one kind only, sizes that differ, or as in `segment_volume`.
     """
-    clock = Clock()
+    clock, view = Clock(), VolumeView(volume, spacing, connectivity)
+    return _object_of(view, _marks_of(strokes, view.shape), keep, device, clock, fill_holes, min_volume)
+
+
+def _marks_of(strokes: ArrayLike, shape) -> np.ndarray:
+    codes = as_integers(array_of(strokes, "strokes"), "strokes")
+    if codes.shape != shape:
+        raise InputError(f"strokes have shape {codes.shape}, but the volume has {shape}; make them the same size")
+    return marks_of_values(codes, "auto", "strokes")
+
+
+def _object_of(view, marks, keep, device, clock: Clock, fill_holes=False, min_volume=0) -> VolumeObject:
+    """The object of a volume, for marks of both kinds."""
     if keep not in KEEP:
         raise InputError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
-    view, marks = VolumeView(volume, spacing, connectivity), np.asarray(strokes)
-    if view.shape != marks.shape:
-        raise InputError(f"strokes have shape {marks.shape}, but the volume has {view.shape}; make them the same size")
     marks = check_marks(marks, marks.shape, "strokes").astype(np.int16)
     values = (BACKGROUND, OBJECT)
     models = Histograms(values, view.stroke_counts(marks, values))
@@ -142,7 +153,7 @@ def refine_mask(
         How far the surface may move, in units of the shortest side of a voxel.  Voxels further from it stay as they
         are, except that half the depth of a thin object stays open.
     strokes : array_like of int, shape (D, H, W), optional
-        Strokes that correct the mask: 0 on the background, 1 on the object, else -1.
+        Strokes that correct the mask, as in `segment_object`.
     connectivity, spacing, keep, device
         As in `segment_object`.
 
@@ -164,7 +175,8 @@ def refine_mask(
     if volume.shape != start.shape:
         raise InputError(f"start has shape {start.shape}, but the volume has {volume.shape}; make them the same size")
     sampling = relative_spacing(spacing)
-    touched = start if strokes is None else start | (np.asarray(strokes) != OPEN)
+    drawn = np.full(start.shape, OPEN, np.int8) if strokes is None else _marks_of(strokes, start.shape)
+    touched = start | (drawn != OPEN)
     reach = [int(np.ceil((1 + CONTEXT) * band / step)) for step in sampling]
     box = tuple(
         slice(max(0, part.start - far), part.stop + far)
@@ -175,10 +187,9 @@ def refine_mask(
     fixed = np.full(inside.shape, OPEN, np.int8)
     fixed[inside > min(band, inside.max() / 2)] = OBJECT
     fixed[outside > min(band, outside.max() / 2)] = BACKGROUND
-    if strokes is not None:
-        drawn = np.asarray(strokes)[box]
-        fixed[drawn != OPEN] = drawn[drawn != OPEN]
-    found = segment_object(volume[box], fixed, connectivity=connectivity, spacing=spacing, keep=keep, device=device)
+    np.copyto(fixed, drawn[box], where=drawn[box] != OPEN)
+    clock, view = Clock(), VolumeView(volume[box], spacing, connectivity)
+    found = _object_of(view, fixed, keep, device, clock)
     mask, all_marks = np.zeros_like(start), np.full(start.shape, BACKGROUND, np.int8)
     mask[box], all_marks[box] = found.mask, fixed
     return VolumeObject(mask, all_marks, found.energies, found.seconds, found.solved)

@@ -233,7 +233,7 @@ BLACK_AND_WHITE.putpalette([0, 0, 0, 255, 255, 255, *[0] * 762])
         ),
         (
             drawn(WHITE).quantize(palette=BLACK_AND_WHITE),
-            "no background: only object marks were found, on 9[0-9] % of the image",
+            "no background: only object strokes were found, on 9[0-9] % of the image",
         ),
     ],
     ids=["white", "grey", "1 bit", "palette", "clear", "grey and clear", "translucent", "dithered", "dithered palette"],

@@ -273,8 +273,9 @@ def test_bad_input_is_one_line_and_nothing_is_written(ball, tmp_path, arguments,
 
 
 def test_object_is_certified(ball, device):
-    found = segment_object(ball.values, MARKS_OF[ball.seeds], spacing=SPACING, device=device)
+    found = segment_object(ball.values, ball.seeds, spacing=SPACING, device=device)
     found.check()
+    np.testing.assert_array_equal(found.fixed, MARKS_OF[ball.seeds])
     assert (found.mask == (ball.truth == 1)).mean() > 0.99
     assert found.mask[ball.seeds == 1].all()
     assert not found.mask[ball.seeds == 2].any()
