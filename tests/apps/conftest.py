@@ -33,13 +33,19 @@ def scene():
     return Scene()
 
 
+def save_scene(scene, folder):
+    """Write photo.png, strokes.png, trimap.png and truth.png to a folder."""
+    truth = np.uint8(255) * scene.truth.astype(np.uint8)
+    images = {"photo": scene.image, "strokes": scene.strokes, "trimap": scene.trimap, "truth": truth}
+    for name, pixels in images.items():
+        Image.fromarray(pixels).save(folder / f"{name}.png")
+    return scene
+
+
 @pytest.fixture
 def files(scene, tmp_path):
-    """The scene as files in a folder: photo.png, strokes.png, trimap.png, truth.png."""
-    Image.fromarray(scene.image).save(tmp_path / "photo.png")
-    Image.fromarray(scene.strokes).save(tmp_path / "strokes.png")
-    Image.fromarray(scene.trimap).save(tmp_path / "trimap.png")
-    Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(tmp_path / "truth.png")
+    """The scene as files in a folder."""
+    save_scene(scene, tmp_path)
     return tmp_path
 
 

@@ -6,7 +6,6 @@
 import json
 import os
 import struct
-import subprocess
 import sys
 import zlib
 from functools import cache
@@ -88,9 +87,6 @@ def _written() -> dict[str, bytes]:
         "photo.jpg": image(photo, "JPEG"),
         "other.png": image(_photo(2), "PNG"),
         "grey.png": image(photo[..., 0], "PNG"),
-        "sixteen.png": image(photo[..., 0].astype(np.uint16) * 250, "PNG"),
-        "rgba.png": image(np.dstack([photo, photo[..., 0]]), "PNG"),
-        "palette.png": image(photo[..., 0], "PNG"),
         "one.png": image(photo[:1, :1], "PNG"),
         "line.png": image(photo[:1], "PNG"),
         "flat.png": image(np.full((SIDE, SIDE, 3), 90, np.uint8), "PNG"),
@@ -104,10 +100,6 @@ def _written() -> dict[str, bytes]:
         "trimap.png": image(np.choose(strokes, (128, 255, 0)).astype(np.uint8), "PNG"),
         "truth.png": image(255 * (photo[..., 0] > 120).astype(np.uint8), "PNG"),
         "labels16.png": image(labels.astype(np.uint16), "PNG"),
-        "labels32.tif": tiff(labels.astype(np.uint32) * 9_999_999),
-        "labels float.tif": tiff(labels.astype(np.float32) + 0.5),
-        "labels nan.tif": tiff(np.where(labels == 0, np.nan, labels).astype(np.float32)),
-        "labels negative.tif": tiff(-labels.astype(np.int32)),
         "uint32.tif": tiff(photo[..., 0].astype(np.uint32)),
         "white.tif": tiff(photo[..., 0].astype(np.uint16) * 200, photometric="miniswhite"),
         "volume.tif": tiff(np.stack([photo[..., 0]] * 4), photometric="minisblack"),
@@ -119,57 +111,32 @@ def _written() -> dict[str, bytes]:
         "empty.png": b"",
         "text.png": b"not an image at all",
         "huge.png": _png(60_000, 60_000),
-        "huge16.png": _png(60_000, 60_000, 16),
-        "zero.png": _png(0, 5),
         "bomb.png": _png(2**31 - 1, 2**31 - 1),
         "movie.gif": image(photo, "GIF", save_all=True, append_images=[Image.fromarray(_photo(i)) for i in (1, 2)]),
         "stack.npy": _npy(np.stack([_photo(i)[..., 0] for i in range(3)])),
         "stack nan.npy": _npy(np.full((3, SIDE, SIDE), np.nan)),
-        "object.npy": _npy(np.array([{}, 1], object), allow_pickle=True),
-        "header.npy": (b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order: False, 'shape': (3,), }").ljust(128),
-        "zipped.npy": _npz(a=photo),
         "playlist.avi": b"ffconcat version 1.0\nfile 'clip.avi'\n",
         "text.avi": b"not a video",
         "boxes.json": json.dumps({"photo": [3, 3, 20, 20]}).encode(),
         "several boxes.json": b'{"photo": [[3, 3, 20, 20], [9, 1.5, 30, 14], [4, 4, 4, 9], [2, 2, 3, 3]]}',
-        "boxes infinite.json": b'{"photo": [3, 3, Infinity, 1e400]}',
-        "boxes text.json": b'{"photo": "1259"}',
-        "list.json": b"[]",
         "null.json": b"null",
         "broken.json": b'{"a": ',
-        "binary.json": bytes(range(256)),
         "detections.csv": b"frame,x,y,name\n0,3,4,a\n0,9,9,b\n1,3.5,4,c\n1,9,9.5,d\n",
-        "returns.csv": b"frame,x,y\r0,3,4\r1,3,4\r",
         "far.csv": b"frame,x,y\n0,1e300,4\n1,3,4\n",
         "nan.csv": b"frame,x,y\n0,nan,4\n1,inf,4\n",
-        "frames.csv": b"frame,x,y\n100000000000000000000,1,2\n",
-        "bom.csv": b"\xef\xbb\xbf",
         "wide.csv": b"frame,x,y,t\n0,1,2," + b"a" * 140_000 + b"\n",
-        "columns.csv": b"a,b\n1,2\n",
         "empty.csv": b"",
         "flow.flo": struct.pack("<fii", 202021.25, SIDE, SIDE) + np.zeros((SIDE, SIDE, 2), "<f4").tobytes(),
         "size.flo": struct.pack("<fii", 202021.25, 2**30, 2**30),
-        "cut.flo": struct.pack("<fii", 202021.25, SIDE, SIDE) + b"\0" * 40,
         "scale.pfm": b"Pf\n3 3\n--\n" + b"\0" * 36,
-        "size.pfm": b"Pf\n-3 99999999999\n-1.0\n",
         "homography.txt": b"1 0 0\n0 1 0\n0 0 1\n",
-        "huge.txt": b"1e308 1e308 1e308\n1e308 1e308 1e308\n1e308 1e308 1e308\n",
-        "words.txt": b"one two three\n",
         "graph.mtx": MATRIX,
         "west.0479.mtx": MATRIX,
         "west.0480.mtx": MATRIX,
-        "count.mtx": MATRIX.replace(b"3 3 4", b"3 3 99999999999"),
         "columns.mtx": MATRIX.replace(b"3 3 4", b"3 1000000000000 4"),
-        "vector.mtx": b"%%MatrixMarket vector coordinate real general\n2 1\n1 1\n",
-        "outside.mtx": MATRIX.replace(b"3 3\n", b"9 9\n"),
-        "words.mtx": b"%%MatrixMarket nonsense\n",
         "empty.mtx": b"",
         "graph.npz": _npz(
             indptr=np.array([0, 2, 3]), indices=np.array([0, 1, 0]), shape=np.array([2, 2]),
-            data=np.ones(3), format=np.array(b"csr"),
-        ),
-        "descending.npz": _npz(
-            indptr=np.array([0, 9_999_999, 3]), indices=np.array([0, 1, 0]), shape=np.array([2, 2]),
             data=np.ones(3), format=np.array(b"csr"),
         ),
         "other.npz": _npz(a=np.ones(3)),
@@ -269,8 +236,3 @@ def is_readable(path: Path) -> str | None:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
-
-
-if __name__ == "__main__":  # to look at them
-    write(Path(sys.argv[1]))
-    subprocess.run(["ls", "-la", sys.argv[1]], check=False)

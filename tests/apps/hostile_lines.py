@@ -29,18 +29,7 @@ from tests.apps import hostile_scans as scans
 from tests.apps.hostile_judge import fault_of_output, judge
 from tests.apps.hostile_settings import BAD_KINDS, KINDS, OUTPUTS_OF, setting
 
-COMMANDS = (
-    "segment",
-    "refine",
-    "superpixels",
-    "denoise",
-    "stereo",
-    "flow",
-    "match",
-    "track",
-    "matching",
-    "info",
-)
+COMMANDS = tuple("segment refine superpixels denoise stereo flow match track matching info".split())
 SEGMENT_TOO = 4 * ("segment",)  # it has half of all options
 SECONDS = 120  # a line that takes longer hangs
 MEMORY = 12 << 30  # bytes of address space of a process that runs lines
@@ -98,19 +87,9 @@ BOXES = (
     "1,2,3",
     "a",
 )
-OUTPUTS = (
-    "result.json",
-    "photo.png",
-    "graph.mtx",
-    "detections.csv",
-    "stack.npy",
-    "boxes.json",
-    "session.json",
-    "page.html",
-    "film.mp4",
-    "good",
-    "pipe.png",
-    "-",
+OUTPUTS = tuple(
+    """result.json photo.png graph.mtx detections.csv stack.npy boxes.json session.json page.html film.mp4 good
+    pipe.png -""".split()
 )
 FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pipe.png", "none")
 QUANTITIES = ("N", "W", "T", "PIXELS", "STEPS", "LEVELS")  # metavars of numbers that a command parses itself

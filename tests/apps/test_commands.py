@@ -13,7 +13,6 @@ from PIL import Image
 from apps import cli, demo_jobs
 from apps.motion import samples
 from apps.segmentation import segment_command as segment
-from apps.segmentation.location import OPTIONS, either
 
 
 def run(files, *arguments, image="photo.png"):
@@ -61,62 +60,6 @@ def test_box_and_trimap(files, scene, how, capsys):
     assert run(files, *how, "--json", "--fill-holes", "--min-area", 5, "--keep", "largest") == 0
     report = json.loads(capsys.readouterr().out)
     assert abs(report["object_pixels"] - scene.truth.sum()) < 20
-
-
-def bad(name, arguments, message, **change):
-    return pytest.param(arguments, change, message, id=name)
-
-
-BAD = [
-    bad("none given", [], f"pass {either(OPTIONS)}, got none"),
-    bad("two given", ["--strokes", "strokes.png", "--trimap", "trimap.png"], r"--strokes or --trimap, got both"),
-    bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
-    bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),
-    bad("truncated", ["--box", "1,1,5,5"], r"image: cannot read .*pass a complete PNG", image="half.png"),
-    bad("no such strokes", ["--strokes", "gone.png"], r"--strokes: no file"),
-    bad("broken strokes", ["--strokes", "half.png"], r"--strokes: cannot read"),
-    bad("small strokes", ["--strokes", "small.png"], r"--strokes is 3x2 pixels, but the image is 32x32"),
-    bad("empty strokes", ["--strokes", "empty.png"], r"--strokes: .* is empty"),
-    bad("unknown values", ["--strokes", "odd.png"], r"--strokes: .* holds unknown values 77"),
-    bad("object only", ["--strokes", "object.png"], r"--strokes marks no background"),
-    bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
-    bad("full trimap", ["--trimap", "truth.png"], r"--trimap marks every pixel"),
-    bad("box outside", ["--box", "40,1,50,20"], r"box 40,1,50,20 is outside the image, which is 32 wide"),
-    bad("box empty", ["--box", "5,5,5,9"], r"box 5,5,5,9 is empty"),
-    bad("box of words", ["--box", "a,b,c,d"], r"box needs four integers"),
-    bad("box of three", ["--box", "1,2,3"], r"box needs four integers"),
-    bad("box table", ["--box", "boxes.json"], r"has no entry 'photo'"),
-    bad("touching box", ["--box", "1,1,9,9", "--keep", "touching"], r"keep touching needs object strokes"),
-    bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
-    bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
-    bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
-    bad(
-        "band of an image", ["--box", "1,1,9,9", "--band", "3"], r"--band applies to volumes, but no input is a volume"
-    ),
-    bad("spacing of an image", ["--box", "1,1,9,9", "--spacing", "1,1,2"], r"--spacing applies to volumes"),
-    bad("neighbours of pixels", ["--box", "1,1,9,9", "--connectivity", "26"], r"--connectivity applies to volumes"),
-    bad("no kind", ["--box", "1,1,9,9", "--write", ""], r"--write is empty; pass a value"),
-    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "change", "message"), BAD)
-def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, change, message, rejects):
-    (files / "words.png").write_text("no image")
-    whole = (files / "photo.png").read_bytes()
-    (files / "half.png").write_bytes(whole[: len(whole) // 2])
-    (files / "nothing").mkdir()
-    (files / "boxes.json").write_text('{"other": [1, 2, 3, 4]}')
-    Image.fromarray(np.array([[0, 1, 2], [0, 1, 2]], np.uint8)).save(files / "small.png")
-    Image.fromarray(np.array([[0, 128, 255]] * 2, np.uint8)).save(files / "smalltrimap.png")
-    Image.fromarray(np.zeros((32, 32), np.uint8)).save(files / "empty.png")
-    Image.fromarray(np.full((32, 32), 77, np.uint8)).save(files / "odd.png")
-    only = np.zeros((32, 32), np.uint8)
-    only[3:5] = 1
-    Image.fromarray(only).save(files / "object.png")
-    arguments = [str(files / a) if re.search(r"\.(png|json)$", a) else a for a in arguments]
-    image = files / change.get("image", "photo.png")
-    rejects(["segment", image, "--out", files / "out", *arguments], message, files)
 
 
 @pytest.fixture

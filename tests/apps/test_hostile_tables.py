@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.motion.matches import COLUMNS, Matches
 from apps.point_matching import match_command as match
 from apps.tracking import track_command as track
 from apps.tracking.track_files import read_detections
@@ -59,32 +58,6 @@ def test_tables_of_detections(tmp_path, kind, capsys):
     assert "\n" not in str(caught.value)
     assert track.main([str(path), "--out", str(tmp_path / "out")]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
-HEADER = ",".join(COLUMNS)
-BAD_MATCHES = {
-    "nothing": ("m.csv", "", "is empty; pass a complete file"),
-    "another header": ("m.csv", "a,b\n1,2\n", "another header"),
-    "not text": ("m.csv", b"\xff\xfe\x00", "cannot read"),
-    "a row short": ("m.csv", f"{HEADER}\n1,2,3\n", "cannot read"),
-    "infinite": ("m.csv", f"{HEADER}\n1,2,3,4,inf,6,1\n", "NaN or infinity"),
-    "confidence": ("m.csv", f"{HEADER}\n1,2,3,4,5,6,7\n", "confidences outside 0 to 1"),
-    "huge integers": ("m.json", json.dumps({name: [10**400] for name in COLUMNS}), "too large"),
-    "overflowing": ("m.json", '{"x0": 1e999}', "cannot read"),
-    "deep": ("m.json", "[" * 100_000, "cannot read"),
-    "a list": ("m.json", "[]", "cannot read"),
-    "null": ("m.json", "null", "cannot read"),
-    "ragged": ("m.json", json.dumps({name: [1] * i for i, name in enumerate(COLUMNS)}), "cannot read"),
-    "missing": ("m.json", '{"x0": [1]}', "cannot read"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_MATCHES)
-def test_tables_of_matches(tmp_path, kind):
-    name, text, message = BAD_MATCHES[kind]
-    with pytest.raises(InputError, match=message) as caught:
-        Matches.read(saved(tmp_path, text, name))
-    assert "\n" not in str(caught.value)
 
 
 BAD_BOXES = ['"1259"', "null", "[1, 2, 3]", "[1, 2, Infinity, 4]", "[1, 2, 1e400, 4]", "[1, 2, NaN, 4]", "{}", "7"]

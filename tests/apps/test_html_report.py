@@ -103,18 +103,3 @@ def test_hostile_names_stay_text(here):
     for link in page.links:
         assert re.fullmatch(r"[\w/.%~-]+", link), "no scheme, no quotation mark"
         assert os.path.isfile(unquote(link))
-
-
-def test_links_are_relative_to_the_page(here):
-    page = page_of("denoise photo.png", path="pages/deep/page.html")
-    assert page.links == ["../../out/photo-restored.png"] * 2 + ["../../out/photo-denoise.json"]
-    assert "1 done" in page.text, "one input has a page, too"
-
-
-def test_resumed_items_are_marked(here):
-    Path("in/b.png").unlink()
-    page_of("denoise in --quiet")
-    page = page_of("denoise in --quiet --resume")
-    assert "0 done, 2 skipped" in page.text
-    assert page.text.count("skipped: finished by an earlier run") == 2
-    assert len(page.images) == 2

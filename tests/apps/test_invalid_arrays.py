@@ -3,7 +3,6 @@
 Every message names what is wrong; none comes from inside NumPy, OpenCV or a kernel.
 """
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from apps import Detections, denoise, flow, match, refine, segment, stereo, superpixels, track
 from apps.common.images import InputError, to_rgb
-from apps.motion.matches import Matches
 from apps.motion.points import grey_frame
 from apps.segmentation.multilabel import segment_labels, segment_volume
 
@@ -194,37 +192,3 @@ def test_other_invalid_arguments_are_rejected(kind):
     with pytest.raises((InputError, TypeError), match=message) as caught:
         call()
     assert "--" not in str(caught.value)  # options are the command's
-
-
-def matches(**changed):
-    points = np.array([[1.0, 2], [30, 40]])
-    held = {"first": points, "second": points + 1, "cost": np.ones(2), "margin": np.ones(2), "confidence": np.ones(2)}
-    return Matches(**held | changed)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"first": np.array([[1.0, 2], [1e300, 40]])}, r"number 1 is at \(1e\+300, 40\) in the first frame, too far"),
-        ({"first": np.array([[np.nan, 2], [3, 40]])}, "number 0 is at"),
-        ({"first": np.array([[1.0, 2], [66, 40]])}, "number 1 is at"),
-        ({"second": np.array([[1.0, 2], [30, -49]])}, "in the second frame"),
-        ({"second": np.zeros((3, 2))}, r"matches.second must be numbers \(N, 2\)"),
-        ({"second": np.full((2, 2), "a")}, "matches.second must be numbers"),
-        ({"confidence": np.array([0.5, 1.5])}, "matches.confidence must be numbers"),
-        ({"confidence": np.array([0.5, np.nan])}, "matches.confidence must be numbers"),
-    ],
-)
-def test_matches_that_do_not_fit_the_frames(changed, message):
-    with pytest.raises(InputError, match=message):
-        flow(GOOD, GOOD, matches=matches(**changed))
-
-
-@pytest.mark.parametrize("kind", ["image", "volume"])
-def test_results_of_two_labels_can_be_pickled(kind):
-    """As batches send them between processes."""
-    result = segment_labels(FLOATS, SEEDS) if kind == "image" else segment_volume(VOLUME, VOLUME_SEEDS)
-    again = pickle.loads(pickle.dumps(result))
-    np.testing.assert_array_equal(again.labels, result.labels)
-    assert again.values == result.values
-    again.solved.check()

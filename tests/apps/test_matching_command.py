@@ -86,23 +86,3 @@ def test_no_entries(files, shape, capsys):
     assert run(files, "b.npz", "--dulmage-mendelsohn", "--json") == 0
     assert json.loads(capsys.readouterr().out)["structural_rank"] == 0
     assert (files / "out" / "b-pairs.csv").read_text("utf-8") == "row,col\n"
-
-
-BAD = {
-    "no such file": ("gone.mtx", [], "file: no file .*gone.mtx'; check the path"),
-    "no matrix": ("words.mtx", [], "file: .*words.mtx' is not a complete MatrixMarket file"),
-    "dense": ("dense.mtx", [], "a dense matrix; save a sparse matrix"),
-    "kind": ("a.csv", [], r"file: unknown file format .* must end in \.mtx, \.mtx\.gz or \.npz"),
-    "folder": ("folder.mtx", [], "file: cannot read .*folder.mtx"),
-    "table": ("a.mtx", ["--table", "p.xlsx"], "--table: 'p.xlsx' must end in .csv or .npy"),
-    "threads": ("a.mtx", ["--threads", "0"], "--threads must be 1 or more, got 0"),
-    "method": ("a.mtx", ["--method", "best"], "--method must be one of auto, .*hopcroft_karp.*; got 'best'"),
-    "init": ("a.mtx", ["--init", "best"], "--init must be one of auto, none, cheap.*; got 'best'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_line_and_nothing_is_written(files, case, rejects):
-    (files / "folder.mtx").mkdir()
-    name, arguments, message = BAD[case]
-    rejects(["matching", files / name, "--out", files / "out", *arguments], message, files)

@@ -78,26 +78,3 @@ def test_box_and_strokes_together(files, scene, capfd):
     assert not mask[outside].any()
     found = segment(scene.image, box=scene.box, trimap=np.where(strokes == 0, 128, np.where(strokes == 1, 255, 0)))
     assert found.mask[strokes == 1].all()
-
-
-def test_spacing_with_commas(tmp_path, capfd):
-    volume = np.random.default_rng(0).integers(0, 90, (4, 12, 12)).astype(np.uint8)
-    volume[1:3, 4:8, 4:8] += 60
-    seeds = np.zeros_like(volume)
-    seeds[1, 5:7, 5:7], seeds[1, 0] = 1, 2
-    np.save(tmp_path / "v.npy", volume)
-    np.save(tmp_path / "s.npy", seeds)
-    energies = []
-    for spacing in (["--spacing", "2.5", "1", "1"], ["--spacing", "2.5,1,1"], []):
-        line = [
-            "segment",
-            tmp_path / "v.npy",
-            "--label-strokes",
-            tmp_path / "s.npy",
-            *spacing,
-            "--out",
-            tmp_path / "out",
-        ]
-        assert cli.main([*map(str, line), "--overwrite", "--json=-"]) == 0
-        energies.append(json.loads(capfd.readouterr().out)["energies"])
-    assert energies[0] == energies[1] != energies[2]

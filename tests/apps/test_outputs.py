@@ -146,20 +146,6 @@ def test_a_command_replaces_what_it_wrote(here, capsys, case):
     assert cli.main(line.split()) == 0
 
 
-def test_other_strokes_and_options_may_follow_and_another_image_may_not(here, capsys):
-    line = "segment a.png --strokes strokes.png --write"
-    assert cli.main([*line.split(), "mask,cutout"]) == 0
-    marks = np.array(Image.open("strokes.png"))
-    marks[:6, 12] = 2
-    Image.fromarray(marks).save("strokes.png")
-    assert cli.main([*line.split(), "mask"]) == 0
-    assert cli.main([*line.split(), "cutout"]) == 0, "its own, of the first run"
-    (here / "other").mkdir()
-    shutil.copy("strokes.png", "other/a.png")
-    assert cli.main(line.replace("a.png", "other/a.png").split() + ["mask"]) == 2
-    assert "'out/a-mask.png' already exists" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "device"])
 @pytest.mark.parametrize(
     ("line", "result"), [("denoise a.png", "a-restored.png"), ("info --json out/r.json", "r.json")]

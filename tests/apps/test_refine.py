@@ -13,7 +13,6 @@ from apps import cli, refine
 from apps.common.annotations import Annotation, coco_document
 from apps.common.images import InputError
 from apps.refinement import refinement
-from apps.segmentation.mask_offset import offset_of
 
 SCALE = 8  # pixels of the image per pixel of the mask
 SHAPE = 144, 192
@@ -86,18 +85,6 @@ def test_a_displaced_mask_is_moved_back(photo, shift):
     result = refine(image, probabilities(labels == 1, shift), device="cpu")
     assert iou(result.mask, labels == 1) > 0.96
     assert np.abs(np.array(result.offsets[0]) / SCALE - shift).max() < 0.5
-
-
-def test_offset_of_smooth_masks():
-    y, x = np.mgrid[:40, :50].astype(np.float32)
-
-    def disc(cx, cy):
-        return 1 / (1 + np.exp(np.hypot(x - cx, y - cy) - 12))
-
-    assert offset_of(disc(25, 20), disc(25, 20)) == pytest.approx((0, 0), abs=0.05)
-    assert offset_of(disc(25.7, 19.5), disc(25, 20)) == pytest.approx((0.7, -0.5), abs=0.15)
-    assert offset_of(disc(35, 20), disc(25, 20))[0] <= 1.5, "no matter of strides"
-    assert offset_of(np.zeros((9, 9), np.float32), np.zeros((9, 9), np.float32)) == (0, 0)
 
 
 def both(labels):

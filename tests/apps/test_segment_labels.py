@@ -8,10 +8,8 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.common.images import InputError
 from apps.segmentation import segment_command as segment
-from apps.segmentation.label_figures import LETTER, colour_of, labels_overlay, sections
-from apps.segmentation.location import OF_VOLUMES, either
+from apps.segmentation.label_figures import LETTER
 from apps.segmentation.multilabel import segment_labels, segment_volume
 from apps.segmentation.strokes import read_labels
 from apps.volumes.volume_files import read_volume
@@ -202,92 +200,3 @@ def test_command_on_a_volume(ball, image, options, capsys):
     assert (report["depth"], report["height"], report["width"]) == (12, 24, 26)
     assert report["truth"]["iou_percent"] > 95
     assert "26x24x12, 2 labels" in capsys.readouterr().out
-
-
-def test_figures():
-    assert len({colour_of(value) for value in range(40)}) == 40
-    labels = np.zeros((6, 8), np.uint8)
-    labels[2:4, 3:5] = 1
-    shown = labels_overlay(np.ones((6, 8, 3), np.float32), labels)
-    assert shown.shape == (6, 8, 3)
-    names = 2 * LETTER
-    sheet = sections(np.zeros((4, 6, 8)), np.zeros((4, 6, 8), np.uint8), [1], (2, 1, 1))
-    assert abs(sheet.shape[1] - (1200 + 8)) <= 3
-    assert abs(sheet.shape[0] - (names + 1200 * 8 / (8 + 8 + 6))) <= 1
-
-
-BAD = [
-    (["photo.png", "--label-strokes", "seeds.png", "--box", "1,1,5,5"], r"but --box applies to a single one"),
-    (["photo.png", "--label-strokes", "gone.png"], r"--label-strokes: no file"),
-    (["photo.png", "--label-strokes", "small.png"], r"strokes are 3x2 pixels, but the image is 48x40 pixels"),
-    (["photo.png", "--label-strokes", "empty.png"], r"strokes hold no stroke; mark at least two objects"),
-    (["photo.png", "--label-strokes", "one.png"], r"strokes hold only 4; mark at least two objects"),
-    (["photo.png", "--label-strokes", "truth.png"], r"strokes mark every pixel"),
-    (
-        ["photo.png", "--label-strokes", "seeds.png", "--fill-holes"],
-        r"--fill-holes applies to a single object; omit it",
-    ),
-    (
-        ["photo.png", "--label-strokes", "seeds.png", "--keep", "largest"],
-        r"keep must be touching or all for several objects",
-    ),
-    (
-        ["photo.png", "--label-strokes", "seeds.png", "--truth", "small.png"],
-        r"--truth has shape \(2, 3\), but the image has",
-    ),
-    (["photo.png", "--label-strokes", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
-    (["photo.png", "--label-strokes", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
-    (["photo.png", "--box", "1,1,5,5", "--volume"], r"image: .*photo\.png' is not a volume"),
-    (["volume.npy", "--label-strokes", "seeds.png"], r"--label-strokes: .*seeds\.png' is not a volume; pass NIfTI"),
-    (
-        ["volume.npy", "--label-strokes", "flat.npy"],
-        r"--label-strokes: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has",
-    ),
-    (
-        ["volume.npy", "--label-strokes", "short.tif"],
-        r"--label-strokes is 2x3x5 voxels, but the image is 12x24x26 voxels",
-    ),
-    (["volume.npy", "--label-strokes", "volume.npy"], r"strokes hold \d+ different values"),
-    (["volume.npy", "--label-strokes", "float.npy"], r"--label-strokes: .* holds fractions such as 0.5; pass integers"),
-    (["half.tif", "--label-strokes", "seeds.tif", "--volume"], r"image: .*half\.tif"),
-    (["half.tif", "--label-strokes", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF file"),
-    (
-        ["volume.tif", "--label-strokes", "half.tif"],
-        r"--label-strokes: cannot read .*half\.tif'.*pass a complete TIFF file",
-    ),
-    (
-        ["volume.npy", "--box", "1,1,5,5"],
-        rf"volume\.npy' is a volume, which requires {either(OF_VOLUMES)} .*, got --box",
-    ),
-    (["flat.npy", "--label-strokes", "seeds.tif"], r"image: .* a volume has three axes"),
-    (["nan.npy", "--label-strokes", "seeds.tif"], r"image: .* holds NaN or infinity"),
-    (["volume.npy", "--label-strokes", "seeds.tif", "--spacing", "0", "1", "1"], r"spacing needs three sizes above 0"),
-    (["flat", "--label-strokes", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
-    (["mixed", "--label-strokes", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, message, rejects):
-    Image.fromarray(np.array([[0, 1, 2], [0, 1, 2]], np.uint8)).save(files / "small.png")
-    Image.fromarray(np.zeros((40, 48), np.uint8)).save(files / "empty.png")
-    one = np.zeros((40, 48), np.uint8)
-    one[3] = 4
-    Image.fromarray(one).save(files / "one.png")
-    tifffile.imwrite(files / "short.tif", np.ones((2, 3, 5), np.uint8))
-    np.save(files / "float.npy", np.full((12, 24, 26), 0.5))
-    np.save(files / "flat.npy", np.zeros((24, 26)))
-    np.save(files / "nan.npy", np.full((12, 24, 26), np.nan))
-    (files / "half.tif").write_bytes((files / "volume.tif").read_bytes()[:3000])
-    for folder, sizes in (("flat", (5,)), ("mixed", (5, 6))):
-        (files / folder).mkdir()
-        for n, size in enumerate(sizes):
-            Image.fromarray(np.zeros((size, 5), np.uint8)).save(files / folder / f"{n}.png")
-    rejects(["segment", files / arguments[0], *in_folder(files, arguments[1:])], message, files)
-
-
-def test_library_rejects_invalid_strokes(several):
-    with pytest.raises(InputError, match="connectivity must be 6 or 26, got 18"):
-        segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
-    with pytest.raises(InputError, match="strokes are 48x40 pixels, but the image is 9x9"):
-        segment_labels(np.zeros((9, 9, 3), np.float32), several.seeds)

@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from apps import cli, segment_video
-from apps.common.images import InputError
 from apps.segmentation.location import OF_CLIPS, either
 from apps.segmentation.video_carry import signed_distance
 from benchmarks import video
@@ -106,31 +105,6 @@ def test_a_box_or_a_start_mask_of_the_first_frame(kind):
     assert [one.key for one in found] == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("strokes", "message"),
-    [
-        ({}, r"strokes: none given"),
-        ({0: "object"}, r"strokes\[0\] marks no background, and the first key frame needs both kinds"),
-        ({2: "background"}, r"strokes\[2\] marks no object, and the first key frame needs both kinds"),
-        ({0: "both", 8: "both"}, r"strokes\[8\] is beyond the end: the clip has 8 frames, 0 to 7"),
-        ({-1: "both"}, r"strokes\[-1\]: frames are numbered from 0"),
-        ({0: "small"}, r"strokes\[0\] is 40x30 pixels, but the frames are 81x60"),
-        ({0: "empty"}, r"strokes\[0\] is empty"),
-    ],
-)
-def test_strokes_that_cannot_be_used(strokes, message):
-    frames, masks = clip()
-    kinds = {
-        "both": strokes_on(masks[0]),
-        "object": strokes_on(masks[0], (OBJECT,)),
-        "background": strokes_on(masks[0], (BACKGROUND,)),
-        "small": strokes_on(masks[0])[:30, :40],
-        "empty": np.zeros(SHAPE, np.uint8),
-    }
-    with pytest.raises(InputError, match=message):
-        list(segment_video(frames, {number: kinds[kind] for number, kind in strokes.items()}, device="cpu"))
-
-
 @pytest.fixture
 def given(tmp_path):
     """A clip as a video and as a folder of frames, and strokes of its first frame."""
@@ -195,17 +169,6 @@ def test_a_folder_of_frames_with_strokes_named_by_frame(given):
         assert iou(found, mask) > 0.93
         alpha = np.array(Image.open(given / "out" / f"frames-cutout{number:04}.png"))[..., 3]
         assert iou(alpha > 127, found) > 0.9
-
-
-def test_several_clips(given):
-    frames, masks = clip()
-    for name in ("a", "b"):
-        np.save(given / f"{name}.npy", np.stack(frames[:3]))
-        (given / "strokes" / name).mkdir()
-        Image.fromarray(strokes_on(masks[0])).save(given / "strokes" / name / "0.png")
-    inputs = [given / "a.npy", given / "b.npy", "--clip"]
-    assert run(*inputs, "--strokes", given / "strokes", "--out", given / "out") == 0
-    assert len(list((given / "out").glob("*.png"))) == 6
 
 
 def test_command_lines_that_are_refused(given, rejects):

@@ -7,7 +7,6 @@ from PIL import Image
 from scipy import ndimage
 
 from apps import cli, refine, segment
-from apps.common.images import InputError
 from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
@@ -151,25 +150,6 @@ def test_masks_are_read_in_every_form(photo, form, tmp_path):
 def test_arrays_are_masks(photo, values):
     _, truth = photo
     np.testing.assert_array_equal(mask_of(values(truth)), truth)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (np.zeros((4, 5), np.uint8), "start marks no object"),
-        (np.full((4, 5), 255, np.uint8), "start covers the whole image"),
-        (np.arange(20).reshape(4, 5), "start holds 20 values up to 19; a mask has 0 and one other value"),
-        (np.linspace(70, 190, 20).astype(np.uint8).reshape(4, 5), "start is not a mask: many of its pixels are grey"),
-        (np.zeros((4, 5, 3), np.uint8), r"start must be a mask of shape \(H, W\)"),
-        (np.full((4, 5), np.nan), "start holds NaN"),
-        (np.full((4, 5), 3.5), "start covers the whole image"),
-        (np.array([[-1, 5, 300]]), "start holds values from -1 to 300"),
-        (np.array([["a"]]), "start must be a mask"),
-    ],
-)
-def test_arrays_that_are_no_masks(values, message):
-    with pytest.raises(InputError, match=message):
-        mask_of(values)
 
 
 # Soft masks

@@ -172,53 +172,6 @@ def test_folders_where_one_fails(files, capsys):
     assert np.load(files / "out" / "a-disparity.npy").shape == (60, 90)
 
 
-BAD = [
-    (["gone.png", "right.png"], r"left: no file .*check the path"),
-    (["left.png", "gone.png"], r"right: no file"),
-    (["left.png", "half.png"], r"right: cannot read .*pass a complete PNG"),
-    (["left.png", "small.png"], r"left is 90x60 pixels, right 20x30; pass a rectified pair of the same size"),
-    (["dot.png", "dot.png"], r"the images are 3x2 pixels; pass at least 8x8"),
-    (["left.png", "black.png"], r"right has no texture: one colour throughout"),
-    (["right.png", "left.png"], r"left and right appear to be swapped"),
-    (["left.png", "rights"], r"right is a folder and left is not; pass two images or two folders"),
-    (["empties", "rights"], r"left: folder .*empties' holds no image"),
-    (["lefts", "empties"], r"right: folder .*empties' has no file named 'a'"),
-    (["left.png", "right.png", "--max-disparity", "90"], r"max_disparity must be 1 to 89 .*got 90"),
-    (["left.png", "right.png", "--smoothness", "0"], r"smoothness must be above 0 and at most 1000 .*got 0"),
-    (["left.png", "right.png", "--truncate", "0"], r"truncate must be 1 or more, got 0"),
-    (["left.png", "right.png", "--truth", "gone.pfm"], r"--truth: no file"),
-    (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* an 8-bit image; pass --truth-scale"),
-    (["left.png", "right.png", "--truth", "half.pfm"], r"--truth: cannot read .*need 216"),
-    (
-        ["left.png", "right.png", "--truth", "small.png", "--truth-scale", "4"],
-        r"--truth is 20x30 pixels, but the images",
-    ),
-    (["left.png", "right.png", "--truth", "black.png", "--truth-scale", "4"], r"--truth: every pixel is unknown"),
-    (["left.png", "right.png", "--truth-scale", "0"], r"--truth-scale must be 1e-6 to 1e6, got 0"),
-    (["left.png", "right.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, capsys):
-    whole = (files / "right.png").read_bytes()
-    (files / "half.png").write_bytes(whole[: len(whole) // 2])
-    (files / "half.pfm").write_bytes((files / "truth.pfm").read_bytes()[:1000])
-    Image.fromarray(np.ones((30, 20, 3), np.uint8)).save(files / "small.png")
-    Image.fromarray(np.zeros((60, 90), np.uint8)).save(files / "black.png")
-    Image.fromarray(np.zeros((2, 3, 3), np.uint8)).save(files / "dot.png")
-    (files / "empties").mkdir()
-    status = run(files, *arguments)
-    captured = capsys.readouterr()
-    assert re.search(message, captured.err), captured.err
-    assert captured.err.startswith("cutmatch stereo: ")
-    assert not (files / "out").exists()
-    if "empties" in arguments or "lefts" not in arguments:
-        assert status == 2
-        assert captured.out == ""
-        assert captured.err.count("\n") == 1
-
-
 def test_benchmark(pair, tmp_path, capsys):
     from benchmarks import stereo as benchmark
 

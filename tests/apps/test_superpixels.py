@@ -1,7 +1,6 @@
 """Superpixels: exact numbers, connected and nested regions, scores of drawn labels, and what the command writes."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from apps import superpixels
 from apps.common.images import InputError
 from apps.regions import merging
 from apps.regions import superpixels_command as command
-from apps.regions.region_scores import RegionScores, read_segments, score_regions
+from apps.regions.region_scores import read_segments, score_regions
 from apps.regions.regions import mean_figure, outline_figure
 from benchmarks import superpixels as benchmark
 
@@ -125,29 +124,6 @@ def test_better_than_slic():
     assert ours.undersegmentation_error < theirs.undersegmentation_error
 
 
-def test_scores_of_drawn_labels():
-    truth = np.zeros((10, 20), np.int32)
-    truth[:, 10:] = 1
-    assert score_regions(truth, truth) == RegionScores(100, 0, 10)
-    near, far = np.zeros_like(truth), np.zeros_like(truth)
-    near[:, 13:] = 1  # pixels 12 and 13 are its boundary; 9 and 10 the truth's
-    far[:, 14:] = 1
-    assert score_regions(near, truth).boundary_recall == 50
-    assert score_regions(far, truth).boundary_recall == 0
-    # Of region 0 30 of 130 pixels lie in the right segment; each segment counts them.
-    assert score_regions(near, truth).undersegmentation_error == pytest.approx(100 * 60 / 200)
-    none = np.zeros_like(truth)
-    assert score_regions(none, truth).boundary_recall == 0
-    assert score_regions(none, truth).undersegmentation_error == 100
-    assert score_regions(near, none).boundary_recall == 100
-    undecided = truth.copy()
-    undecided[:, 8:16] = -1
-    assert score_regions(near, undecided).undersegmentation_error == 0
-    middle = np.zeros_like(truth)
-    middle[:, 12:] = 1
-    assert score_regions(middle, undecided).boundary_recall == 100
-
-
 def test_every_kind_of_ground_truth(tmp_path):
     segments = np.arange(12).reshape(3, 4) // 5
     Image.fromarray((40 * segments).astype(np.uint8)).save(tmp_path / "grey.png")
@@ -174,25 +150,6 @@ def test_every_kind_of_ground_truth(tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             read_segments(tmp_path / name)
-
-
-def test_argument_validation():
-    image = np.zeros((4, 5), np.uint8)
-    for arguments, message in (
-        ((image, 0), "regions must be an integer from 1 to 20"),
-        ((image, 21), "from 1 to 20, the number of pixels, got 21"),
-        ((image, 2.5), "regions must be an integer"),
-        ((image, True), "regions must be an integer"),
-        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA image"),
-        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA image"),
-        ((np.full((3, 3), np.nan), 2), "NaN"),
-    ):
-        with pytest.raises(InputError, match=message):
-            superpixels(*arguments)
-    with pytest.raises(InputError, match="regularity must be a colour difference from 1e-6 to 1e6, got 0"):
-        superpixels(image, 2, regularity=0)
-    with pytest.raises(InputError, match="from 1 to 20"):
-        superpixels(image, 2).labels_at(21)
 
 
 def run(files, *arguments, image="photo.png"):
@@ -233,27 +190,6 @@ def test_a_folder(files, capsys):
     assert "regions must be an integer from 1 to 9" in answer.err
     assert run(files, "--regions", 2, image="photos") == 1
     assert "2 done, 1 failed" in capsys.readouterr().out
-
-
-BAD = [
-    (["--regions", "many"], "--regions needs integers"),
-    (["--regions", "0"], "--regions needs different numbers, 1 or more"),
-    (["--regions", "5,5"], "--regions needs different numbers"),
-    (["--regions", "65536"], "--regions 65536 does not fit into the 16 bits of PNG; add --format tiff"),
-    (["--regions", "2000,5"], "regions must be an integer from 1 to 1024"),
-    (["--regularity", "-1"], "regularity must be a colour difference from 1e-6"),
-    (["--regularity", "nan"], "regularity must be a colour difference from 1e-6"),
-    (["--threads", "0"], "--threads must be 1 or more"),
-    (["--truth", "gone.png"], "--truth: no file"),
-    (["--truth", "small.png", "--regions", "9"], "--truth is 3x3 pixels, but the image is 32x32"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: " ".join(value) if value is list else None)
-def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, rejects):
-    Image.fromarray(np.zeros((3, 3), np.uint8)).save(files / "small.png")
-    arguments = [str(files / a) if a.endswith(".png") else a for a in arguments]
-    rejects(["superpixels", files / "photo.png", "--out", files / "out", *arguments], re.escape(message), files)
 
 
 def test_benchmark(scene, tmp_path, capsys, monkeypatch):

@@ -51,17 +51,6 @@ def test_real_values(pair, dtype):
         check(values, low == high)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_window_is_that_of_the_values(seed):
-    rng = np.random.default_rng(seed)
-    values = (rng.normal(size=(6, 30, 30)) + rng.normal()) * 10.0 ** rng.integers(-300, 300)
-    image = Image(values, volume=Volume(values, "npy"))
-    low, high = image.range
-    assert (low, high) == (values.min(), values.max())
-    least, most = (np.percentile(values, share, method="nearest") for share in (0.5, 99.5))
-    assert image.window[1] == pytest.approx((most - least) / (high - low), abs=1e-3)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_are_refused(tmp_path, value):
     values = np.zeros((4, 8, 8))

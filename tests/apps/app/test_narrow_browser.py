@@ -90,24 +90,6 @@ def test_a_pinch_changes_no_history(cells, browse):
     assert no_errors(page)
 
 
-def test_the_brush_of_a_telephone(cells, browse):
-    page = browse("cells.png", "--out", "out")
-    as_telephone(page)
-    slider, button = page.driver.find_element("id", "radius"), page.driver.find_element("id", "size")
-    assert not slider.is_displayed()
-    assert min(button.rect["width"], button.rect["height"]) >= FINGER
-    button.click()
-    assert slider.is_displayed()
-    before = page.js("app.radius")
-    page.screenshot("telephone-brush")
-    slider.send_keys("\ue014", "\ue014")
-    assert page.js("app.radius") > before
-    touch(page, [PLACES[5], (PLACES[5][0] + 5, PLACES[5][1])])  # a touch beside it closes it, and draws
-    assert not slider.is_displayed()
-    assert page.js("app.tools.pointer") is None
-    assert no_errors(page)
-
-
 def test_a_new_image_starts_with_the_object_or_a_box(photographs, browse):
     page = browse("in", "--out", "out")
     title = page.driver.find_element("id", "title")
@@ -198,29 +180,4 @@ def test_marks_by_the_keyboard_alone(cells, browse):
     assert page.labels()[end[1], end[0]] == 0
     page.keys("r", space, *[up] * 20, *[left] * 30, space)
     page.until("app.box && app.box[2] === arguments[0] + 1", end[0])
-    assert no_errors(page)
-
-
-def test_states_without_an_image(photographs, browse):
-    (photographs / "in" / "a.jpg").write_bytes(b"no image")
-    page = browse("in", "--out", "out", ready=False)
-    page.until("document.getElementById('card').className === 'unreadable'")
-    assert "a.jpg cannot be opened" in page.driver.find_element("id", "card").text
-    assert not page.driver.find_element("id", "tool-object").is_enabled()
-    page.screenshot("unreadable")
-    page.keys("n")
-    page.ready(1)
-    assert not page.driver.find_element("id", "card").is_displayed()
-    assert page.driver.find_element("id", "tool-object").is_enabled()
-
-
-def test_the_sample_photograph(tmp_path, browse):
-    page = browse("--out", "out", ready=False)
-    page.until("document.getElementById('card').className === 'empty'")
-    assert not page.driver.find_element("id", "save").is_enabled()
-    page.screenshot("empty")
-    page.click("sample")
-    page.ready()
-    page.stroke([(220, 60), (230, 130)])
-    page.until("document.getElementById('areas').textContent.startsWith('Object ')")
     assert no_errors(page)

@@ -13,7 +13,6 @@ pytest.importorskip("anywidget", reason="needs the extra 'notebook'")
 
 from apps.app.messages import MASK, encode_stroke
 from apps.app.notebook import SessionWidget
-from apps.common.images import InputError
 from apps.session import Session
 from tests.apps.app.read_masks import decode_mask
 from tests.apps.session.scenes import disc_scene
@@ -146,16 +145,6 @@ def test_errors_are_answers(sent):
                 await until(lambda expected=expected: any(expected in one["text"] for one in page.said("error")))
 
     asyncio.run(run())
-
-
-def test_what_is_no_session_or_no_notebook():
-    with pytest.raises(InputError, match="must be an apps.Session, got int"):
-        SessionWidget(3)
-    with (
-        Session(disc_scene()[0], device="cpu") as session,
-        pytest.raises(RuntimeError, match="needs a notebook"),
-    ):
-        session.widget()
 
 
 HARNESS = """<!doctype html><title>model</title><body><script type="module">

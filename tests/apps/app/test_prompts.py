@@ -11,10 +11,8 @@ from PIL import Image
 
 from apps.app.image_sources import Image as AppImage
 from apps.app.prompts import MAX_PROMPTS, Prompt, PromptSessions
-from apps.common.annotations import mask_of_segmentation
 from apps.common.errors import InputError
 from apps.session import Session
-from apps.session.session_export import KINDS
 
 CLICK = {"stroke": [[16.5, 16.5]]}
 CORNERS = {"stroke": [[2.5, 2.5], [29.5, 2.5]], "radius": 1.5, "label": 0}
@@ -66,17 +64,6 @@ def test_a_box_a_start_and_paint(ask, scene):
     painted = np.zeros(scene.truth.shape, np.uint8)
     painted[14:18, 14:18] = 255
     assert np.array_equal(mask_in(ask({"prompts": [CORNERS, {"paint": png(painted)}]})), scene.truth)
-
-
-def test_every_kind(ask, scene):
-    answers = {kind: ask({"prompts": [CLICK | {"label": 2}, CORNERS]}, kind) for kind in KINDS}
-    assert all(answer.status_code == 200 for answer in answers.values())
-    labels = np.array(Image.open(io.BytesIO(answers["labels"].content)).convert("P"))
-    assert set(np.unique(labels)) == {0, 2}
-    found = answers["coco-rle"].json()["annotations"][0]["segmentation"]
-    assert np.array_equal(mask_of_segmentation(found, scene.truth.shape), scene.truth)
-    assert answers["labelme"].json()["imagePath"] == "photo.png"  # says nothing of the folder
-    assert answers["coco"].headers["content-type"] == "application/json"
 
 
 def test_an_answer_depends_on_its_request_only(scene):

@@ -57,16 +57,6 @@ def test_a_tab_that_shows_another_image_ends_its_stroke(pair, again):
     second.until(lambda m: m["type"] == "saved")
 
 
-def test_a_stroke_that_stalls_ends_when_others_wait(pair, monkeypatch):
-    monkeypatch.setattr("apps.app.open_image.STALL_DELAY", 0.5)
-    first, second = pair
-    begin_stroke(first)
-    second.stroke([(1.5, 25.5)], 0, number=7)
-    assert len(second.said["state"]["order"]) == 6
-    first.stroke([(9, 15), (10, 16)], number=300)  # the page goes on, and nothing of its stroke is lost
-    second.until(lambda m: m["type"] == "state" and len(m["order"]) == 7)
-
-
 def test_what_is_confirmed_is_in_the_journal(served, connect, tmp_path):
     page = connect(served())
     page.open()

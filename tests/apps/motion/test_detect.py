@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from apps.common.images import InputError
 from apps.tracking.detect import Finder, choose_finder, particles
 
 
@@ -74,17 +73,3 @@ def test_corners_of_a_square():
     truth = np.array([[29.5, 19.5], [59.5, 19.5], [29.5, 49.5], [59.5, 49.5]])
     assert cKDTree(found).query(truth)[0].max() < 0.7
     assert weight.max() == pytest.approx(weight[0])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kind": "stars"}, "kind must be one of auto, bright, dark, corners; got 'stars'"),
-        ({"size": 0}, "size must be 1 to 999 pixels, got 0"),
-        ({"threshold": 0.0}, "threshold must be above 0, got 0.0"),
-        ({"threshold": float("nan")}, "threshold must be above 0, got nan"),
-    ],
-)
-def test_bad_settings(options, message):
-    with pytest.raises(InputError, match=message):
-        choose_finder(np.zeros((9, 9, 3), np.float32), **options)

@@ -91,26 +91,3 @@ def test_broken_files_are_rejected_in_one_line(tmp_path, name, data, message):
         read_flow(tmp_path / name, "--truth")
     assert str(error.value).startswith("--truth: ")
     assert "\n" not in str(error.value)
-
-
-def test_npz_without_flow_and_with_another_size(tmp_path):
-    np.savez(tmp_path / "a.npz", other=np.zeros(3))
-    with pytest.raises(InputError, match="array called flow"):
-        read_flow(tmp_path / "a.npz")
-    np.savez(tmp_path / "a.npz", flow=np.zeros((2, 2, 2)), valid=np.ones((3, 3)))
-    with pytest.raises(InputError, match="valid has shape"):
-        read_flow(tmp_path / "a.npz")
-
-
-def test_writing_checks_its_arguments(tmp_path):
-    with pytest.raises(InputError, match="height, width, 2"):
-        write_flow(tmp_path / "a.flo", np.zeros((2, 3)))
-    with pytest.raises(InputError, match="valid has shape"):
-        write_flow(tmp_path / "a.flo", np.zeros((2, 3, 2)), np.ones((3, 2), bool))
-    with pytest.raises(InputError, match="NaN or infinity"):
-        write_flow(tmp_path / "a.flo", np.full((2, 3, 2), np.nan))
-    with pytest.raises(InputError, match="cannot write"):
-        write_flow(tmp_path / "a.jpg", np.zeros((2, 3, 2)))
-    with pytest.raises(InputError, match="means unknown"):
-        write_flow(tmp_path / "a.flo", np.full((2, 3, 2), 2e9))
-    assert not list(tmp_path.iterdir())

@@ -1,16 +1,12 @@
 """The flow of a sequence: equal to that of each pair, in order, with the errors of its frames."""
 
-import pickle
-
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
 
 from apps import flow, flow_sequence
 from apps.common.command import limited_threads
 from apps.common.images import InputError
-from apps.optical_flow.frame import SharedFrame, SharedFrames
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +57,3 @@ def test_errors_name_the_frame(frames):
         list(flow_sequence(frames, fast=True, linker="windows"))
     with pytest.raises(InputError, match="texture"):
         list(flow_sequence([*frames[:2], np.zeros((80, 100, 3), np.uint8), *frames[3:]]))
-
-
-def test_pairs_share_the_frame_between_them(frames, tmp_path):
-    paths = [tmp_path / f"{n}.png" for n in range(3)]
-    for path, frame in zip(paths, frames, strict=False):
-        Image.fromarray(frame).save(path)
-    shared = SharedFrames()
-    one, two = shared.pair(*paths[:2]), shared.pair(*paths[1:])
-    assert one.second is two.first
-    assert one.second.get() is two.first.get()
-    assert one.first is not two.second
-    assert shared.pair(paths[0], paths[1]).first is not two.second, "pairs may be left out"
-    np.testing.assert_array_equal(one.first.get().bytes, frames[0])
-    copied = pickle.loads(pickle.dumps(one))
-    np.testing.assert_array_equal(copied.second.get().rgb, one.second.get().rgb)
-    assert repr(copied) == repr(one)
-    with pytest.raises(InputError, match="no file"):
-        SharedFrame(tmp_path / "gone.png").get()

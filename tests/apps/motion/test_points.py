@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from apps.common.images import InputError
-from apps.motion.points import corners, grey_frame, grey_pair, keypoints, patches, sampled
+from apps.motion.points import corners, keypoints, patches, sampled
 
 
 @pytest.fixture(scope="module")
@@ -66,26 +65,3 @@ def test_patches_are_invariant_to_brightness_and_contrast(camera):
     alike = (one * two).sum(axis=1)
     assert np.median(alike) > 0.99
     assert np.allclose((one**2).sum(axis=1), 1, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("frame", "words"),
-    [
-        (np.zeros((20, 20, 4), np.uint8), r"\(20, 20, 4\)"),
-        (np.zeros(20, np.uint8), r"\(20,\)"),
-        (np.zeros((20, 20), np.float32), "float32"),
-        (np.zeros((8, 40), np.uint8), "40 x 8"),
-    ],
-)
-def test_other_frames_are_rejected(frame, words):
-    with pytest.raises(InputError, match=words):
-        grey_frame(frame)
-
-
-def test_invalid_pairs_are_rejected(camera):
-    with pytest.raises(InputError, match="256 x 256 and 255 x 256"):
-        grey_pair(camera, camera[:, 1:])
-    with pytest.raises(InputError, match="second frame has no texture"):
-        grey_pair(camera, np.full_like(camera, 128))
-    with pytest.raises(InputError, match="first frame has no texture"):
-        grey_pair(np.full_like(camera, 128), camera)

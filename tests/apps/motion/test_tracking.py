@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from apps.common.images import InputError
-from apps.tracking.active_tracks import pairs_in_range, shared_motion
+from apps.tracking.active_tracks import pairs_in_range
 from apps.tracking.global_links import GAP_COST
-from apps.tracking.tracking import Detections, keep_long, track
+from apps.tracking.tracking import Detections, track
 
 
 def world(seed, count=200, frames=12, size=250.0, step=1.0, speed=0.0, seen=1.0):
@@ -132,26 +132,6 @@ def test_blinking_needs_memory(memory, tracks):
     assert_consistent(found)
 
 
-def test_drift_longer_than_the_search_range():
-    """The shared motion is estimated before the first link, although a tenth of the points appear and vanish."""
-    rng = np.random.default_rng(8)
-    first = rng.uniform(0, 300, (300, 2))
-    frames = [
-        np.concatenate([first[15:], rng.uniform(0, 300, (15, 2))]) + rng.normal(0, 0.3, (300, 2)) for _ in range(4)
-    ]
-    frames = [frame + t * np.array([11.0, -4]) for t, frame in enumerate(frames)]
-    tracks = track(frames, search_range=6, predict=True)
-    kept = tracks.link[(tracks.link % 300 < 285).all(axis=1)]
-    assert len(kept) > 3 * 280
-    assert (kept[:, 0] % 300 == kept[:, 1] % 300).mean() > 0.98
-    assert shared_motion(frames[0], frames[1], 6.0) == pytest.approx([11, -4], abs=0.3)
-    assert np.abs(shared_motion(frames[0], rng.uniform(0, 300, (300, 2)), 6.0)).max() == 0
-    assert shared_motion(frames[0], frames[0], 6.0) == pytest.approx([0, 0], abs=0.2)
-    assert shared_motion(frames[0], np.zeros((0, 2)), 6.0).tolist() == [0, 0]
-    lattice = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2) * 7
-    assert shared_motion(lattice, lattice + (1, 0), 6.0) == pytest.approx([1, 0])
-
-
 def test_thousands_in_one_component():
     """Every particle is in range of several others: one group of 6000, too large for a combinatorial search."""
     rng = np.random.default_rng(5)
@@ -216,44 +196,6 @@ def test_global_links_have_the_minimum_total_cost():
     assert total == pytest.approx(both[linear_sum_assignment(both)].sum())
     assert (gap[tuple(tracks.link.T)] > 0).any()
     assert (np.diff(detections.frame[tracks.link[:, 1]]) >= 0).all()
-
-
-def test_global_links_make_fewer_errors_than_frame_by_frame():
-    detections, identity = world(0, count=150, frames=30, size=120, seen=0.85)
-    noise = np.random.default_rng(1).uniform(0, 120, (450, 2))
-    frame = np.concatenate([detections.frame, np.arange(450) % 30])
-    detections = Detections(frame, np.concatenate([detections.position, noise]))
-    identity = np.concatenate([identity, -1 - np.arange(450)])
-    found = {linker: track(detections, search_range=4, memory=3, linker=linker) for linker in ("assignment", "global")}
-    right = {linker: right_links(tracks, identity) for linker, tracks in found.items()}
-    wrong = {linker: len(tracks.link) - right[linker] for linker, tracks in found.items()}
-    assert right["global"] > right["assignment"]
-    assert wrong["global"] < wrong["assignment"]
-
-
-def test_order_and_gaps_of_frames():
-    """Rows in any order, frame numbers from anywhere: a missing frame counts as one without detections."""
-    detections = Detections(np.array([107, 100, 101, 108]), np.array([[2.0, 0], [0, 0], [1, 0], [3, 0]]))
-    assert track(detections, search_range=2).track.tolist() == [1, 0, 0, 1]
-    assert track(detections, search_range=2, memory=5).track.tolist() == [0, 0, 0, 0]
-
-
-def test_nothing_to_link():
-    assert len(track([], search_range=1)) == 0
-    empty = track([np.zeros((0, 2)), np.zeros((0, 2))], search_range=1)
-    assert len(empty) == 0
-    assert len(empty.link) == 0
-    assert len(track([[[0, 0]], np.zeros((0, 2))], search_range=1)) == 1
-
-
-def test_keep_long():
-    frames = [[[0, 0], [50, 0]], [[0, 1], [90, 0]], [[0, 2], [90, 1]]]
-    tracks = keep_long(track(frames, search_range=3), 2)
-    assert tracks.track.tolist() == [0, 0, 1, 0, 1]
-    assert tracks.detections.frame.tolist() == [0, 1, 1, 2, 2]
-    assert_consistent(tracks)
-    assert len(keep_long(tracks, 3)) == 1
-    assert len(keep_long(tracks, 4)) == 0
 
 
 @pytest.mark.parametrize(

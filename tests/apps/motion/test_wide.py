@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import skimage.data
 
-from apps.common.images import InputError
 from apps.motion.candidates import nearest_descriptors
 from apps.motion.points import keypoints
 from apps.point_matching import views
@@ -124,31 +123,6 @@ def test_tilted_points_have_coordinates_of_the_image(turn):
     found = views._tilted(np.uint8(40 + 200 * np.clip(bright, 0, 1)), 2.0, turn).xy
     apart = np.linalg.norm(found[:, None] - spots[None], axis=2).min(axis=0)
     assert np.median(apart) < 0.7  # OpenCV's SIFT is a quarter of a pixel off in each direction, times the tilt
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "options", "message"),
-    [
-        ("flat", "photo", {}, "the first image has no texture"),
-        ("photo", "flat", {}, "the second image has no texture"),
-        ("ramp", "photo", {}, r"the first image has \d points, too few to match"),
-        ("tiny", "photo", {}, "first image is 9 x 9 pixels; pass at least 16 x 16"),
-        ("photo", "floats", {}, "second image must be uint8, got float64"),
-        ("photo", "photo", {"model": "affine"}, "model must be one of auto, homography, fundamental; got 'affine'"),
-        ("photo", "photo", {"inlier_threshold": 0}, "inlier_threshold must be above 0 pixels, got 0"),
-    ],
-)
-def test_bad_input(first, second, options, message):
-    photo = skimage.data.coins()[:100, :100]
-    images = {
-        "photo": photo,
-        "flat": np.full((80, 80), 7, np.uint8),
-        "ramp": np.tile(np.arange(100, dtype=np.uint8), (100, 1)),
-        "tiny": photo[:9, :9],
-        "floats": photo / 255.0,
-    }
-    with pytest.raises(InputError, match=message):
-        match(images[first], images[second], **options)
 
 
 class TestGeometry:

@@ -5,7 +5,6 @@ import pytest
 from PIL import Image
 from skimage.draw import polygon2mask
 
-from apps.common.images import InputError
 from apps.session import Session
 from apps.session.label_maps import values_in
 from tests.apps.session.test_locks import cells_scene
@@ -69,19 +68,6 @@ def test_files_of_label_maps(tmp_path):
         image.save(tmp_path / name)
         values = values_in((tmp_path / name).read_bytes(), name, "--start")
         np.testing.assert_array_equal(values, labels)
-
-
-def test_a_label_map_of_another_size_or_over_a_locked_object(mapped):
-    session, labels = mapped
-    before = session.strokes
-    with pytest.raises(InputError, match="mask"):
-        session.start_from(labels[:-1])
-    with pytest.raises(InputError, match="object 1 is locked"):
-        session.start_from(np.roll(labels, 8, axis=1))
-    assert session.strokes == before
-    session.start_from(np.where(np.roll(labels, 8, axis=1) > 0, np.roll(labels, 8, axis=1) + 10, 0))
-    np.testing.assert_array_equal(session.labels[labels > 0], labels[labels > 0])
-    assert {*np.unique(session.labels)} == {0, *range(1, 5), *range(11, 15)}
 
 
 @pytest.mark.parametrize("seed", range(4))

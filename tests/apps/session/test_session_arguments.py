@@ -44,23 +44,6 @@ def test_bad_strokes_change_nothing(session, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("box", "message"),
-    [
-        ((0, 0, 56, 40), "covers the whole image"),
-        ((60, 0, 70, 10), "contains no pixel"),
-        ((5, 5, 5, 9), "contains no pixel"),
-        ((1, 2, 3), "four integers"),
-        ("1,2,3,4", "four integers"),
-    ],
-)
-def test_bad_boxes(session, box, message):
-    records = session.strokes
-    with pytest.raises(InputError, match=message):
-        session.box(box)
-    assert session.strokes == records
-
-
-@pytest.mark.parametrize(
     ("image", "options", "message"),
     [
         ([[1, 2], [3]], {}, "image must be an array"),

@@ -1,7 +1,6 @@
 """What a user of a session relies on: messages, undo, erasing, boxes, start masks, several objects."""
 
 import numpy as np
-import pytest
 
 from apps.session import Session
 from tests.apps.session.scenes import disc_scene, iou
@@ -44,31 +43,6 @@ def test_strokes_are_constraints(session):
     assert session.mask[34:37, 4:7].all()
 
 
-def test_undo_of_everything(session):
-    assert session.undo()
-    assert session.state["message"] == "mark the background"
-    assert session.undo()
-    assert not session.undo()
-    assert session.state["undo"] is False
-    assert not session.mask.any()
-    assert session.redo()
-    assert session.redo()
-    assert not session.redo()
-    assert len(session.strokes) == 2
-
-
-def test_parts_of_a_stroke_are_undone_together(session):
-    before = session.strokes
-    session.stroke([(3, 36), (10, 36)], 1, 0, final=False)
-    session.stroke([(10, 36), (20, 36)], 1, 0, final=False)
-    session.stroke([(20, 36), (30, 36)], 1, 0)
-    assert len(session.strokes) == len(before) + 3
-    assert session.undo()
-    assert session.strokes == before
-    assert session.redo()
-    assert len(session.strokes) == len(before) + 3
-
-
 def test_erased_strokes_have_no_influence(session, disc):
     session.wait()
     before = session.labels
@@ -94,19 +68,6 @@ def test_a_box_finds_the_object_and_strokes_correct_it():
         assert session.undo()
         session.wait()
         assert iou(session.mask, truth) > 0.9
-
-
-def test_a_box_of_noise_has_an_object_too():
-    """An empty object does not win; strokes improve what is found."""
-    image, truth = disc_scene(noise=60)
-    with Session(image, device="cpu") as session:
-        session.box((10, 2, 46, 38))
-        session.wait()
-        assert session.mask.any()
-        assert session.state["exact"]
-        session.stroke([(28, 20)], 9)
-        session.wait()
-        assert iou(session.mask, truth) > 0.3
 
 
 def test_a_start_mask_is_a_hint(disc):
@@ -137,18 +98,6 @@ def test_several_objects():
         session.undo()
         session.wait()
         np.testing.assert_array_equal(session.labels, expected)
-
-
-@pytest.mark.parametrize("keep", ["touching", "all"])
-def test_parts_without_a_stroke(keep):
-    image = np.full((30, 60), 60, np.uint8)
-    image[8:22, 8:22] = image[8:22, 38:52] = 200
-    with Session(image, keep=keep, device="cpu") as session:
-        session.stroke([(15, 15)], 3)
-        session.stroke([(3, 3), (57, 3)], 2, 0)
-        session.wait()
-        assert session.mask[8:22, 8:22].all()
-        assert session.mask[8:22, 38:52].all() == (keep == "all")
 
 
 def test_a_stroke_is_much_cheaper_than_a_cold_cut():

@@ -8,8 +8,6 @@ from apps.common.images import InputError
 from apps.segmentation.multilabel import segment_volume
 from apps.segmentation.volume_object import segment_object
 from apps.session import Session
-from apps.session.canvas import Canvas
-from apps.session.stroke_records import make_stroke
 from apps.volumes.volume_files import read_volume
 from tests.apps.session.scenes import costs_with, iou, touching
 
@@ -122,50 +120,6 @@ def test_a_correction_changes_nothing_far_from_it():
         assert session.result().certified
 
 
-def test_histograms_of_marks_follow_every_record(session):
-    """A box, which marks all voxels outside of it, moves as many voxels between the histograms as it marks."""
-    answers = session._answers
-    steps = (
-        lambda: session.box((3, 2, 1, 20, 17, 12)),
-        lambda: session.stroke([(12, 10)], 2, 2, slice=4),
-        lambda: session.erase([(2, 2)], 3, slice=7),
-        session.undo,
-        session.clear,
-        session.undo,
-        session.undo,
-    )
-    for step in steps:
-        step()
-        marks, grey = answers._canvas.all_marks(), answers._view.grey
-        for label in range(-1, 3):
-            counts = np.bincount(grey[marks == label], minlength=answers._histograms.shape[1])
-            counts = counts - np.bincount(grey.ravel(), minlength=len(counts)) * (label == -1)  # open at first
-            np.testing.assert_array_equal(answers._histograms[label], counts)
-
-
-def test_a_change_lists_the_pixels_whose_marks_differ():
-    canvas = Canvas((9, 12), (9, 12))
-    canvas.change_to([one := make_stroke([(4, 4)], 2, 1, (9, 12), None, None)])
-    change = canvas.change_to([one, make_stroke([(6, 4)], 2, 3, (9, 12), None, None)])
-    assert change.any()
-    marks = canvas.all_marks()
-    np.testing.assert_array_equal(change.marks, marks[change.where])
-    assert (change.marks == 3).all()
-    assert len(change.marks) == (marks == 3).sum()
-    assert not canvas.change_to(canvas.records).any()
-
-
-def test_several_objects_and_undo(session):
-    before = session.labels
-    session.stroke([(12, 10)], 1, 2, slice=4)
-    assert (session.labels[4, 9:11, 11:13] == 2).all()
-    session.wait()
-    assert session.result().values == (0, 1, 2)
-    session.undo()
-    session.wait()
-    np.testing.assert_array_equal(session.labels, before)
-
-
 def test_stored_and_exported(session, tmp_path):
     volume, _ = ball()
     session.save(tmp_path / "a.json", "ball.npy")
@@ -244,35 +198,3 @@ def test_a_start_mask_is_a_hint(kind):
         session.wait()
         assert not session.mask[7, 9:11, 11:13].any()
         assert session.result().certified
-
-
-@pytest.mark.parametrize(
-    ("box", "message"),
-    [
-        ((1, 1, 5, 5), "six integers x0, y0, z0"),
-        ("123456", "six integers"),
-        ((0, 0, 0, 1, 1, np.nan), "six integers"),
-        ((0, 0, 0, 24, 20, 14), "covers the whole volume"),
-        ((30, 0, 0, 40, 9, 9), "contains no voxel of the volume, which is 24 wide, 20 high and 14 deep"),
-    ],
-)
-def test_bad_boxes(session, box, message):
-    with pytest.raises(InputError, match=message):
-        session.box(box)
-
-
-@pytest.mark.parametrize(
-    ("mask", "message"),
-    [
-        (np.zeros((3, 4, 5)), "shape \\(3, 4, 5\\), but the volume has"),
-        (np.zeros(SHAPE), "marks no object"),
-        (np.ones(SHAPE, bool), "covers the whole volume"),
-        (np.full(SHAPE, 2.0), "outside \\[0, 1\\]"),
-        (np.full(SHAPE, np.nan), "outside \\[0, 1\\]"),
-        (np.zeros(SHAPE, complex), "must hold booleans"),
-        ([[1], [2, 3]], "must be an array"),
-    ],
-)
-def test_bad_start_masks(session, mask, message):
-    with pytest.raises(InputError, match=message):
-        session.start_from(mask)

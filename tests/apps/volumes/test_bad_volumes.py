@@ -1,8 +1,5 @@
 """Volumes that cannot be used: one line that names the argument and the remedy, and nothing written."""
 
-import os
-import re
-
 import nibabel
 import numpy as np
 import pytest
@@ -10,14 +7,10 @@ import SimpleITK
 import tifffile
 
 from apps.common.images import InputError
-from apps.common.sequences import open_sequence
 from apps.volumes.volume_files import read_volume
 from tests.apps.volumes.conftest import (
     cut_short,
     write_dicom,
-    write_imagej,
-    write_itk_image,
-    write_ome_tiff,
     write_volume,
 )
 
@@ -39,17 +32,6 @@ def test_truncated_files(ball, tmp_path, name, share, capfd):
     rejected(path, r"image: (cannot read .*a\.[a-z.]+' \(.*\); pass a complete|'.*' is empty; pass a complete)")
     if not name.endswith(".mha"):  # ITK prints the reason itself
         assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("name", ["a.mhd", "a.nhdr"])
-def test_missing_and_short_data_files(ball, tmp_path, name):
-    path = write_itk_image(tmp_path / name, ball.values)
-    cut_short(tmp_path / "a.raw")
-    rejected(path, r"image: cannot read .*pass a complete")
-    (tmp_path / "a.raw").unlink()
-    rejected(path, r"image: cannot read .*its data file 'a\.raw' is not one regular file")
-    os.mkfifo(tmp_path / "a.raw")
-    rejected(path, r"image: cannot read .*its data file 'a\.raw' is not one regular file")
 
 
 def test_missing_file_and_no_volume(tmp_path):
@@ -89,21 +71,6 @@ def test_nifti_with_shear(ball, tmp_path):
     rejected(tmp_path / "shear.nii", "has a matrix with shear; resample it")
 
 
-@pytest.mark.parametrize(("axes", "count", "message"), [
-    ("CYX", 12, r"has several channels \(axes C 12, Y 24, X 26\); if they are slices, save the file with Z slices"),
-    ("TYX", 12, "has several points in time"),
-    ("ZCYX", 6, r"has several channels \(axes Z 6, C 2, Y 24, X 26\); save one of them as a volume"),
-    ("TZYX", 6, "has several points in time"),
-])  # fmt: skip
-def test_channels_and_times_of_imagej_and_ome(ball, tmp_path, axes, count, message):
-    values = ball.values.view(np.uint16)
-    if len(axes) == 4:
-        values = values.reshape((count, 2, 24, 26) if axes[1] == "C" else (2, count, 24, 26))
-        message = message.replace("Z 6, T 2", "T 2, Z 6")
-    rejected(write_imagej(tmp_path / "a.tif", values, axes=axes), message)
-    rejected(write_ome_tiff(tmp_path / "a.ome.tif", values, axes=axes), message)
-
-
 def test_colours_and_several_images(tmp_path):
     tifffile.imwrite(tmp_path / "rgb.tif", np.zeros((6, 40, 50, 3), np.uint8), photometric="rgb")
     rejected(tmp_path / "rgb.tif", "has several channels")
@@ -137,20 +104,3 @@ def test_dicom_series_that_are_no_volume(ball, tmp_path):
     write_dicom(tmp_path / "short", ball.values)
     cut_short(tmp_path / "short" / "003.dcm", 0.5)
     rejected(tmp_path / "short", r"003\.dcm: .*; pass a complete DICOM series")
-
-
-@pytest.mark.parametrize("other", ["b.ome.tif", "missing.ome.tif"])
-def test_an_ome_tiff_of_several_files(tmp_path, other):
-    """tifffile would fill the slices of the other files with zeros."""
-    parts = "".join(
-        f'<TiffData IFD="0" FirstZ="{z}" PlaneCount="1"><UUID FileName="{name}">urn:uuid:{z}</UUID></TiffData>'
-        for z, name in enumerate(("a.ome.tif", other))
-    )
-    for k, name in enumerate(("a.ome.tif", "b.ome.tif")):
-        text = tifffile.tiffcomment(write_ome_tiff(tmp_path / name, np.ones((2, 8, 8), np.uint8)))
-        text = re.sub('UUID="[^"]*"', f'UUID="urn:uuid:{k}"', text).replace('<TiffData IFD="0" PlaneCount="2"/>', parts)
-        tifffile.imwrite(tmp_path / name, np.full((8, 8), k + 1, np.uint8), description=text.encode(), metadata=None)
-    message = "lacks 1 of 2 pages, as if in other files; save all in one file"
-    rejected(tmp_path / "a.ome.tif", message)
-    with pytest.raises(InputError, match=message):
-        open_sequence(tmp_path / "a.ome.tif")

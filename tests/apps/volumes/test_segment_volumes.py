@@ -10,13 +10,12 @@ import tifffile
 from PIL import Image
 
 from apps import cli
-from apps.segmentation.volume_object import refine_mask, segment_object
+from apps.segmentation.volume_object import segment_object
 from apps.volumes.volume_files import read_volume
 from tests.apps.volumes.conftest import (
     SHAPE,
     SPACING,
     write_dicom,
-    write_imagej,
     write_itk_image,
     write_volume,
 )
@@ -229,49 +228,6 @@ def test_folder_of_volumes(ball, tmp_path, capsys):
     assert names == {"b-mask.nii.gz", "c-mask.nrrd", "d-mask.mha", "e-mask.ome.tif"}
 
 
-BAD = [
-    (["a.nii.gz", "--strokes", "moved.nii.gz"], r"moved\.nii\.gz' has spacing 2 0\.8 0\.7 mm .*origin 0 0 0 .*, but "
-     r"the image has spacing 2 0\.8 0\.7 mm .*origin -100\.5 20\.25 33.*; resample it"),
-    (["a.nii.gz", "--label-strokes", "coarse.nii.gz"], r"has spacing 3 0\.8 0\.7 mm .*, but .* has spacing 2 0\.8"),
-    (["a.nii.gz", "--label-strokes", "seeds.nii.gz", "--truth", "moved.nii.gz"], r"--truth: .*moved\.nii\.gz' has s"),
-    (["a.nii.gz", "--strokes", "short.nii.gz"], r"--strokes is 5x24x26 voxels, but the image is 12x24x26 voxels"),
-    (["a.nii.gz", "--strokes", "photo.png"], r"--strokes: .*photo\.png' is not a volume"),
-    (["a.nii.gz", "--strokes", "one.nii.gz"], r"--strokes marks no background: .*; add a stroke on it \(blue, or"),
-    (["a.nii.gz", "--strokes", "empty.nii.gz"], r"--strokes: .*empty\.nii\.gz' is empty: no stroke"),
-    (["a.nii.gz", "--strokes", "codes.nii.gz"], r"holds unknown values 14; use 0 none 1 object 2 background"),
-    (["a.nii.gz", "--strokes", "seeds.nii.gz", "--soft-strokes"], r"--soft-strokes applies to images"),
-    (["a.nii.gz", "--trimap", "seeds.nii.gz"], r"a\.nii\.gz' is a volume, which requires --strokes, --start"),
-    (["flat.nii.gz", "--strokes", "seeds.nii.gz"], r"flat\.nii\.gz' is constant: every voxel is 4; pass a volume"),
-    (["photo.png", "--strokes", "photo.png", "--volume"], r"photo\.png' is not a volume; pass a NIfTI"),
-    (["a.nii.gz", "--strokes", "marks"], r"7x7\.png' is 7x7 pixels, but the slices of the image are 26x24"),
-    (["a.nii.gz", "--strokes", "named"], r"first\.png' belongs to no slice; end its name in the number of"),
-    (["series", "--strokes", "seeds.nii.gz", "--out", "series"], r"--out: .* is the folder of image"),
-    (["a.nii.gz", "--start", "seeds.nii.gz", "--band", "0"], r"band must be above 0 voxels, got 0"),
-    (["a.nii.gz", "--start", "seeds.nii.gz", "--fill-holes"], r"--fill-holes and --min-area apply to strokes alone"),
-    (["a.nii.gz", "--start", "moved.nii.gz"], r"--start: .*moved\.nii\.gz' has spacing"),
-    (["two.tif", "--strokes", "photo.png"], r"two\.tif' has several channels"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_one_line_and_nothing_is_written(ball, tmp_path, arguments, message, rejects):
-    files = {"a": ball.values, "seeds": ball.seeds, "one": np.uint8(ball.seeds == 1), "empty": 0 * ball.seeds,
-             "codes": 7 * ball.seeds, "short": ball.seeds[:5], "flat": 0 * ball.values + 4}  # fmt: skip
-    for name, values in files.items():
-        write_itk_image(tmp_path / f"{name}.nii.gz", values)
-    write_itk_image(tmp_path / "moved.nii.gz", ball.seeds, origin=(0.0, 0.0, 0.0))
-    write_itk_image(tmp_path / "coarse.nii.gz", ball.seeds, spacing=(3.0, 0.8, 0.7))
-    write_imagej(tmp_path / "two.tif", ball.values.view(np.uint16), axes="CYX")
-    write_dicom(tmp_path / "series", ball.values)
-    for name in ("photo", "marks/7x7", "named/first"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        size = (7, 7) if name == "marks/7x7" else SHAPE[1:]
-        Image.fromarray(np.eye(*size, dtype=np.uint8)).save(tmp_path / f"{name}.png")
-    placed = [word if word.startswith("--") or word == "0" else tmp_path / word for word in arguments]
-    placed += [] if "--out" in arguments else ["--out", tmp_path / "out"]
-    rejects(["segment", *placed], message, tmp_path)
-
-
 def test_object_is_certified(ball, device):
     found = segment_object(ball.values, ball.seeds, spacing=SPACING, device=device)
     found.check()
@@ -279,26 +235,6 @@ def test_object_is_certified(ball, device):
     assert (found.mask == (ball.truth == 1)).mean() > 0.99
     assert found.mask[ball.seeds == 1].all()
     assert not found.mask[ball.seeds == 2].any()
-
-
-def test_refining_a_rough_mask(ball):
-    from scipy import ndimage
-
-    truth = ball.truth == 1
-    start = ndimage.binary_dilation(truth, iterations=2)
-    start[:, :, :12] = False
-    start[:, :, 10:12] |= truth[:, :, 10:12]
-    found = refine_mask(ball.values, start, band=4, spacing=SPACING)
-    found.check()
-    before = np.mean(start == truth)
-    near = ndimage.distance_transform_edt(~start) <= 3
-    assert np.mean(found.mask[near] == truth[near]) > 0.98
-    assert np.mean(found.mask == truth) > before
-    far = ndimage.distance_transform_edt(~start, sampling=np.array(SPACING) / min(SPACING)) > 4
-    assert not found.mask[far].any(), "nothing changes outside of the band"
-    marks = np.full(SHAPE, -1, np.int8)
-    marks[6, 12, 13] = 0
-    assert not refine_mask(ball.values, start, strokes=marks, spacing=SPACING).mask[6, 12, 13]
 
 
 def test_a_rough_mask_is_refined(ball, tmp_path, capsys):

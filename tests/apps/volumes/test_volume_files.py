@@ -85,28 +85,6 @@ def test_nifti_affines_and_codes_are_kept_exactly(ball, tmp_path, codes, order, 
     np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
 
 
-def test_nifti_without_a_matrix_has_a_spacing_alone(ball, tmp_path):
-    image = nibabel.Nifti1Image(ball.values.T, None)
-    image.header.set_zooms((0.5, 0.75, 2))
-    nibabel.save(image, tmp_path / "a.nii")
-    assert read_volume(tmp_path / "a.nii").geometry == Geometry((2, 0.75, 0.5), "mm")
-    found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
-    assert found.header.get_zooms() == (0.5, 0.75, 2)
-    np.testing.assert_array_equal(np.asarray(found.dataobj), ball.truth.T)
-
-
-def test_nifti_in_micrometres(ball, tmp_path):
-    image = nibabel.Nifti1Image(ball.values.T, np.diag([0.7, 0.8, 2, 1]))
-    image.header.set_xyzt_units("micron")
-    nibabel.save(image, tmp_path / "a.nii")
-    geometry = read_volume(tmp_path / "a.nii").geometry
-    np.testing.assert_allclose(geometry.spacing, (2, 0.8, 0.7), rtol=1e-6)
-    assert geometry.unit == "µm"
-    found = nibabel.load(labels_like(tmp_path / "a.nii", ball.truth))
-    np.testing.assert_array_equal(found.affine, image.affine.astype(np.float32))
-    assert found.header.get_xyzt_units()[0] == "micron"
-
-
 @pytest.mark.parametrize("metadata", [{}, {"zunit": "nm", "spacing": 1500.0}, {"unit": "\\u00B5m"}, {"unit": "inch"}])
 def test_imagej(ball, tmp_path, metadata):
     values = ball.values.view(np.uint16)
@@ -139,19 +117,6 @@ def test_ome_tiff(ball, tmp_path):
     with tifffile.TiffFile(written) as found:
         assert 'PhysicalSizeZ="2000.0" PhysicalSizeZUnit="nm"' in found.ome_metadata
     assert read_volume(written).geometry == volume.geometry
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"byteorder": ">"}, {"compression": "zlib"}, {"metadata": None}, {"bigtiff": True}]
-)
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.float32])
-def test_plain_tiff_has_no_geometry(ball, tmp_path, options, dtype):
-    values = ball.values.astype(dtype)
-    tifffile.imwrite(tmp_path / "a.tif", values, **options)
-    volume = read_volume(tmp_path / "a.tif")
-    assert volume.geometry is None
-    assert volume.values.dtype == dtype
-    np.testing.assert_array_equal(volume.values, values)
 
 
 def test_dicom_series(ball, tmp_path):
