@@ -18,7 +18,6 @@ from skimage.draw import polygon2mask
 
 from apps.common.annotations import mask_of_segmentation
 from apps.segmentation import segment_command as segment
-from apps.segmentation.result_files import KINDS
 
 RED, BLUE = 1, 2
 
@@ -87,27 +86,6 @@ SEVERAL = ["in/photo.png", "--label-strokes", "seeds.png"]
 def test_only_the_files_chosen_are_written(photo, kinds, names):
     assert run(*ONE, "--write", kinds) == 0
     assert written() == names
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([*ONE, "--write", "mask,drawing"], f"--write: unknown kind 'drawing'; the kinds are {', '.join(KINDS)}"),
-        ([*ONE, "--write", "mask,"], "--write: unknown kind ''"),
-        (
-            [*ONE, "--write", "labels"],
-            "--write labels is the result of several objects (--label-strokes, --boxes); pass mask instead",
-        ),
-        ([*SEVERAL, "--write", "mask"], "--write mask is the result of a single object; pass labels instead"),
-        (["in/photo.png", "--box", "2,2,40,44", "--write", "strokes"], "--write strokes requires --strokes or"),
-        (["stack.npy", "--label-strokes", "stack.npy", "--write", "labels"], "'stack.npy' is a volume; omit it"),
-    ],
-)
-def test_kinds_that_cannot_be_written(photo, arguments, message, capsys):
-    np.save("stack.npy", np.zeros((3, 8, 8), np.uint8))
-    assert run(*arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not os.path.exists("out")
 
 
 @pytest.mark.parametrize("kind", ["coco", "coco-rle"])

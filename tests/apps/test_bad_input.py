@@ -56,6 +56,7 @@ BAD = [
     (BOX + "--band 3", "--band applies to volumes, but no input is a volume"),
     (BOX + "--spacing 1,1,2", "--spacing applies to volumes"),
     (BOX + "--write ''", "--write is empty; pass a value"),
+    (BOX + "--write mask,nonsense", "--write.*nonsense"),
     (BOX + "--volume", "image: .*photo.png' is not a volume"),
     (LABELS + "strokes.png --box 1,1,5,5", "but --box applies to a single one"),
     (LABELS + "small.png", "strokes are 3x2 pixels, but the image is 32x32 pixels"),

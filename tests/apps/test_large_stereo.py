@@ -4,11 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-import gridcut
 from apps import stereo as compute
-from apps.common.labelling import label_distances
 from apps.stereo_matching import coarse_to_fine, disparities
-from apps.stereo_matching.coarse_to_fine import beta_of, contrast_weights, refine
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs, region_costs
 
 NEAR, FAR = 18, 6
@@ -57,34 +54,6 @@ def test_costs_of_parts_are_those_of_the_whole(kind):
         np.testing.assert_array_equal(part, whole[(slice(low, high), *where)])
         part = region_costs(right, left, False, *where, range(low, high), kind)
         np.testing.assert_array_equal(part, mirrored_costs(whole)[(slice(low, high), *where)])
-
-
-@pytest.mark.slow  # the terms' other tests have small pairs
-@pytest.mark.parametrize("term", ["linear", "potts", "quadratic"])
-@pytest.mark.parametrize("is_left", [True, False])
-def test_no_tile_raises_the_energy_of_the_whole(pair, small_tiles, monkeypatch, term, is_left):
-    left, right = (image[:70, 60:150] for image in pair[:2])
-    own, other = (left, right) if is_left else (right, left)
-    costs = disparity_costs(left, right, 25)
-    costs = costs if is_left else mirrored_costs(costs)
-    differences = label_distances(25, term, 5)
-    weights = contrast_weights(own, 13.0, beta_of(own))
-    labels = np.random.default_rng(5).integers(0, 25, (9, 12), np.int32).repeat(8, 0).repeat(8, 1)[:70, :90].copy()
-    energies = [gridcut.energy_of(labels, costs, weights, differences)]
-    solve = coarse_to_fine.labelling
-
-    def recorded(*arguments, **keywords):
-        energies.append(gridcut.energy_of(labels, costs, weights, differences))
-        found = solve(*arguments, **keywords)
-        found.check()
-        return found
-
-    monkeypatch.setattr(coarse_to_fine, "labelling", recorded)
-    refine(labels, own, other, is_left, "birchfield-tomasi", 13.0, differences, term != "quadratic")
-    energies.append(gridcut.energy_of(labels, costs, weights, differences))
-    assert len(energies) == 2 + 3 * 4
-    assert (np.diff(energies) <= 0).all()
-    assert energies[-1] < 0.8 * energies[0]
 
 
 @pytest.mark.parametrize(

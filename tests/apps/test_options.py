@@ -1,6 +1,5 @@
 """Options of the commands that name an output file, and values that no command accepts."""
 
-import os
 from importlib import import_module
 from inspect import signature
 
@@ -24,36 +23,6 @@ def photos(tmp_path, monkeypatch):
     return tmp_path
 
 
-def contents(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "taken"),
-    [
-        (["superpixels", "--regions", "20", "--json", "a.png", "b.png"], "a.png"),
-        (["denoise", "a.png", "--json", "b.png"], "b.png"),
-        (["matching", "--json", "a.mtx", "b.npz"], "a.mtx"),
-        (["segment", "--box", "1,1,4,4", "--json", "a.png", "b.png"], "a.png"),
-        (["stereo", "a.png", "--json", "b.png", "b.png"], "b.png"),
-        (["flow", "--json", "a.png", "a.png", "b.png"], "a.png"),
-        (["match", "--json", "a.png", "a.png", "b.png"], "a.png"),
-        (["track", "--json", "d.csv", "d.csv"], "d.csv"),
-        (["demo", "--json", "new.txt"], "new.txt"),
-        (["denoise", "a.png", "--json", "pipe.png"], "pipe.png"),
-        (["info", "--json", "d.csv"], "d.csv"),
-    ],
-)
-def test_json_rejects_files_of_other_kinds(photos, capsys, arguments, taken):
-    before = contents(photos)
-    if taken == "pipe.png":
-        os.mkfifo(taken)
-    assert cli.main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert f"--json: {taken!r} must end in .json; for standard output write --json=-" in captured.err
-    assert contents(photos) == before
 
 
 @pytest.mark.parametrize(

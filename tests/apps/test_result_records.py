@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from apps import cli
-from apps.common.clock import Clock, charge, phases, timed, whole_clock
 
 
 @pytest.fixture
@@ -117,23 +116,3 @@ def test_resume_verifies_the_record(here, capsys):
     Path("out/photo-denoise.json").write_text("{}", encoding="utf-8")
     assert skipped() == ["next.png"]
     assert record("out/photo-denoise.json")["command"] == "denoise"
-
-
-def test_phases_are_disjoint():
-    with whole_clock() as whole:
-        time.sleep(0.02)
-        charge("first")
-        method = Clock()
-        time.sleep(0.03)
-        with timed("inside"):
-            time.sleep(0.05)
-            with timed("innermost"):
-                time.sleep(0.04)
-        method.charge("method")
-        time.sleep(0.02)
-        seconds = phases(whole)
-    assert seconds["total"] == pytest.approx(sum(seconds[p] for p in seconds if p != "total"))
-    expected = {"first": 0.02, "inside": 0.05, "innermost": 0.04, "other": 0.02}
-    assert all(seconds[phase] >= least for phase, least in expected.items())
-    assert 0.03 <= seconds["method"] < seconds["total"] - sum(expected.values()) + 0.001
-    assert method.seconds["method"] >= 0.12, "a method's own clock contains what it calls"

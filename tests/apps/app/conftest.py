@@ -148,6 +148,22 @@ def connect():
 
 
 @pytest.fixture
+def start(tmp_path):
+    """function(*arguments) -> a process that serves these; killed at the end. Its folder of results is tmp_path/out."""
+    from tests.apps.app.app_process import AppProcess
+
+    started = []
+
+    def run(*arguments):
+        started.append(AppProcess(tmp_path, *arguments, "--out", tmp_path / "out"))
+        return started[-1]
+
+    yield run
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
 def photographs(tmp_path):
     """A folder with two photographs in a folder `in`."""
     from skimage import data

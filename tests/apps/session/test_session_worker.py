@@ -1,7 +1,6 @@
 """What a session does in the background: the reduced grid, errors, callbacks, the latest request, memory."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -89,20 +88,3 @@ def test_the_latest_request_counts():
     assert runs.count("ended") == 1
     assert runs[-1] == "ended"
     assert not worker.is_pending
-
-
-def test_stopped_work_is_abandoned():
-    started = threading.Event()
-
-    def work(check):
-        started.set()
-        while True:
-            check()
-            time.sleep(0.001)
-
-    worker = LatestWork(work)
-    worker.request()
-    assert started.wait(10)
-    worker.stop()
-    assert not worker.is_pending
-    assert worker.wait(0)

@@ -100,27 +100,6 @@ def test_several_objects():
         np.testing.assert_array_equal(session.labels, expected)
 
 
-def test_a_stroke_is_much_cheaper_than_a_cold_cut():
-    """Median of the strokes, against the first answer, which computes the same from nothing."""
-    rng = np.random.default_rng(0)
-    y, x = np.mgrid[:512, :512]
-    image = np.uint8(np.clip(rng.normal(100, 25, (512, 512)) + 40 * (np.hypot(y - 256, x - 256) < 150), 0, 255))
-    with Session(image, device="cpu") as session:
-        for _ in range(2):  # the second time, everything is compiled
-            session.clear()
-            session.stroke([(220, 256), (290, 256)], 8)
-            session.stroke([(10, 10), (500, 10)], 8, 0)
-            session.wait()
-        session._answers._models = None  # as after the first stroke of the second kind
-        session.stroke([(10, 500), (500, 500)], 8, 0, final=False)
-        cold = session.state["seconds"]
-        warm = []
-        for k in range(20):
-            session.stroke([(20 + 20 * k, 40), (30 + 20 * k, 60)], 5, 0, final=False)
-            warm.append(session.state["seconds"])
-    assert np.median(warm) < cold / 2
-
-
 def test_one_click_finds_an_object():
     """On a flat image with another object, which a mark of the background is not needed to exclude."""
     image = np.full((80, 120, 3), 90, np.uint8)

@@ -69,30 +69,6 @@ def test_it_replaces_all_marks_and_is_undone_at_once(session, image):
     assert not session.redo()
 
 
-def test_a_volume_is_answered_in_the_slice_that_changed():
-    rng = np.random.default_rng(0)
-    volume = rng.normal(100, 12, (10, 20, 24))
-    volume[3:7, 6:14, 7:17] += 60
-    marks = np.full(volume.shape, -1)
-    marks[5] = both_kinds(volume.shape[1:])
-    with Session(volume, device="cpu") as session:
-        session.set_strokes(marks)
-        assert session.mask[5, 10, 12]
-        session.wait()
-        result = session.result()
-        assert result.certified
-        assert (session.mask == (volume > 130)).mean() > 0.97
-        before = session.labels
-        marks[5, 16:18, 20:22] = 1
-        with session._lock:  # the worker must not cut the volume meanwhile
-            session.set_strokes(marks)
-            changed = np.flatnonzero((session.labels != before).any(axis=(1, 2)))
-        assert changed.tolist() == [5]
-        session.undo()
-        session.wait()
-        np.testing.assert_array_equal(session.labels, before)
-
-
 @pytest.mark.parametrize(
     ("marks", "message"),
     [

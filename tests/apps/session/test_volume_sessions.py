@@ -140,25 +140,6 @@ def test_stored_and_exported(session, tmp_path):
         session.export(tmp_path / "labels.npy", "coco")
 
 
-@pytest.mark.parametrize("suffix", [".nii.gz", ".nrrd", ".mha"])
-def test_the_format_and_geometry_of_a_volume_file(session, tmp_path, suffix):
-    pytest.importorskip("SimpleITK")
-    volume, _ = ball()
-    with Session(volume, (3.0, 1.5, 0.5), device="cpu") as given:
-        for stroke in session._history.records:
-            given.stroke(stroke.points, stroke.radius, stroke.label, stroke.axis, stroke.slice)
-        given.export(tmp_path / f"mask{suffix}", "mask")
-    stored = read_volume(tmp_path / f"mask{suffix}")
-    assert stored.geometry.spacing == pytest.approx((3.0, 1.5, 0.5))
-    assert set(np.unique(stored.values)) == {0, 255}
-    with Session(stored, device="cpu") as again:
-        again.stroke([(12, 10)], 1, slice=7)
-        again.stroke([(2, 2)], 1, 0, slice=7)
-        again.export(tmp_path / f"again{suffix}", "mask")
-        np.testing.assert_array_equal(read_volume(tmp_path / f"again{suffix}").values, stored.values)
-        assert read_volume(tmp_path / f"again{suffix}").geometry.spacing == pytest.approx((3.0, 1.5, 0.5))
-
-
 def test_a_box_finds_the_object_and_strokes_correct_it():
     volume, truth = ball()
     with Session(volume, (1.6, 1, 1), device="cpu") as session:

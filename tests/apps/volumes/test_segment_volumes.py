@@ -133,22 +133,6 @@ def test_spacing_of_the_file_is_used_unless_overridden(ball, tmp_path):
     assert energies["file"] != energies["plain"]
 
 
-def test_strokes_with_the_codes_of_images(ball, tmp_path):
-    path = write_itk_image(tmp_path / "a.nrrd", ball.values)
-    masks = []
-    grey = np.select([ball.seeds == 1, ball.seeds == 2], [255, 0], 128).astype(np.uint8)
-    for name, strokes, options in (
-        ("index", ball.seeds, []),
-        ("grey", grey, []),
-        ("forced", grey, ["--encoding", "grey"]),
-    ):
-        seeds = write_itk_image(tmp_path / f"{name}.nrrd", strokes)
-        assert segment(tmp_path, path, "--strokes", seeds, *options)[0] == 0
-        masks.append(read_volume(tmp_path / "out" / "a-mask.nrrd").values)
-    np.testing.assert_array_equal(masks[0], masks[1])
-    np.testing.assert_array_equal(masks[0], masks[2])
-
-
 def test_parts_holes_and_truth(ball, tmp_path):
     ball.values[5:7, 11:13, 17:19] = -700  # a hole
     ball.values[1:3, 20:23, 20:23] = 300  # a part without a stroke
