@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decode
-from apps.common.image_metadata import NO_METADATA, Metadata
-from apps.common.images import FORMATS, InputError, read_bytes, stored_rgb, to_bytes, to_rgb
+from apps.common.images import image_in, read_bytes, stored_rgb, to_bytes, to_rgb
+from apps.common.writing import NO_METADATA, Metadata
 from apps.volumes.volume_files import is_volume, read_volume
 from apps.volumes.voxel_geometry import Volume
 
@@ -50,21 +49,14 @@ class Source:
             volume = read_volume(self.path, folder=self.slices)
             return Image(volume.values, volume=volume)
         data = read_bytes(self.path) if self.data is None else self.data
-        return decoded_image(data, repr(self.path.name))
+        return decoded_image(data, self.path.name)
 
 
-def decoded_image(data: bytes, shown: str) -> "Image":
-    """The image in the content of a file; InputError if it cannot be used."""
-    from apps.common.metadata_reading import metadata_of
-
-    try:
-        pixels = decode(data)
-    except Unsuitable as error:
-        raise InputError(f"{shown} {error}") from None
-    except Unreadable as error:
-        raise InputError(f"cannot read {shown} ({error}); open a complete {FORMATS} file") from None
-    rgb = stored_rgb(pixels, shown)
-    return Image(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata_of(data))
+def decoded_image(data: bytes, name: str) -> "Image":
+    """The image in the content of a file of this name; InputError if it cannot be used."""
+    pixels, metadata = image_in(data, name)
+    rgb = stored_rgb(pixels, repr(name))
+    return Image(to_bytes(rgb) if pixels.dtype == np.uint8 else rgb, metadata=metadata)
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,48 @@
-"""Read and write images of any common kind.
+"""Read and write images of any common kind: the one door for images and arrays in files.
 
 Images are read as float32 RGB in [0, 1], shape (H, W, 3), from any file: 8 or 16 bits; grey, palette, RGB or RGBA; PNG,
-JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM.  They are rotated upright by their EXIF orientation (see
-apps.common.decoding).  Transparent pixels keep their stored colour, because alpha describes what to display, not what
-was photographed.
+JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM.  They are rotated upright by their EXIF orientation.  Transparent pixels keep
+their stored colour, because alpha describes what to display, not what was photographed.
 
+imageio decodes them with the plugin pillow, always named: its own choice ends in unsuitable plugins.  Two kinds of file
+go past it: a PNG of several 16-bit channels, which Pillow reduces to 8 bits, to OpenCV; and TIFF to tifffile, because
+imageio's plugin for it raises errors for unusual resolutions.  Pillow's limit on the number of pixels holds for all.
+
+`reading` turns what any library raises for a damaged file into an InputError of one line.  No object is unpickled.
 `apps.common.writing` writes images.
 """
 
+import io
+import logging
 import os
 import re
 import stat
+import threading
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
 from apps.common.arguments import pixels_of
 from apps.common.clock import timed
-from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
-from apps.common.image_metadata import Metadata
-from apps.common.metadata_reading import metadata_of
-from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
+from apps.common.writing import NO_METADATA, Metadata, write_bytes, write_image  # noqa: F401  (re-exported)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".avif", ".ppm", ".pgm", ".gif")
-KEPT_PIXELS = 4_000_000  # see `read_photograph`
+KEPT_PIXELS = 4_000_000  # an RGB image of 8 bits with more is kept as uint8
 FORMATS = "PNG, JPEG, TIFF, WebP, AVIF, GIF, BMP or PNM"  # for messages; AVIF requires Pillow 11.3 or later
+TIFF_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+ONE_FRAME = (b"\xff\xd8", b"8BPS", *TIFF_MAGIC)  # JPEG, PSD, TIFF: Pillow counts thumbnails, layers, reduced pages
+HEIC = tuple(b"ftyp" + brand for brand in (b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"))
+DESCRIBING = (b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"pHYs")  # chunks of a PNG that may hold metadata
+PNG_ENDS = 1 << 17  # bytes at both ends of a PNG with these chunks
+MAX_BANDS = 16  # TIFF pages at most this wide are probably bands, saved without stating so
+AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F", "I")
+EXIF_ORIENTATION = 0x0112
+TURNED = (5, 6, 7, 8)  # EXIF orientations that exchange the sides
+ICC_TAG, X_TAG, Y_TAG, UNIT_TAG = 34675, 282, 283, 296  # of TIFF
+PER_INCH = {2: 1.0, 3: 2.54}  # units of TIFF: inch and centimetre
+MAX_DPI = 65535  # as a JPEG stores it
 
 
 def by_number(path: Path) -> list:
@@ -82,12 +99,11 @@ def read_photograph(path, *, keep_bytes: bool = False) -> tuple[np.ndarray, Meta
 
     keep_bytes   leave an RGB image of 8 bits with more than KEPT_PIXELS pixels as uint8, a quarter of the memory
     """
-    data = read_bytes(path, "image")
-    pixels = pixels_in(data, path, "image")
+    pixels, metadata = image_in(read_bytes(path, "image"), path)
     if keep_bytes and pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[0] * pixels.shape[1] > KEPT_PIXELS:
         if pixels.shape[2] >= 3:
-            return np.ascontiguousarray(pixels[..., :3]), metadata_of(data)
-    return stored_rgb(pixels, f"image: {str(path)!r}"), metadata_of(data)
+            return np.ascontiguousarray(pixels[..., :3]), metadata
+    return stored_rgb(pixels, f"image: {str(path)!r}"), metadata
 
 
 @timed("read")
@@ -123,12 +139,214 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
 
 def pixels_in(data: bytes, path, name: str, indices: bool = False) -> np.ndarray:
     """As `read_pixels`, of the content of a file; `path` is for messages."""
+    return image_in(data, path, name, indices)[0]
+
+
+def image_in(data: bytes, path, name: str = "image", indices: bool = False) -> tuple[np.ndarray, Metadata]:
+    """The result of `pixels_in`, and the colour profile and resolution; none where they are unusable."""
+    with reading(path, name, f"pass a complete {FORMATS} file"):
+        pixels, metadata = (_from_tiff if data[:4] in TIFF_MAGIC else _with_pillow)(data, indices)
+        if pixels.ndim not in (2, 3) or 0 in pixels.shape:
+            raise ValueError(f"its pixels have the shape {pixels.shape}")
+    return pixels, metadata
+
+
+class Unsuitable(ValueError):
+    """Why a valid file is not of the kind that is read; the message continues "FILE ..." and states the remedy."""
+
+
+@contextmanager
+def reading(path, name: str, remedy: str = "pass a complete file"):
+    """Convert what a library raises for a damaged file to InputError: one line with the argument's and file's names."""
     try:
-        return decode(data, indices)
+        yield
+    except InputError:
+        raise
     except Unsuitable as error:
         raise InputError(f"{name}: {str(path)!r} {error}") from None
-    except Unreadable as error:
-        raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete {FORMATS} file") from None
+    except Exception as error:  # no common base class: OSError, ValueError, struct.error, TokenError, cv2.error, ...
+        reason = "out of memory" if isinstance(error, MemoryError) else " ".join(str(error).split())[:300]
+        reason = reason or type(error).__name__
+        raise InputError(f"{name}: cannot read {str(path)!r} ({reason}); {remedy}") from None
+
+
+def load_array(source, mapped: bool = False) -> np.ndarray:
+    """Load the array of a .npy file from its bytes or, memory-mapped if `mapped`, from its path; for `reading`."""
+    with open(source, "rb") if mapped else io.BytesIO(source) as file:
+        head = file.read(6)
+        if head[:2] == b"PK":
+            raise ValueError("it is an archive, such as .npz, not a .npy array")
+        if head != b"\x93NUMPY":
+            raise ValueError("it does not start with the header of a .npy file")
+        if mapped:
+            return np.load(source, mmap_mode="r", allow_pickle=False)
+        file.seek(0)
+        return np.load(file, allow_pickle=False)
+
+
+@contextmanager
+def open_tiff(source, stack: bool = True):
+    """tifffile's TiffFile of a path or of a file in memory; ValueError for missing pages, which it only logs.
+
+    The pages of a stack are counted first: in a circular list, tifffile would read one after the other endlessly.
+    """
+    import tifffile
+
+    thread, logger, found = threading.get_ident(), logging.getLogger("tifffile"), []
+
+    def is_foreign(record) -> bool:
+        if record.thread == thread and ("page offset" in (text := record.getMessage()) or "circular" in text):
+            found.append(text)
+        return record.thread != thread
+
+    logger.addFilter(is_foreign)
+    try:
+        with tifffile.TiffFile(source) as file:
+            if stack and len(file.pages) and found:
+                raise ValueError(f"truncated: {found[0]}")
+            pages = file.series[0].pages if stack and file.is_ome else []  # tifffile fills those of other files with 0
+            if missing := sum(page is None for page in pages):
+                raise Unsuitable(f"lacks {missing} of {len(pages)} pages, as if in other files; save all in one file")
+            yield file
+    finally:
+        logger.removeFilter(is_foreign)
+    if found:
+        raise ValueError(f"truncated: {found[0]}")
+
+
+def is_deep_png(data: bytes) -> bool:
+    """Whether this is a PNG with several 16-bit channels, which Pillow would reduce to 8 bits."""
+    return data[:4] == b"\x89PNG" and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x04", b"\x06")
+
+
+def deep_png(data: bytes) -> np.ndarray:
+    """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
+    import cv2  # not through imageio, whose plugin would write the bytes to a file, and copy the pixels twice
+
+    _check_size(*(int.from_bytes(data[at : at + 4], "big") for at in (16, 20)))
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None or b"IEND" not in data[-PNG_ENDS:]:
+        raise ValueError("image file is truncated")
+    if data[25] == 4:  # grey and alpha
+        return pixels[..., [0, -1]]
+    return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGBA)
+
+
+def upright(pixels: np.ndarray, orientation: int) -> np.ndarray:
+    """Undo the eight EXIF orientations."""
+    if orientation in TURNED:
+        pixels = np.swapaxes(pixels, 0, 1)
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return pixels
+
+
+def inverted(pixels: np.ndarray) -> np.ndarray:
+    """Brightness of pixels stored with white as 0."""
+    if pixels.dtype.kind not in "bu":
+        raise ValueError(f"{pixels.dtype} with white as 0")
+    return ~pixels
+
+
+def open_with_pillow(data: bytes):
+    """imageio's reader of a file in memory by its plugin pillow; ValueError for another kind of file."""
+    import imageio.v3 as iio
+
+    try:
+        return iio.imopen(data, "r", plugin="pillow")
+    except OSError as error:
+        if "Pillow can not read" not in str(error.__cause__):
+            raise error.__cause__ or error from None
+        kind = "it is HEIC, as of many telephones; export it as JPEG or PNG" if data[4:12] in HEIC else ""
+        raise ValueError(kind or "not an image, or of an unknown kind") from None
+
+
+def _with_pillow(data: bytes, indices: bool) -> tuple[np.ndarray, Metadata]:
+    """Pixels, upright, and metadata; those of TIFF are read by tifffile."""
+    with open_with_pillow(data) as file:
+        if not data.startswith(ONE_FRAME) and (frames := file.properties(index=...).n_images) > 1:
+            hint = "pass a single image (cutmatch flow, track and segment --clip accept sequences)"
+            raise Unsuitable(f"holds {frames} frames; {hint}")
+        about = {}
+        if is_deep_png(data):
+            pixels, ends = deep_png(data), data[:PNG_ENDS] + data[-PNG_ENDS:]
+            if any(kind in ends for kind in DESCRIBING):  # Pillow decodes the pixels again for these
+                about = file.metadata(index=0, exclude_applied=False)
+        else:
+            about = file.metadata(index=0)
+            pixels = file.read(index=0, mode=_mode_of(about, indices))
+            about = file.metadata(index=0, exclude_applied=False)  # while reading, Pillow may have turned the pixels
+    if pixels.dtype == np.int32 and data[:4] not in TIFF_MAGIC:  # PNM; the labels of a TIFF keep 32 bits
+        pixels = pixels.astype(np.uint16)
+    pixels = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
+    turn = about.get("Orientation", 1)
+    return upright(pixels, turn), _metadata(about.get("icc_profile"), about.get("dpi"), turn)
+
+
+def _mode_of(about: dict, indices: bool) -> str | None:
+    """Pillow's mode to convert an image to; None for its own."""
+    mode = about["mode"]
+    if mode in ("P", "PA"):
+        return mode if indices else "RGBA" if "transparency" in about else "RGB"
+    return None if mode in AS_STORED or mode.startswith("I;16") else "RGB"  # CMYK, YCbCr, Lab, ...
+
+
+def _from_tiff(data: bytes, indices: bool) -> tuple[np.ndarray, Metadata]:
+    """Pixels, upright, and metadata; by Pillow for the colours, the bits and the compression that tifffile lacks."""
+    with open_tiff(io.BytesIO(data), stack=False) as file:
+        page = file.pages[0]
+        with suppress(IndexError):
+            if file.pages[1].shape == page.shape:
+                height, width = page.shape[:2]
+                bands = f" of {width}x{height} pixels, perhaps {width} bands of one image" if width <= MAX_BANDS else ""
+                raise Unsuitable(f"holds several pages{bands}; split it into single images")
+        _check_size(page.imagewidth, page.imagelength)
+        values = {tag.code: tag.value for tag in page.tags}
+        turn = values.get(EXIF_ORIENTATION, 1)
+        metadata = _metadata(values.get(ICC_TAG), _tiff_dpi(values), turn)
+        kind = getattr(page.photometric, "name", "")
+        if page.bitspersample < 8 or kind in ("PALETTE", "YCBCR", "CMYK", "SEPARATED", "CIELAB"):
+            return _with_pillow(data, indices)[0], metadata  # which scales 2 and 4 bits to the range of 8
+        try:
+            pixels = page.asarray()
+        except ValueError as error:
+            if "imagecodecs" not in str(error):
+                raise
+            # LZW and others, for which tifffile needs an optional package; Pillow inverts 8 bits, but no other depth.
+            pixels, _ = _with_pillow(data, indices)
+            return inverted(pixels) if kind == "MINISWHITE" and pixels.dtype != np.uint8 else pixels, metadata
+        if page.planarconfig == 2 and pixels.ndim == 3:  # one plane per channel
+            pixels = np.moveaxis(pixels, 0, -1)
+    return upright(inverted(pixels) if kind == "MINISWHITE" else pixels, turn), metadata
+
+
+def _tiff_dpi(values: dict) -> list[float] | None:
+    """Pixels per inch by the tags of a page."""
+    per_inch = PER_INCH.get(values.get(UNIT_TAG, 2))
+    if per_inch is None or X_TAG not in values or Y_TAG not in values:
+        return None
+    return [per_inch * above / below for above, below in (values[X_TAG], values[Y_TAG]) if below]
+
+
+def _metadata(icc, dpi, orientation: int) -> Metadata:
+    """Metadata, upright; files hold profiles of a few bytes, and resolutions of 0, infinity and fractions over 0."""
+    try:
+        x, y = (float(one) for one in dpi)
+        kept = (x, y) if 1 <= min(x, y) and max(x, y) <= MAX_DPI else None
+    except (TypeError, ValueError, ZeroDivisionError):
+        kept = None
+    is_profile = isinstance(icc, bytes) and len(icc) > 128 and icc[36:40] == b"acsp"  # of the header of 128 bytes
+    return Metadata(icc if is_profile else None, kept[::-1] if kept and orientation in TURNED else kept)
+
+
+def _check_size(width: int, height: int) -> None:
+    """Raise ValueError for more pixels than Pillow decodes."""
+    from PIL import Image
+
+    if Image.MAX_IMAGE_PIXELS is not None and width * height > 2 * Image.MAX_IMAGE_PIXELS:
+        raise ValueError(f"its {width}x{height} pixels exceed the limit of {2 * Image.MAX_IMAGE_PIXELS}")
 
 
 def as_integers(values: np.ndarray, name: str) -> np.ndarray:

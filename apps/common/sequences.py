@@ -1,36 +1,53 @@
-"""Read the frames of a sequence one at a time, from any supported container.
+"""Read the frames of a sequence one at a time, from any supported container, and write videos.
 
 Containers are a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a multi-page
 TIFF, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated repeatedly and keeps one frame in memory.  Each
 frame is float32 RGB in [0, 1] of shape (H, W, 3); all frames have the same size.
+
+Videos are read and written by av, of the extra `video`; imageio's plugin for it does not turn the frames of a turned
+telephone, and prints a trace besides the error of an encoder.  FFmpeg, on which av builds, also opens playlists, which
+refer to other files: the formats that it may open are therefore listed.
 """
 
-import contextlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from apps.common.containers import AVI, check_container
-from apps.common.decoding import (
-    Unreadable,
-    check_claim,
-    check_frame,
-    check_whole,
-    decoding_errors,
+from apps.common.images import (
+    READABLE,
+    InputError,
+    Unsuitable,
+    by_number,
     inverted,
     load_array,
-    open_image,
+    open_file,
     open_tiff,
-    page_warnings,
+    open_with_pillow,
+    read_bytes,
+    read_image,
+    reading,
+    to_rgb,
 )
-from apps.common.images import READABLE, InputError, by_number, open_file, read_bytes, read_image, to_rgb
+from apps.common.suggestions import install
+from apps.common.writing import write_bytes, written_by_name
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
 DEFAULT_RATE = 10.0  # frames per second, if the container does not specify a rate
+VIDEO_FORMATS = (  # names in FFmpeg
+    "asf,avi,dv,flv,h264,hevc,ivf,m4v,matroska,webm,mjpeg,mov,mp4,m4a,3gp,3g2,mj2,mpeg,mpegts,mpegvideo,mxf,ogg,"
+    "yuv4mpegpipe"
+)
+WRITTEN = (".mp4", ".avi", ".gif")
+# The codec of a video by its suffix, its pixel format, and options of the encoder.
+CODECS = {
+    ".mp4": ("libx264", "yuv420p", {"preset": "veryfast", "crf": "18"}),  # H.264, which browsers play
+    ".avi": ("mjpeg", "yuvj420p", {"qmin": "2", "qmax": "4"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +115,10 @@ def is_single_image(path) -> bool:
         return False
     if suffix not in ANIMATED:
         return True
-    from PIL import Image
-
     try:
-        with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
-            return getattr(image, "n_frames", 1) < 2
-    except (Unreadable, InputError):
+        with reading(path, "image"), open_with_pillow(read_bytes(path)) as file:
+            return file.properties(index=...).n_images < 2
+    except InputError:
         return True  # reading it as an image reports the error
 
 
@@ -142,93 +157,122 @@ def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
 
 
 def _tiff(path: Path, name: str) -> Sequence:
-    data = read_bytes(path, name)
-    try:
-        with decoding_errors(), page_warnings() as warnings, open_tiff(io.BytesIO(data)) as file:
-            if not file.series:
-                raise Unreadable("no page")
-            series, page = file.series[0], file.pages[0]
-            single = len(series.axes.replace("S", "")) < 3  # S: the colour channels
-            check_claim(series.nbytes, data)
-            stack = series.asarray()
-            if warnings:
-                raise Unreadable(warnings[0])
-            check_whole(series)
-            photometric = getattr(page.photometric, "name", "")
-            if photometric == "MINISWHITE":
-                stack = inverted(stack)
-            elif photometric == "PALETTE":
-                stack = np.moveaxis(page.colormap[:, stack], 0, -1)
-    except Unreadable as error:
-        raise _unreadable(path, name, error) from None
+    with reading(path, name), open_tiff(io.BytesIO(read_bytes(path, name))) as file:
+        if not file.series:
+            raise ValueError("no page")
+        series, page = file.series[0], file.pages[0]
+        single = len(series.axes.replace("S", "")) < 3  # S: the colour channels
+        stack = series.asarray()
+        photometric = getattr(page.photometric, "name", "")
+        if photometric == "MINISWHITE":
+            stack = inverted(stack)
+        elif photometric == "PALETTE":
+            stack = np.moveaxis(page.colormap[:, stack], 0, -1)
     return _frames_of(stack[None] if single else stack, path, name)
 
 
 def _animation(path: Path, name: str) -> Sequence:
     data = read_bytes(path, name)
 
-    def pages():
-        try:
-            with decoding_errors(), open_image(data) as image:
-                for page in range(image.n_frames):
-                    image.seek(page)
-                    check_frame(image, data)  # GIF: a frame may enlarge the image
-                    yield np.array(image.convert("RGB"))
-        except Unreadable as error:
-            raise _unreadable(path, name, error) from None
+    def frames():
+        with reading(path, name), open_with_pillow(data) as file:
+            for frame in file.iter(mode="RGB"):
+                yield to_rgb(frame, name)
 
-    count = sum(1 for _ in pages())
+    count = sum(1 for _ in frames())
     if count < 2:
         raise InputError(f"{name}: {str(path)!r} contains {_frame_count(count)}; two or more are needed")
-    return _sequence(path.stem, DEFAULT_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
-
-
-def _unreadable(path, name: str, error: Exception) -> InputError:
-    return InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete file")
+    return _sequence(path.stem, DEFAULT_RATE, count, frames)
 
 
 def _video(path: Path, name: str) -> Sequence:
-    import cv2
+    open_file(path, name).close()  # reports a pipe, and a file without permission
+    _check_av(f"{name}: {str(path)!r} is read as a video, which")
+    import av
 
-    message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
-    kind = check_container(path, name)
-    absolute = os.path.abspath(path)  # a relative path may look like a URL, such as http:
+    whitelist = {"options": {"format_whitelist": VIDEO_FORMATS}}
+    held, end = 0, 0
+    with reading(path, name, "pass a complete MP4, AVI, Matroska, WebM or MPEG file as a video, or a folder of frames"):
+        with open(path, "rb") as file, av.open(file, **whitelist) as video:
+            stream = video.streams.video[0]
+            for packet in video.demux(stream):
+                if packet.size and not packet.is_corrupt:
+                    held, end = held + 1, max(end, (packet.pts or 0) + (packet.duration or 0))
+            rate, count, missing = float(stream.guessed_rate or 0), stream.frames, stream.frames - held
+            if stated := stream.metadata.get("DURATION"):  # of Matroska, which states no number of frames
+                hours, minutes, seconds = map(float, stated.split(":"))
+                missing = round(max(rate, 1) * (3600 * hours + 60 * minutes + seconds - end * float(stream.time_base)))
+        if not held:
+            raise ValueError("it holds no frame")
+        if missing > 0:
+            raise Unsuitable(f"is truncated: it holds {held} of its {held + missing} frames; copy it again")
 
     def frames():
-        with _silenced_stderr():
-            video = cv2.VideoCapture(absolute)
-        number = 0
-        try:
-            while True:
-                with _silenced_stderr():
-                    is_read, bgr = video.read()
-                if not is_read:
-                    break
-                number += 1
-                yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
-        finally:
-            video.release()
-        # Other containers than AVI state a duration, from which the number of frames is only estimated.
-        if kind == AVI and number < count:
-            raise InputError(
-                f"{name}: {str(path)!r} is incomplete: only {number} of its {int(count)} frames can be read; "
-                "copy it again, or pass a folder of frames"
-            )
+        with reading(path, name, "copy it again"), open(path, "rb") as file, av.open(file, **whitelist) as video:
+            video.streams.video[0].thread_type = "AUTO"
+            for frame in video.decode(video=0):
+                turned = np.rot90(frame.to_ndarray(format="rgb24"), round(frame.rotation / 90))
+                yield to_rgb(turned, f"{name}: {str(path)!r}")
 
-    with _silenced_stderr():
-        video = cv2.VideoCapture(absolute)
-        opened = video.isOpened()
-        rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
-        video.release()
-    if not opened:
-        raise InputError(message)
-    first = [frame for _, frame in zip(range(2), frames(), strict=False)]
-    if not first:
-        raise InputError(message)
-    if len(first) < 2:
-        raise InputError(f"{name}: {str(path)!r} contains one frame; two or more are needed")
-    rate = rate if 0 < rate < 1000 else DEFAULT_RATE
-    return _sequence(path.stem, rate, int(count) if count > 0 else None, frames)
+    if held < 2:
+        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(held)}; two or more are needed")
+    return _sequence(path.stem, rate if 0 < rate < 1000 else DEFAULT_RATE, count or None, frames)
+
+
+def _check_av(what: str) -> None:
+    """Raise InputError, starting with `what`, if the package for videos is not installed."""
+    try:
+        import av  # noqa: F401
+    except ImportError:
+        raise InputError(f"{what} requires av; {install('video', 'av')}") from None
+
+
+def check_video(path, option: str = "--video") -> Path:
+    """Return the path; raise InputError if `write_video` does not support its suffix."""
+    path = Path(path)
+    if path.suffix.lower() not in WRITTEN:
+        raise InputError(f"{option}: {str(path)!r} must end in {', '.join(WRITTEN)}")
+    if path.suffix.lower() != ".gif":
+        _check_av(f"{option}: {path.suffix.lower()}")
+    return path
+
+
+def write_video(path, figures: Iterable[np.ndarray], rate: float, option: str = "--video") -> Path:
+    """Write uint8 RGB figures of the same size as a video, atomically, at `rate` frames per second.
+
+    The figures are drawn one at a time; only a GIF is collected in memory.  Odd sides lose a line, because codecs
+    require even ones.  Errors name the option.
+    """
+    path = check_video(path, option)
+    suffix = path.suffix.lower()
+    if suffix == ".gif":
+        import imageio.v3 as iio
+
+        buffer, pause = io.BytesIO(), max(20, round(1000 / rate))  # browsers play shorter pauses more slowly
+        with iio.imopen(buffer, "w", plugin="pillow", extension=suffix) as file:
+            for figure in figures:
+                file.write(figure, is_batch=False, bits=7, duration=pause, loop=0)
+        return write_bytes(path, buffer.getvalue(), option)
+    import av
+
+    codec, pixels, options = CODECS[suffix]
+    with written_by_name(path, option) as unfinished, av.open(str(unfinished), "w") as video:
+        stream = video.add_stream(codec, Fraction(rate).limit_denominator(65535), options)
+        stream.pix_fmt = pixels
+        for figure in map(_even, figures):
+            if not stream.codec_context.is_open:
+                stream.height, stream.width = figure.shape[:2]
+            video.mux(stream.encode(av.VideoFrame.from_ndarray(figure)))
+        video.mux(stream.encode())
+    return path
+
+
+def _even(figure: np.ndarray) -> np.ndarray:
+    """The figure with even sides; a side of one pixel is doubled."""
+    height, width = figure.shape[:2]
+    figure = figure.repeat(2, 0) if height == 1 else figure
+    figure = figure.repeat(2, 1) if width == 1 else figure
+    return figure[: figure.shape[0] // 2 * 2, : figure.shape[1] // 2 * 2]
 
 
 def _sequence(name: str, rate: float, count, frames) -> Sequence:
@@ -237,10 +281,8 @@ def _sequence(name: str, rate: float, count, frames) -> Sequence:
 
 def _load(path: Path, name: str) -> np.ndarray:
     open_file(path, name).close()  # mapping a pipe would block until its other end is opened
-    try:
+    with reading(path, name, "pass a .npy file of numbers"):
         array = load_array(path, mapped=True)
-    except Unreadable as error:
-        raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a .npy file of numbers") from None
     if array.dtype.kind not in "buif":
         raise InputError(f"{name}: {str(path)!r} contains {array.dtype}; pass numbers")
     return array
@@ -272,21 +314,3 @@ def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _frame_count(count: int) -> str:
     return {0: "no frame", 1: "one frame"}.get(count, f"{count} frames")
-
-
-@contextlib.contextmanager
-def _silenced_stderr():
-    """Redirect file descriptor 2, to which video decoders write messages; the user gets one line from this program."""
-    try:
-        saved = os.dup(2)
-    except OSError:  # stderr is closed
-        yield
-        return
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(null)
-        os.close(saved)

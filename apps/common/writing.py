@@ -7,22 +7,68 @@ Links, devices and pipes are not replaced.
 
 import contextlib
 import errno
-import io
 import os
 import secrets
 import shutil
 import stat
+import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from apps.common.clock import timed
 from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
-from apps.common.image_metadata import NO_METADATA, Metadata
+
+if TYPE_CHECKING:  # the module is loaded by commands that use no arrays
+    import numpy as np
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
 PILLOW_PIXELS = 1_000_000  # larger PNG files are written by OpenCV
 PROBE_BYTES = 1 << 16  # written to test whether a disk is full
+INCHES_PER_METRE = 1 / 0.0254
+PNG_HEADER = 33  # bytes: the signature and the first chunk, which is of fixed length
+RGB, GREY = b"RGB ", b"GRAY"  # bytes 16 to 19 of a colour profile: the colours that it describes
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Metadata(NamedTuple):
+    """The ICC profile of a photograph, and pixels per inch in x and y, which its results keep; None where it has none.
+
+    Without its profile, a photograph in Display P3 or Adobe RGB would be shown in other colours.  Nothing else is kept:
+    the EXIF orientation has been applied to the pixels, and the place and the time of a photograph do not belong in a
+    mask.
+    """
+
+    icc: bytes | None = None
+    dpi: tuple[float, float] | None = None
+
+    def options(self, pixels: "np.ndarray") -> dict:
+        """Keyword arguments of Pillow's `save` for pixels (H, W) or (H, W, channels).
+
+        A profile of other colours than those of the pixels is left out: that of a CMYK file, which has been converted
+        to RGB, and that of a photograph for its mask, whose values are no colours.
+        """
+        space = GREY if pixels.ndim == 2 else RGB
+        icc = {"icc_profile": self.icc} if self.icc is not None and self.icc[16:20] == space else {}
+        return icc | ({"dpi": self.dpi} if self.dpi is not None else {})
+
+    def added_to_png(self, content: bytes, pixels: "np.ndarray") -> bytes:
+        """A PNG file of pixels that has neither profile nor resolution, with those that `options` chooses."""
+        kept, chunks = self.options(pixels), b""
+        if "icc_profile" in kept:
+            chunks += _chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(kept["icc_profile"]))
+        if "dpi" in kept:
+            per_metre = (round(dpi * INCHES_PER_METRE) for dpi in kept["dpi"])
+            chunks += _chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1))
+        return content[:PNG_HEADER] + chunks + content[PNG_HEADER:]
+
+    def without_profile(self) -> "Metadata":
+        """The resolution alone, for masks and label images."""
+        return self._replace(icc=None)
+
+
+NO_METADATA = Metadata()
 
 
 @timed("write")
@@ -34,17 +80,17 @@ def write_image(path, pixels, option: str = "--out", metadata: Metadata = NO_MET
 
 def encoded_image(pixels, suffix: str, metadata: Metadata = NO_METADATA, **options) -> bytes:
     """Content of an image file of 8 bits, or of 16 if it is grey or PNG; `options` are those of Pillow's `save`."""
+    import imageio.v3 as iio
     from PIL import Image
 
-    buffer = io.BytesIO()
     kind = Image.registered_extensions().get(suffix.lower(), "PNG")
     is_large = pixels.dtype == "uint8" and pixels.shape[0] * pixels.shape[1] > PILLOW_PIXELS
     if kind == "PNG" and (is_large or pixels.dtype == "uint16"):
         return _encoded_by_opencv(pixels, metadata)
     # Level 1 is three times as fast as Pillow's default, and a tenth larger.
     options |= {"compress_level": 1} if kind == "PNG" else {}
-    Image.fromarray(pixels).save(buffer, format=kind, **options, **metadata.options(pixels))
-    return buffer.getvalue()
+    options |= {"format": kind, "extension": ".png", "plugin": "pillow", "is_batch": False}
+    return iio.imwrite("<bytes>", pixels, **options, **metadata.options(pixels))
 
 
 def _encoded_by_opencv(pixels, metadata: Metadata) -> bytes:
@@ -152,3 +198,8 @@ def _replace(unfinished: Path, target: Path) -> None:
         if stat.S_ISREG(mode):
             os.chmod(unfinished, stat.S_IMODE(mode))
     unfinished.replace(target)
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    """A chunk of a PNG file."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

@@ -23,11 +23,10 @@ from pathlib import Path
 
 from apps.common.clock import charge, show_progress, shown_seconds
 from apps.common.errors import print_error
-from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, check_same_size, read_codes, read_image, read_photograph, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.stems import stem_of
-from apps.common.writing import encoded_image
+from apps.common.writing import Metadata, encoded_image
 from apps.denoising import DATA, LEVELS, SMOOTHNESS_TERM
 from apps.many.inputs import Job, image_items, images_of, job_of
 from apps.many.program import Program, Work, report_of

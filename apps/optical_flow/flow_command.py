@@ -106,7 +106,7 @@ def _check_linker(chosen) -> None:
 
 def _check_video(chosen) -> None:
     """Raise InputError for --video of two frames, of another suffix, or among the frames."""
-    from apps.common.video_files import check_video
+    from apps.common.sequences import check_video
 
     if len(chosen.frames) == 2:
         raise InputError("--video needs a sequence, got two frames; pass a folder, video or stack, or omit --video")
@@ -253,7 +253,7 @@ def _write_video(chosen, reports) -> Path:
     """Write every frame beside its flow; frames whose flow failed are left out."""
     from apps.common.images import to_bytes
     from apps.common.scales import enlarged, side_by_side, zoom_of
-    from apps.common.video_files import write_video
+    from apps.common.sequences import write_video
 
     rate, frames = _frames(chosen, reports)
 

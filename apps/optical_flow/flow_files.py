@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png
-from apps.common.images import InputError, read_bytes
+from apps.common.images import InputError, deep_png, is_deep_png, read_bytes, reading
 from apps.common.writing import encoded_image
 
 FLO_MAGIC = np.float32(202021.25)
@@ -39,10 +38,8 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"{name}: {str(path)!r} is not a flow file; pass one of {', '.join(SUFFIXES)}")
     data = read_bytes(path, name)
     decode = {".flo": _from_flo, ".png": _from_kitti, ".npz": _from_npz}
-    try:
+    with reading(path, name):
         flow, valid = decode[suffix](data)
-    except ValueError as error:
-        raise InputError(f"{name}: cannot read {str(path)!r} ({error})") from None
     valid &= np.isfinite(flow).all(axis=2)
     return np.where(valid[..., None], flow, np.float32(0)).astype(np.float32), valid
 
@@ -70,12 +67,12 @@ def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> byt
 
 def _from_flo(data):
     if len(data) < 12 or np.frombuffer(data, "<f4", 1)[0] != FLO_MAGIC:
-        raise Unreadable("it does not begin with 202021.25, as a .flo file does")
+        raise ValueError("it does not begin with 202021.25, as a .flo file does")
     width, height = (int(side) for side in np.frombuffer(data, "<i4", 2, 4))
     if not (0 < width < 100_000 and 0 < height < 100_000):
-        raise Unreadable(f"its header states the size {width}x{height}")
+        raise ValueError(f"its header states the size {width}x{height}")
     if len(data) != 12 + 8 * width * height:
-        raise Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it has {len(data)}")
+        raise ValueError(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it has {len(data)}")
     flow = np.frombuffer(data, "<f4", offset=12).reshape(height, width, 2)
     with np.errstate(invalid="ignore"):
         return flow.copy(), (np.abs(flow) <= UNKNOWN_ABOVE).all(axis=2)
@@ -89,8 +86,8 @@ def _to_flo(flow, valid):
 
 
 def _from_kitti(data):
-    if data[:8] != PNG_MAGIC or data[24:26] != b"\x10\x02":
-        raise Unreadable("a flow is stored in a PNG of three channels of 16 bits, which this is not")
+    if not is_deep_png(data) or data[25] != 2:
+        raise ValueError("a flow is stored in a PNG of three channels of 16 bits, which this is not")
     pixels = deep_png(data)
     flow = (pixels[..., :2].astype(np.float32) - KITTI_ZERO) / KITTI_STEP
     return flow, pixels[..., 2] > 0
@@ -109,19 +106,19 @@ def _to_kitti(flow, valid):
 
 
 def _from_npz(data):
-    with decoding_errors(), np.load(io.BytesIO(data), allow_pickle=False) as content:
+    with np.load(io.BytesIO(data), allow_pickle=False) as content:
         if isinstance(content, np.ndarray):
-            raise Unreadable("it is one .npy array, not an .npz archive")
+            raise ValueError("it is one .npy array, not an .npz archive")
         if "flow" not in content.files:
-            raise Unreadable(f"an .npz file needs an array called flow; this one contains {content.files}")
+            raise ValueError(f"an .npz file needs an array called flow; this one contains {content.files}")
         flow, valid = content["flow"], content["valid"] if "valid" in content.files else None
     if flow.ndim != 3 or flow.shape[2] != 2 or flow.dtype.kind not in "fiu" or 0 in flow.shape:
-        raise Unreadable(f"a flow is a numeric array of shape (height, width, 2), got {flow.shape} {flow.dtype}")
+        raise ValueError(f"a flow is a numeric array of shape (height, width, 2), got {flow.shape} {flow.dtype}")
     flow = flow.astype(np.float32)
     known = np.isfinite(flow).all(axis=2)
     if valid is not None:
         if valid.shape != known.shape:
-            raise Unreadable(f"its array valid has shape {valid.shape}, its flow {flow.shape}")
+            raise ValueError(f"its array valid has shape {valid.shape}, its flow {flow.shape}")
         known &= valid.astype(bool)
     return flow, known
 

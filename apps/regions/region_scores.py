@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, load_array
-from apps.common.images import InputError, check_same_size, read_bytes, read_pixels
+from apps.common.images import InputError, check_same_size, load_array, read_bytes, read_pixels, reading
 from apps.regions.regions import outlines
 
 BOUNDARY_TOLERANCE = 2  # pixels
@@ -93,9 +92,5 @@ def _read_values(path) -> np.ndarray:
     """Values as stored, including palette indices."""
     if Path(path).suffix.lower() != ".npy":
         return read_pixels(path, "--truth", indices=True)
-    try:
+    with reading(path, "--truth", "pass a label image, a mask or a .npy array"):
         return load_array(read_bytes(path, "--truth"))
-    except Unreadable as error:
-        raise InputError(
-            f"--truth: cannot read {str(path)!r} ({error}); pass a label image, a mask or a .npy array"
-        ) from None

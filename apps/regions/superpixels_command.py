@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from apps.common.clock import charge, shown_seconds
-from apps.common.image_metadata import Metadata
 from apps.common.images import InputError, read_photograph, write_bytes, write_image
 from apps.common.stems import stem_of
+from apps.common.writing import Metadata
 from apps.many.inputs import Job, image_items, images_of, job_of
 from apps.many.program import Program, Work, mean_scores, report_of
 from apps.regions import REGIONS, REGULARITY

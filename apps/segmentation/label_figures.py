@@ -9,10 +9,9 @@ import numpy as np
 
 from apps.common.annotations import Annotation
 from apps.common.figures import line_width, outline
-from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.images import to_bytes
 from apps.common.scales import caption, side_by_side, stacked
-from apps.common.writing import encoded_image
+from apps.common.writing import NO_METADATA, Metadata, encoded_image
 from apps.segmentation.label_values import label_values
 
 if TYPE_CHECKING:

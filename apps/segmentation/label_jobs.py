@@ -8,10 +8,9 @@ import numpy as np
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.clock import charge, shown_seconds
 from apps.common.errors import print_error
-from apps.common.image_metadata import Metadata
 from apps.common.images import read_codes, read_photograph, to_bytes, write_bytes
 from apps.common.stems import stem_of
-from apps.common.writing import encoded_image
+from apps.common.writing import Metadata, encoded_image
 from apps.many.program import mean_scores, report_of
 from apps.segmentation.box_files import Detection
 from apps.segmentation.result_files import label_files_of, rounds_of, rounds_text

@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decode
-from apps.common.images import InputError, read_bytes, to_bytes
+from apps.common.images import InputError, pixels_in, read_bytes, to_bytes
 from apps.common.writing import write_bytes
 from apps.segmentation import KEEP
 from apps.segmentation.hints import Hints, Mask, ObjectOptions
@@ -138,8 +137,8 @@ def packed(pixels: np.ndarray) -> str:
 def unpacked(content: dict, key: str, shape: tuple[int, ...], name: str) -> np.ndarray:
     """The pixels under a key; InputError, starting with `name`, unless they are uint8 of this shape."""
     try:
-        pixels = decode(base64.b64decode(content[key], validate=True))
-    except (KeyError, TypeError, binascii.Error, ValueError, Unreadable, Unsuitable):
+        pixels = pixels_in(base64.b64decode(content[key], validate=True), key, name)
+    except (KeyError, TypeError, binascii.Error, ValueError):
         raise damaged(name, key) from None
     if pixels.shape != shape or pixels.dtype != np.uint8:
         raise damaged(name, key)

@@ -99,8 +99,7 @@ def _overlay(name: str, chosen) -> Path:
 def segment_one(job: Job, chosen) -> dict:
     """Segment a clip and return its report.  All frames and strokes are read before the first file is written."""
     from apps.common.figures import overlay
-    from apps.common.sequences import open_sequence
-    from apps.common.video_files import write_video
+    from apps.common.sequences import open_sequence, write_video
     from apps.segmentation.hints import remarks_on
     from apps.segmentation.matte import cut_out
     from apps.segmentation.video import segment_marked_video

@@ -10,9 +10,8 @@ import numpy as np
 from apps.common.annotations import SUFFIXES as ANNOTATIONS
 from apps.common.annotations import Annotation, encoded_annotations
 from apps.common.errors import InputError
-from apps.common.image_metadata import NO_METADATA, Metadata
 from apps.common.stems import suffix_of
-from apps.common.writing import encoded_image, write_bytes
+from apps.common.writing import NO_METADATA, Metadata, encoded_image, write_bytes
 from apps.segmentation.label_figures import annotations_of, encoded_labels
 from apps.segmentation.label_values import label_values
 from apps.segmentation.matte import cut_out

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import load_array
-from apps.common.images import InputError, read_bytes, read_pixels
+from apps.common.images import InputError, load_array, read_bytes, read_pixels, reading
 from apps.common.writing import encoded_image
 
 PNG_SCALE = 256
@@ -48,10 +47,8 @@ def read_disparity(path, scale: float | None = None, name: str = "--truth") -> t
     suffix = Path(path).suffix.lower()
     if suffix in (".pfm", ".npy"):
         data = read_bytes(path, name)
-        try:
+        with reading(path, name):
             values = _from_pfm(data) if suffix == ".pfm" else _from_npy(data)
-        except ValueError as error:
-            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete file") from None
         known = np.isfinite(values)
         return np.where(known, values, 0).astype(np.float32) / np.float32(scale or 1), known
     codes = _codes(path, name)

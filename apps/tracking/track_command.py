@@ -122,7 +122,7 @@ def _add_options(options) -> None:
 
 def _plan(chosen) -> Work:
     _check(chosen)
-    from apps.common.video_files import check_video
+    from apps.common.sequences import check_video
     from apps.tracking.track_files import check_table
 
     if chosen.table:
@@ -290,7 +290,7 @@ def _detect(sequence, chosen):
 
 
 def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
-    from apps.common.video_files import write_video
+    from apps.common.sequences import write_video
     from apps.tracking.track_files import write_tracks
     from apps.tracking.trails import Trails
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decoding_errors
 from apps.common.errors import InputError
+from apps.common.images import Unsuitable
 from apps.common.suggestions import install
 from apps.common.writing import check_space, write_bytes, written_by_name
 from apps.volumes.voxel_geometry import Geometry, unit_of
@@ -58,13 +58,11 @@ def package_of(kind: str, name: str, path: Path):
 
 
 def read_nifti(path: Path, nibabel) -> tuple[np.ndarray, Geometry, object]:
-    """Values (D, H, W), geometry and header of a NIfTI file; raises Unreadable or Unsuitable."""
-    with decoding_errors():
-        image = nibabel.load(path, mmap=False)
-        _check_axes(image.shape)
-        values = np.asanyarray(image.dataobj)
-        geometry = _nifti_geometry(image)
-    return values.reshape(values.shape[:3]).T, geometry, image.header
+    """Values (D, H, W), geometry and header of a NIfTI file; raises ValueError."""
+    image = nibabel.load(path, mmap=False)
+    _check_axes(image.shape)
+    values = np.asanyarray(image.dataobj)
+    return values.reshape(values.shape[:3]).T, _nifti_geometry(image), image.header
 
 
 def _nifti_geometry(image) -> Geometry:
@@ -75,7 +73,7 @@ def _nifti_geometry(image) -> Geometry:
     columns = LPS @ image.affine[:3, :3]
     spacing = np.linalg.norm(columns, axis=0)
     if not (np.isfinite(spacing).all() and spacing.all()):
-        raise Unreadable("damaged matrix in its header")
+        raise ValueError("damaged matrix in its header")
     direction = columns / spacing
     if np.abs(direction.T @ direction - np.eye(3)).max() > SAME:
         raise Unsuitable("has a matrix with shear; resample it to a grid with right angles")
@@ -115,11 +113,11 @@ def data_file_of(path: Path) -> Path | None:
 
 
 def read_itk(path: Path, kind: str, itk) -> tuple[np.ndarray, Geometry]:
-    """Values (D, H, W) and geometry of an NRRD or a MetaImage file; raises Unreadable or Unsuitable."""
+    """Values (D, H, W) and geometry of an NRRD or a MetaImage file; raises ValueError."""
     data_file = data_file_of(path)
     if data_file is not None and not os.path.isfile(data_file):
         # SimpleITK would wait for a pipe, and leave missing slices of several files empty.
-        raise Unreadable(f"its data file {data_file.name[:80]!r} is not one regular file")
+        raise ValueError(f"its data file {data_file.name[:80]!r} is not one regular file")
     reader = _opened(path, kind, itk)
     with _itk_errors():
         if (components := reader.GetNumberOfComponents()) > 1:
@@ -177,14 +175,13 @@ def _opened(path: Path, kind: str, itk):
 
 @contextmanager
 def _itk_errors():
-    """Convert exceptions of SimpleITK, whose messages have several lines and addresses, to Unreadable."""
-    with decoding_errors():
-        try:
-            yield
-        except RuntimeError as error:
-            text = " ".join(str(error).split())
-            text = re.sub(r".*(?:ITK ERROR|itk::ERROR): (?:\w+\(0x[0-9a-f]+\): )?", "", text).rpartition("[nrrd] ")[2]
-            raise Unreadable(text.partition(" Reason: ")[0][:300].strip()) from None  # the reason is of another call
+    """Shorten the messages of SimpleITK, which have several lines and addresses."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = " ".join(str(error).split())
+        text = re.sub(r".*(?:ITK ERROR|itk::ERROR): (?:\w+\(0x[0-9a-f]+\): )?", "", text).rpartition("[nrrd] ")[2]
+        raise ValueError(text.partition(" Reason: ")[0][:300].strip()) from None  # the reason is of another call
 
 
 def _check_axes(size) -> None:
@@ -234,11 +231,11 @@ def files_of_folder(folder: Path) -> list[Path]:
 def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
     """Values (D, H, W) and geometry of the only series of a folder, or of the series of a file.
 
-    Raises Unreadable or Unsuitable, also for several series and for missing slices.
+    Raises ValueError, also for several series and for missing slices.
     """
     inside = files_of_folder(path if os.path.isdir(path) else path.parent)
     if os.path.isfile(path) and path not in inside:
-        raise Unreadable("not a DICOM file")
+        raise ValueError("not a DICOM file")
     slices = [_header(file, itk) for file in inside]
     if os.path.isfile(path):
         wanted = next(one.series for one in slices if one.path == path)
@@ -259,8 +256,8 @@ def read_dicom(path: Path, itk) -> tuple[np.ndarray, Geometry]:
 def _header(path, itk) -> Slice:
     try:
         reader = _opened(path, "DICOM", itk)
-    except Unreadable as error:
-        raise Unreadable(f"{path.name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
     text = {tag: reader.GetMetaData(tag).strip() for tag in (SERIES, DESCRIPTION) if reader.HasMetaDataKey(tag)}
     axes = reader.GetDimension()
     return Slice(
@@ -279,8 +276,8 @@ def _values(one, itk) -> np.ndarray:
     try:
         with _itk_errors():
             return itk.GetArrayFromImage(itk.ReadImage(str(one.path), imageIO=IO["DICOM"]))
-    except Unreadable as error:
-        raise Unreadable(f"{one.path.name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{one.path.name}: {error}") from None
 
 
 def _check_one_series(slices) -> None:

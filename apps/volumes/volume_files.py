@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, Unsuitable, decoding_errors, load_array
 from apps.common.errors import InputError
-from apps.common.images import READABLE, by_number, open_file, read_bytes, read_pixels
+from apps.common.images import READABLE, by_number, load_array, open_file, read_bytes, read_pixels, reading
 from apps.common.stems import suffix_of
 from apps.common.writing import write_bytes
 from apps.volumes.medical_files import (
@@ -115,15 +114,9 @@ def read_volume(path, name: str = "image", folder: bool = False) -> Volume:
         known = "NIfTI, NRRD, MetaImage, DICOM, TIFF with several pages, or .npy"
         hint = "a folder with a DICOM series" if os.path.isdir(path) else known
         raise InputError(f"{name}: {str(path)!r} is not a volume; pass {hint}")
-    try:
+    whole = {"npy": ".npy file", "DICOM": "DICOM series"}.get(kind, f"{kind} file")
+    with reading(path, name, f"pass a complete {whole}"):
         volume = _read(path, name, kind)
-    except Unsuitable as error:
-        raise InputError(f"{name}: {str(path)!r} {error}") from None
-    except Unreadable as error:
-        what = "series" if kind == "DICOM" else "file"
-        raise InputError(
-            f"{name}: cannot read {str(path)!r} ({error}); pass a complete {'.npy' if kind == 'npy' else kind} {what}"
-        ) from None
     values = volume.values
     if values.ndim != 3 or values.dtype.kind not in "buif" or 0 in values.shape:
         raise InputError(
@@ -175,8 +168,7 @@ def _read(path: Path, name: str, kind: str) -> Volume:
             values, geometry = read_dicom(path, package)
         else:
             values, geometry = read_itk(path, kind, package)
-    with decoding_errors():
-        values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
     return Volume(values.view(np.uint8) if values.dtype == bool else values, kind, geometry, header)
 
 
@@ -205,10 +197,8 @@ def _read_slices(folder, name):
 def read_slice(path: Path, name: str) -> np.ndarray:
     """Grey values (H, W) of an image as stored, also of grey values stored as colours; InputError for colours."""
     if path.suffix.lower() == ".npy":
-        try:
+        with reading(path, name, "pass complete .npy slices"):
             pixels = load_array(read_bytes(path, name))
-        except Unreadable as error:
-            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass complete .npy slices") from None
         if pixels.ndim != 2:
             raise InputError(f"{name}: {str(path)!r} has shape {pixels.shape}; a .npy slice has two axes y, x")
         return pixels

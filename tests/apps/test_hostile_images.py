@@ -11,7 +11,6 @@ from PIL import Image
 
 from apps import segment as cut
 from apps.common.images import InputError, read_codes, read_image
-from apps.common.sequences import open_sequence
 from apps.denoising import denoise_command as denoise
 from apps.optical_flow import flow_command as flow
 from apps.optical_flow.flow_files import read_flow
@@ -22,7 +21,7 @@ from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.disparity_files import read_disparity
 from apps.tracking import track_command as track
-from apps.volumes.volume_files import is_volume, read_volume
+from apps.volumes.volume_files import is_volume
 
 pytestmark = pytest.mark.filterwarnings("ignore:the object (is empty|covers)")
 
@@ -136,20 +135,18 @@ def test_ground_truths_that_claim_to_be_huge(tmp_path, size, command, capsys):
     assert "--truth: cannot read" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("pages", [1, 3])
-def test_tiff_files_that_claim_to_be_huge(tmp_path, pages):
+def test_tiff_images_that_claim_to_be_huge(tmp_path):
     """Their pixels are rejected before memory is allocated."""
     path = tmp_path / "a.tif"
-    tifffile.imwrite(path, np.zeros((pages, 16, 16), np.uint8), photometric="minisblack", compression="zlib")
+    tifffile.imwrite(path, np.zeros((16, 16), np.uint8), photometric="minisblack", compression="zlib")
     data = bytearray(path.read_bytes())
     with tifffile.TiffFile(path) as file:
-        for page in file.pages:
-            for name in ("ImageWidth", "ImageLength"):
-                tag = page.aspage().tags[name]
-                struct.pack_into("<H" if tag.dtype == 3 else "<I", data, tag.valueoffset, 50_000)
+        for name in ("ImageWidth", "ImageLength"):
+            tag = file.pages[0].tags[name]
+            struct.pack_into("<H" if tag.dtype == 3 else "<I", data, tag.valueoffset, 50_000)
     path.write_bytes(data)
-    for read in [read_volume, open_sequence] if pages > 1 else [read_image, read_codes, open_sequence]:
-        with pytest.raises(InputError, match="bytes, more than its .* bytes can hold"):
+    for read in (read_image, read_codes):
+        with pytest.raises(InputError, match="its 50000x50000 pixels exceed the limit"):
             read(path)
 
 

@@ -8,10 +8,9 @@ import pytest
 from PIL import Image
 
 from apps.common import row_blocks
-from apps.common.image_metadata import Metadata
 from apps.common.images import to_bytes, to_rgb
 from apps.common.row_blocks import blocks_of, for_blocks
-from apps.common.writing import encoded_image
+from apps.common.writing import Metadata, encoded_image
 from apps.segmentation import full_size, segmentation
 from apps.segmentation.fine_outline import placed_outline
 from apps.segmentation.hints import Hints, Mask

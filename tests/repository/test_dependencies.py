@@ -90,7 +90,10 @@ def test_messages_name_the_packages_of_an_extra():
                 named[extra] = [package.strip("'") for package in packages]
         assert "pip install 'cutmatch" not in path.read_text("utf-8")
     named["app"] = APP_PACKAGES
-    extras = {extra: names(PROJECT["optional-dependencies"][extra]) for extra in ("app", "notebook", "volumes", "dask")}
+    extras = {
+        extra: names(PROJECT["optional-dependencies"][extra])
+        for extra in ("app", "notebook", "video", "volumes", "dask")
+    }
     assert {extra: names(packages) for extra, packages in named.items()} == extras
 
 

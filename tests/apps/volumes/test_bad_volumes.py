@@ -26,7 +26,7 @@ def rejected(path, message, folder=False):
 def test_truncated_files(ball, tmp_path, name, share, capfd):
     values = ball.values.view(np.uint16)
     path = cut_short(write_volume(tmp_path / name, values), share)
-    if share > 0.9 and name.endswith(".tif"):  # only entries of pages are lost, all voxels are there
+    if share > 0.9 and name == "a.ome.tif":  # only entries of pages are lost, all voxels are there
         np.testing.assert_array_equal(read_volume(path).values, values)
         return
     rejected(path, r"image: (cannot read .*a\.[a-z.]+' \(.*\); pass a complete|'.*' is empty; pass a complete)")
