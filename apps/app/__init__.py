@@ -6,8 +6,7 @@
     open_images     the images, those that are open, and the messages of tabs
     tabs            what each tab has seen, and what it is sent next
     messages        the messages of the socket, binary and JSON
-    stroke_files    the session file and the journal of an open image
-    saved_results   the results written to --out
+    saved_results   the files in --out
     server          addresses, and the life of the server
     guard           who may use them
     prompts         strokes, boxes and masks that other programs send, all of them in one request, and the answer
@@ -27,4 +26,4 @@ MAX_UPLOAD = 256 << 20  # bytes of an image or a mask that is uploaded
 MAX_REQUEST = 32 << 20  # bytes of a request of another program
 MAX_UPLOADS = 1 << 30  # bytes of all images that were uploaded, which are kept in memory
 MAX_TABS = 16
-MAX_OPEN_IMAGES = 3  # whose sessions stay in memory; others are loaded from their session files
+MAX_OPEN_IMAGES = 3  # whose sessions stay in memory; others are read from their files

@@ -13,12 +13,11 @@ Ctrl-C ends the server.
   cutmatch app photos/ --host 0.0.0.0         for a telephone in your network, too: prints the address to type there
   cutmatch app photos/ --api --port 8765      also answers other programs: see docs/guide/api.md
 
-Strokes are kept in NAME-session.json in the --out folder after every change; the next run continues there.  `cutmatch
-segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the page: masks,
-cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
+Strokes are kept in NAME-session.sqlite in the --out folder, each before it is confirmed; the next run continues there.
+`cutmatch segment --resume-session` reads these files, too.  Results are written to --out when they are saved in the
+page: masks, cut-outs, labels, COCO, GeoJSON, labelme; labels of a volume in its own format and geometry.
 
-Exit status: 0 done, 1 strokes could not be written to --out, 2 the input cannot be used, 70 a defect in cutmatch, 130
-stopped by Ctrl-C.
+Exit status: 0 done, 2 the input cannot be used, 70 a defect in cutmatch, 130 stopped by Ctrl-C.
 """
 
 import os
@@ -29,7 +28,7 @@ from importlib.util import find_spec
 
 from apps.app import HOST
 from apps.common.command import check_device, parsed, parser
-from apps.common.errors import SOME_FAILED, InputError, print_lines
+from apps.common.errors import InputError, print_lines
 from apps.common.suggestions import install
 from apps.segmentation.location import OPTIONS, check_files
 
@@ -86,12 +85,8 @@ def _serve(chosen, token) -> int:
         )
     elif not chosen.no_browser and not chosen.api:
         threading.Thread(target=webbrowser.open, args=(app.first_address,), daemon=True).start()
-    try:
-        serve(app, listener)
-    except KeyboardInterrupt:
-        if not app.images.unsaved:
-            raise
-    return SOME_FAILED if app.images.unsaved else 0
+    serve(app, listener)
+    return 0
 
 
 def _sources(chosen):

@@ -1,28 +1,27 @@
 """An open image or volume: its session, the edits that wait for it, its files, and what tabs are shown of it.
 
 Messages of tabs are queued as edits.  One thread, which all images share, applies them in the order in which they
-arrived; parts of a stroke that waited are joined first.  After an edit the session goes on computing in a thread of its
-own; whenever its labels have changed, the tabs get them.  In a pause the cut is certified, and
-the session file is written.
+arrived; parts of a stroke that waited are joined first.  A stroke is in the session's file before it is confirmed.
+After an edit the session goes on computing in a thread of its own; whenever its labels have changed, the tabs get them.
+In a pause the cut is certified, and the labels are added to the file.
 """
 
 import asyncio
+import contextlib
 import itertools
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from apps.app.image_sources import Image, Source
 from apps.app.messages import StrokeMessage, encode_stroke
-from apps.app.saved_results import cutout_of, save_results
-from apps.app.stroke_files import StrokeFiles
+from apps.app.saved_results import cutout_of, save_results, state_of
 from apps.app.tabs import Snapshot, Tab, Tabs
-from apps.common.errors import InputError, reason_of
+from apps.common.errors import InputError, OutputError, reason_of
 from apps.common.images import read_bytes
 from apps.common.uncopied import Uncopied
 from apps.segmentation.volumes import read_volume_mask
@@ -34,7 +33,7 @@ from apps.session.stroke_records import Record, Stroke, boxes_of, common_length,
 CERTIFY_PIXELS = 2_000_000  # cuts of at most this size are certified when the user pauses; others when they are saved
 CERTIFY_DELAY = 0.6  # seconds without an edit
 STALL_DELAY = 5.0  # seconds without a further part after which a stroke ends, if other edits wait for its end
-SAVE_DELAY = 2.0  # seconds without an edit until the session file is written; the journal has each edit before
+SAVE_DELAY = 2.0  # seconds without an edit until the labels are added to the file
 
 
 class Edit(NamedTuple):
@@ -49,7 +48,7 @@ class OpenImage(Uncopied):
     """An open image or volume; `start` begins its tasks, and `close` ends them.
 
     item      number of the image
-    files     of its strokes; None if the session is kept elsewhere
+    chosen    options of the command; None if the session is another program's
     tabs      all connected pages
     thread    applies edits, one after the other
     """
@@ -60,12 +59,12 @@ class OpenImage(Uncopied):
         source: Source,
         image: Image,
         session: Session,
-        files: StrokeFiles | None,
+        chosen: Namespace | None,
         tabs: Tabs,
         thread: Executor,
     ):
         self.item, self.source, self.image, self.session = item, source, image, session
-        self._files, self._tabs, self._thread = files, tabs, thread
+        self._chosen, self._tabs, self._thread = chosen, tabs, thread
         self._edits: asyncio.Queue[Edit] = asyncio.Queue()
         self._waiting: list[Edit] = []  # of other tabs during a stroke
         self._drawing: Tab | None = None  # the tab that draws a stroke now
@@ -162,12 +161,6 @@ class OpenImage(Uncopied):
             # One call for all, because each change of threads waits for the session's own.
             answers = await self._run(partial(self._apply, joined(edits)))
             self._edit_count += 1
-            self._tabs.show(self.snapshot)
-            try:
-                await self._run(self._append_to_journal)
-            except Exception as error:
-                self._send_error(error)
-            # A confirmed stroke survives the process, so it is confirmed once it is in the journal.
             for tab, message in answers:
                 if tab is None:
                     self._tabs.send(message, self.item)
@@ -186,7 +179,7 @@ class OpenImage(Uncopied):
             await self._show()
 
     async def _work_in_pauses(self) -> None:
-        """After edits, wait for the session's thread; in a pause, certify its cut and write the session file."""
+        """After edits, wait for the session's thread; in a pause, certify its cut and store its labels."""
         size = int(np.prod(self.image.shape))
         while True:
             await self._edited.wait()
@@ -198,7 +191,7 @@ class OpenImage(Uncopied):
                     await asyncio.to_thread(self.session.result)
                     await self._show()
                 if await self._is_pause(SAVE_DELAY):
-                    await asyncio.to_thread(self._save, only_if_due=True)
+                    await asyncio.to_thread(self.session.store_labels)
             except Exception as error:
                 self._send_error(error)
             self._send_file_state()
@@ -221,26 +214,20 @@ class OpenImage(Uncopied):
 
     def _send_file_state(self) -> None:
         """Send the state of the image's files to all tabs, if it has changed."""
-        if self._files is not None and (state := self._files.state) != self.source.state:
+        if self._chosen is None or self.session.store is None:
+            return
+        if (state := state_of(self._chosen, self.source, self.session.store.state)) != self.source.state:
             self.source.state = state
             self._tabs.send({"type": "item", "item": self.item, "state": state})
 
     async def close(self) -> None:
-        """Apply the edits that wait, end a stroke being drawn, write the session file, and end the session's thread.
-
-        If the file cannot be written, an exception is raised, and the image remains open.
-        """
+        """Apply the edits that wait, end a stroke being drawn, and end the session's thread."""
         while not self._edits.empty():
             await asyncio.sleep(0.01)
         await self._run(self._close)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def rescue(self) -> Path:
-        """Write the session to a folder for temporary files, after `close` has raised."""
-        assert self._files is not None
-        return await self._run(partial(self._files.rescue, self.session))
 
     # In the thread of edits
 
@@ -273,10 +260,14 @@ class OpenImage(Uncopied):
             raise InputError("stroke has no slice" if self.is_volume else "stroke has a slice, but this is an image")
         form: dict = {} if stroke.axis is None else {"axis": stroke.axis, "slice": stroke.index}
         form |= {"final": stroke.final, "filled": stroke.filled}
-        if stroke.label is None:
-            self.session.erase(stroke.points, stroke.radius, **form)
-        else:
-            self.session.stroke(stroke.points, stroke.radius, stroke.label, **form)
+        try:
+            if stroke.label is None:
+                self.session.erase(stroke.points, stroke.radius, **form)
+            else:
+                self.session.stroke(stroke.points, stroke.radius, stroke.label, **form)
+        except OutputError:  # it is not in the file, and so no part of it counts
+            self._end_stroke(remove=True)
+            raise
         self._last_part = None if stroke.final else stroke
 
     def _has(self, stroke: StrokeMessage) -> bool:
@@ -319,12 +310,12 @@ class OpenImage(Uncopied):
         self.session.start_from(values)
 
     def save_results(self, chosen: Namespace, sources: Sequence[Source], kinds: list) -> dict:
-        """Write the session file, and results of these kinds; return the message that says so."""
-        if self._files is None:
+        """Write results of these kinds; return the message that says so."""
+        if self._chosen is None or self.session.store is None:
             raise InputError("the widget cannot save; call session.export(path, kind) or session.save(path)")
         self._end_stroke()
-        self._save()
         files = save_results(chosen, sources, self.source, self.image, self.session, kinds)
+        self.session.store.mark_done()
         return {"type": "saved", "files": [path.name for path in files]}
 
     async def cutout(self) -> bytes:
@@ -375,26 +366,10 @@ class OpenImage(Uncopied):
         place = record.axis, record.slice
         return encode_stroke(self.item, key, record.points, record.radius, record.label, *place, record.is_filled)
 
-    def _append_to_journal(self) -> None:
-        if self._files is not None:
-            self._files.append(self.session)
-
-    def _save(self, only_if_due: bool = False) -> None:
-        """Write the session file, if something has changed."""
-        if self._files is not None and (self._files.is_due or not only_if_due):
-            self._files.save(self.session)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether strokes could not be written to the session file or the journal."""
-        return self._files is not None and self._files.is_behind
-
     def _close(self) -> None:
-        self._end_stroke()
-        self._save()
+        with contextlib.suppress(InputError):  # it was never confirmed
+            self._end_stroke()
         self.session.close()
-        if self._files is not None:
-            self._files.close()
 
 
 def joined(edits: list[Edit]) -> list[Edit]:

@@ -13,19 +13,18 @@ from apps.app import MAX_OPEN_IMAGES, MAX_UPLOADS
 from apps.app.image_sources import Image, Source, decoded_image
 from apps.app.messages import parse_action, parse_stroke
 from apps.app.open_image import OpenImage
-from apps.app.saved_results import DEFAULT, KINDS
-from apps.app.stroke_files import StrokeFiles
+from apps.app.saved_results import DEFAULT, KINDS, adopt_results, session_file, state_of
 from apps.app.tabs import Tab, Tabs
-from apps.common.errors import InputError, OutputError, print_error, reason_of
+from apps.common.errors import InputError, reason_of
 from apps.common.outputs import is_plain_name
 from apps.common.stems import stem_of
 from apps.common.uncopied import Uncopied
 from apps.segmentation.label_figures import colour_of
+from apps.session import Session
 from apps.session.label_maps import values_in
 from apps.session.object_records import MAX_LABEL
+from apps.session.store import state_in
 from apps.warmup import warmup_jobs
-
-SAVE_SECONDS = 1.0  # for which a server that ends tries to write strokes to a full disk
 
 
 class OpenImages(Uncopied):
@@ -34,13 +33,10 @@ class OpenImages(Uncopied):
     sources   the images
     chosen    options of the command: out, overwrite, device
     tabs      the connected pages
-    unsaved   number of images whose strokes `close` could not write to --out
-    hurry     whether `close` is not to wait for space on the disk
     """
 
     def __init__(self, sources: list[Source], chosen: Namespace):
         self.sources, self.chosen, self.tabs = sources, chosen, Tabs()
-        self.unsaved, self.hurry = 0, False
         self._images: dict[int, asyncio.Task[OpenImage]] = {}  # that read them; the image used last is the last
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutmatch-edits")
         self._current = 0
@@ -91,7 +87,7 @@ class OpenImages(Uncopied):
         sources = self.sources[:]  # uploads add to it at any time
         for source in sources:
             if source.state is None:
-                source.state = StrokeFiles(self.chosen, source).state
+                source.state = state_of(self.chosen, source, state_in(session_file(self.chosen, source)))
         return [{"name": source.path.name, "state": source.state} for source in sources]
 
     async def receive(self, tab: Tab, data: str | bytes) -> None:
@@ -185,18 +181,20 @@ class OpenImages(Uncopied):
         return image
 
     def read(self, item: int) -> OpenImage:
-        """Read an image with its session file, if there is one."""
+        """Read an image with its session, if there is one."""
         source = self.sources[item]
         uploaded, self._uploaded = self._uploaded, None
         image = uploaded[1] if uploaded is not None and uploaded[0] is source else source.load()
-        files = StrokeFiles(self.chosen, source)
-        session = files.open(image.pixels, spacing=image.spacing, device=self.chosen.device)
+        path, about = session_file(self.chosen, source), {"name": source.path.name, "option": "--out"}
+        session = Session.open(path, image.pixels, image.spacing, device=self.chosen.device, **about)
         try:
-            opened = OpenImage(item, source, image, session, files, self.tabs, self._thread)
-            if not session.records:
+            opened = OpenImage(item, source, image, session, self.chosen, self.tabs, self._thread)
+            if session.records:
+                adopt_results(self.chosen, source)
+            else:
                 opened.read_start()
         except BaseException:
-            files.close()
+            session.close()
             raise
         return opened
 
@@ -209,21 +207,14 @@ class OpenImages(Uncopied):
         return [image for item in list(self._images) if (image := self._opened(item)) is not None]
 
     async def _make_room(self) -> None:
-        """Close images that no tab shows; InputError if a further one must not be opened.
-
-        An image whose strokes cannot be written remains open, as they would be lost.
-        """
-        shown, error = {tab.item for tab in self.tabs}, None
+        """Close images that no tab shows, the one used last at the end."""
+        shown = {tab.item for tab in self.tabs}
         for item in [item for item, task in self._images.items() if item not in shown and task.done()]:
             if len(self._images) < MAX_OPEN_IMAGES:
                 return
-            image = self._opened(item)
-            failure = None if image is None else await _close_error(image)
-            if failure is None:
-                del self._images[item]
-            error = failure or error
-        if len(self._images) >= MAX_OPEN_IMAGES and error is not None:
-            raise InputError(f"no further image can be opened, since strokes are not saved yet: {reason_of(error)}")
+            if (image := self._opened(item)) is not None:
+                await image.close()
+            del self._images[item]
 
     # Uploads
 
@@ -262,40 +253,13 @@ class OpenImages(Uncopied):
     # The end
 
     async def close(self) -> None:
-        """Write all session files.
-
-        On a full disk this is tried again for a moment.  Strokes that cannot be written go to a folder for temporary
-        files, and are counted in `unsaved`.
-        """
-        loop = asyncio.get_running_loop()
-        images, deadline, first = self._all_opened(), loop.time() + SAVE_SECONDS, True
-        while True:
-            failed = [(image, error) for image in images if (error := await _close_error(image)) is not None]
-            self.unsaved = len(failed)
-            if first:
-                for _, error in failed:
-                    print_error(f"cutmatch app: {reason_of(error)}")
-            if self.hurry or loop.time() > deadline or not any(isinstance(error, OutputError) for _, error in failed):
-                break
-            if first:
-                print_error(f"cutmatch app: trying again for {SAVE_SECONDS} s; free some space to keep all strokes")
-            images, first = [image for image, _ in failed], False
-            await asyncio.sleep(0.1)
-        for image, _ in failed:
-            strokes = f"cutmatch app: the strokes on {image.source.path.name!r}"
-            try:
-                print_error(f"{strokes} were written to {str(await image.rescue())!r}")
-            except Exception as error:
-                print_error(f"{strokes} are lost: {reason_of(error)}")
+        """Close all images."""
+        for image in self._all_opened():
+            await image.close()
         for item, task in list(self._images.items()):
             if task.done():  # otherwise the reader still runs
                 del self._images[item]
         self.stop_edits()
-
-    @property
-    def has_unsaved(self) -> bool:
-        """Whether confirmed strokes are in no file yet, as the last attempt to write them failed."""
-        return self.unsaved > 0 or any(image.is_behind for image in self._all_opened())
 
     def unfinished(self) -> list[str]:
         """Names of the images that are open, or are being read; and the kernels, while they are compiled."""
@@ -317,12 +281,3 @@ def _show_slice(tab: Tab, image: OpenImage, axis: int, index: int) -> None:
 
 def _has_failed(task: asyncio.Task) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
-
-
-async def _close_error(image: OpenImage) -> Exception | None:
-    """Close an image; the error that prevents it."""
-    try:
-        await image.close()
-    except Exception as error:
-        return error
-    return None

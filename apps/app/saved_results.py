@@ -105,6 +105,16 @@ def result_files(chosen: Namespace, source: Source) -> list[Path]:
     return files if source.data is not None else [*files, _volume_file(chosen, source)]
 
 
+def session_file(chosen: Namespace, source: Source) -> Path:
+    """The file of an image's session."""
+    return Path(chosen.out) / f"{source.name}-session.sqlite"
+
+
+def state_of(chosen: Namespace, source: Source, stored: str) -> str:
+    """State of an image, of which that of its session is `stored`: new, started, or done while it has results."""
+    return "started" if stored == "done" and not any(map(os.path.exists, result_files(chosen, source))) else stored
+
+
 def adopt_results(chosen: Namespace, source: Source) -> None:
     """Let the results of an image be replaced, as they are those of a session that is continued."""
     _own_files.update(result_files(chosen, source))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
 
 # Options that name an output file, and its suffix.
-SUFFIX_OF = {"json": ".json", "report": ".html", "save_session": ".json"}
+SUFFIX_OF = {"json": ".json", "report": ".html", "save_session": ".sqlite"}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -29,7 +29,7 @@ from apps.common.writing import is_special, reported
 
 NAMED = ("json", "table", "video", "report", "save_session")  # options that name an output file
 CONTINUED = {"--save-session": "resume_session"}  # outputs that may replace the input which they continue
-FOLDER = ".cutmatch"  # in --out: the records of finished items, and journals
+FOLDER = ".cutmatch"  # in --out: the records of finished items
 MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
 
 

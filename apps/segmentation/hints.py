@@ -33,11 +33,6 @@ class Mask(NamedTuple):
 
     values: np.ndarray
 
-    @classmethod
-    def restored(cls, pixels: np.ndarray) -> "Mask":
-        """The mask of pixels, uint8, that were stored: bool if there are only 0 and 255."""
-        return cls(pixels > 0 if ((pixels == 0) | (pixels == 255)).all() else pixels)
-
     @property
     def has_labels(self) -> bool:
         """Whether it is of several objects."""
@@ -109,6 +104,13 @@ class ObjectOptions(NamedTuple):
 
 
 DEFAULTS = ObjectOptions()
+
+
+class Instructions(NamedTuple):
+    """What a run of `cutmatch segment` is told about the object of an image."""
+
+    hints: Hints
+    options: ObjectOptions
 
 
 def combine(

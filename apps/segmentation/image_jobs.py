@@ -89,9 +89,10 @@ def segment(job: Job | VolumeJob, chosen) -> dict:
     for kind, content in encoded.items():
         write_bytes(files[kind], content)
     if chosen.save_session is not None:
-        from apps.segmentation.session_files import save_session
+        from apps.session.store import Store, stored_of
 
-        save_session(chosen.save_session, rgb, job.image.name, given, result.mask)
+        with Store(chosen.save_session, "--save-session", replaces=True) as store:
+            store.begin(job.image.name, rgb, shape, stored_of(given, result.mask), "started")
     if chosen.resume_session is not None and chosen.save_session is None and len(job.hints) > 1:
         kept = f"{chosen.resume_session} was not changed; pass --save-session to keep what was added"
         notes = (*notes, kept)

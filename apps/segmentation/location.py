@@ -10,7 +10,7 @@ from apps.common.command import passed, spelled
 from apps.common.errors import InputError
 
 if TYPE_CHECKING:
-    from apps.segmentation.session_files import Instructions
+    from apps.segmentation.hints import Instructions
 
 
 OPTIONS = {  # and their help
@@ -73,8 +73,7 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instruct
     """
     from apps.common.images import to_bytes
     from apps.segmentation.box_files import Detection
-    from apps.segmentation.hints import ObjectOptions, combine, read_mask
-    from apps.segmentation.session_files import Instructions, load_session
+    from apps.segmentation.hints import Instructions, ObjectOptions, combine, read_mask
     from apps.segmentation.strokes import check_marks, codes_and_colours, read_strokes, read_trimap
 
     strokes, name, earlier = None, "--strokes", None
@@ -86,7 +85,10 @@ def read_location(hints: dict, chosen: Namespace, rgb, values=None) -> "Instruct
     mask = read_mask(hints["start"]) if "start" in hints else None
     options = ObjectOptions(chosen.keep, chosen.fill_holes, chosen.min_area, chosen.soft_strokes)
     if "resume_session" in hints:
-        earlier, stored = load_session(hints["resume_session"], rgb)
+        from apps.session.store import Store, instructions_in
+
+        with Store(hints["resume_session"], "--resume-session") as store:
+            earlier, stored = instructions_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
         options = options.or_else(stored)
     box = hints.get("box")
     if isinstance(box, Detection):

@@ -4,17 +4,20 @@ The answer is a function of the records, so undo gives the earlier result again.
 answer, the records are those before it, and the next call answers them again.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from apps.common.errors import OutputError
 from apps.common.images import to_rgb
 from apps.common.uncopied import Uncopied
 from apps.session.image_answers import ImageAnswers
 from apps.session.latest_work import LatestWork
 from apps.session.session_input import SessionInput
+from apps.session.store import Store
 from apps.session.stroke_records import Record, RecordHistory, effective
 from apps.session.volume_answers import VolumeAnswers
 from gridcut.device import DeviceName
@@ -41,6 +44,7 @@ class AnsweredRecords(Uncopied):
         self._version, self._seconds = 0, 0.0
         self._certified_version = -1
         self._worker = LatestWork(self._refine)
+        self.store: Store | None = None  # the file of a session that is kept in one
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,8 +89,20 @@ class AnsweredRecords(Uncopied):
         self._callbacks.append(callback)
 
     def close(self) -> None:
-        """Stop the work in the background, and wait for its end."""
+        """Stop the work in the background, and wait for its end; let others use the file of a session that is kept."""
+        if self.store is not None:
+            with contextlib.suppress(OutputError):  # they can be found again
+                self.store_labels()
         self._worker.stop()
+        if self.store is not None:
+            self.store.close()
+
+    def store_labels(self) -> None:
+        """Add the labels to the file of a session that is kept in one."""
+        with self._lock:
+            history, labels = self._history, self.labels
+        if self.store is not None:
+            self.store.add_labels(history, labels)
 
     def _add(self, *records: Record, final: bool = True) -> None:
         """Add records that are parts of one edit, and answer."""
@@ -103,8 +119,10 @@ class AnsweredRecords(Uncopied):
         return True
 
     def _change_to(self, history: RecordHistory) -> None:
-        """Answer a history, which then is the session's own; after an exception, the earlier one still is."""
+        """Answer and store a history, which then is the session's own; after an exception, the earlier one still is."""
         self._answer(history.records)
+        if self.store is not None and history.is_final:
+            self.store.keep(history)
         self._history = history
         self._request()
 

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from apps.common.images import check_same_size, to_rgb
+from apps.segmentation.hints import ObjectOptions
 from apps.session.label_maps import label_map_of
 from apps.session.object_edits import ObjectEdits
 from apps.session.session_input import check_options, read_input
 from apps.session.session_result import SessionResult
+from apps.session.store import Store, Stored, history_in
 from apps.session.stroke_records import (
     Clear,
     Record,
@@ -304,16 +306,15 @@ class Session(ObjectEdits):
     # Files
 
     def save(self, path: str | Path, name: str = "image") -> None:
-        """Write the strokes, in order, and the labels to a JSON file, atomically.
+        """Write the records, what `undo` and `redo` could restore, and the labels to a file, as a whole.
 
         `name` is that of the image, for messages.  `cutmatch segment --resume-session` reads the sessions of images,
-        too; several objects are one there.  What `undo` and `redo` could restore is not written.
+        too; several objects are one there.
         """
-        from apps.session.session_store import save
-
         with self._lock:
-            records, labels = self.records, self.labels
-        save(path, self.pixels, labels, records, self._keep, name)
+            stored = Stored(self._history, self._options, self.labels)
+        with Store(path, replaces=True) as store:
+            store.begin(name, self._stored_pixels, self.shape, stored, "started")
 
     @classmethod
     def load(
@@ -322,14 +323,60 @@ class Session(ObjectEdits):
         """Read a session that `save` or `cutmatch segment --save-session` wrote for this image.
 
         `options` are those of the constructor; `keep` is that of the session unless it is passed.  Raises InputError
-        for another file, a damaged one, and the session of another image.
+        for another file, a damaged one, one that is in use, and the session of another image.
         """
-        from apps.session.session_store import read, records_of
+        with Store(path) as store:
+            return cls._stored(store, image, spacing, options)
 
-        content, keep = read(path)
-        session = cls(image, spacing, **{"keep": keep, **options})
-        session.restore(records_of(path, content, session.pixels, session.shape))
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        image: ArrayLike | Volume,
+        spacing: Sequence[float] | None = None,
+        *,
+        name: str = "image",
+        option: str = "path",
+        **options,
+    ) -> Session:
+        """A session that is kept in a file, from which it continues if there is one for this image.
+
+        Every edit is in the file before its method returns, and raises OutputError and changes nothing if it cannot be
+        written.  No other process can use the file until `close`.  `name` is that of the image, and `option` that of
+        the path, both for messages; otherwise as `load`.
+        """
+        store = Store(path, option, can_make=True)
+        try:
+            if store.state:
+                session = cls._stored(store, image, spacing, options)
+            else:
+                session = cls(image, spacing, **options)
+                stored = Stored(session._history, session._options)
+                store.begin(name, session._stored_pixels, session.shape, stored, "new")
+            store.hold()
+        except BaseException:
+            store.close()
+            raise
+        session.store = store
         return session
+
+    @classmethod
+    def _stored(cls, store: Store, image, spacing, options: dict) -> Session:
+        keep = "all" if store.options.keep == "all" else "touching"
+        session = cls(image, spacing, **{"keep": keep, **options})
+        with session._lock:
+            session._change_to(history_in(store.read(session._stored_pixels, session.shape)))
+        return session
+
+    @property
+    def _options(self) -> ObjectOptions:
+        return ObjectOptions("all" if self._keep == "all" else None)
+
+    @property
+    def _stored_pixels(self) -> np.ndarray:
+        """The pixels of which a file holds a digest."""
+        values = self._input.values
+        return values if values.dtype == np.uint8 and values.shape == (*self.shape, 3) else self.pixels
 
     def restore(self, records: Sequence[Record]) -> None:
         """Replace all records by those of a session with an image of the same shape, and answer once.

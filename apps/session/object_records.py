@@ -162,15 +162,15 @@ def paste(labels: np.ndarray, locks: Iterable[Lock]) -> np.ndarray:
     return labels
 
 
-def read_lock(content: dict, shape: tuple[int, ...]) -> Lock:
-    """The lock in a JSON object, of an image of this shape; ValueError for anything else."""
+def read_lock(content: dict, shape: tuple[int, ...], values) -> Lock:
+    """The lock in a JSON object with its compressed pixels, of an image of this shape; an error for anything else."""
     box = content.get("box")
     if len(shape) != 2 or not isinstance(box, list) or len(box) != 4 or not all(type(one) is int for one in box):
         raise ValueError("box")
     x0, y0, x1, y1 = box
     if not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
         raise ValueError("box")
-    pixels = PackedMask.of_text(content.get("pixels", ""), (y1 - y0, x1 - x0))
+    pixels = PackedMask.of_data(values, (y1 - y0, x1 - x0), bool)
     flags = (content.get(name) is True for name in LOCK_FLAGS)
     return Lock(check_label(content.get("label")), (x0, y0, x1, y1), pixels, *flags)
 

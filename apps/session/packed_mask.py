@@ -1,6 +1,5 @@
 """Values of a grid inside a record, compressed."""
 
-import base64
 import math
 import zlib
 from typing import NamedTuple
@@ -23,16 +22,13 @@ class PackedMask(NamedTuple):
         """The values."""
         return np.frombuffer(zlib.decompress(self.data), self.dtype).reshape(self.shape)
 
-    def text(self) -> str:
-        """The compressed values in base64."""
-        return base64.b64encode(self.data).decode()
-
     @classmethod
-    def of_text(cls, text: str, shape: tuple[int, ...]) -> "PackedMask":
-        """The bool mask of a shape in a text; ValueError for anything else."""
+    def of_data(cls, data: bytes, shape: tuple[int, ...], dtype: type) -> "PackedMask":
+        """The values of a shape, bool or uint8, in data of another; ValueError or TypeError for anything else."""
         try:
-            data = base64.b64decode(text, validate=True)
             values = zlib.decompressobj().decompress(data, math.prod(shape) + 1)  # no more than needed
-            return cls.of(np.frombuffer(values, np.uint8).reshape(shape) > 0)
-        except (TypeError, zlib.error):
+        except zlib.error:
             raise ValueError("pixels") from None
+        if len(values) != math.prod(shape) or (dtype is bool and np.frombuffer(values, np.uint8).max() > 1):
+            raise ValueError("pixels")
+        return cls(shape, np.dtype(dtype).str, data)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from apps.common.arguments import array_of, check_number
 from apps.common.images import InputError
-from apps.segmentation.hints import Mask
 from apps.segmentation.marks import OBJECT
 from apps.segmentation.start_mask import box_of_rectangle, fitted, mask_of, volume_mask_of
 from apps.segmentation.strokes import check_box, whole_numbers
@@ -245,7 +244,7 @@ def make_marks(marks: ArrayLike, shape) -> Marks:
 
 
 def as_json(record: Record) -> dict:
-    """A record for a JSON file; masks are stored by the caller under "pixels"."""
+    """A record as JSON, without the values of its mask."""
     if isinstance(record, Stroke):
         content: dict = {"kind": "erase" if record.label is None else "stroke"}
         content |= {"points": [list(point) for point in record.points], "radius": record.radius}
@@ -256,9 +255,9 @@ def as_json(record: Record) -> dict:
     if isinstance(record, Box):
         return {"kind": "box", "box": list(record.box), "label": record.label}
     if isinstance(record, Clear):
-        return {"kind": "clear"}
+        return {"kind": "clear"} | ({"is_part": True} if record.is_part else {})
     if isinstance(record, Lock):
-        content = {"kind": "lock", "label": record.label, "box": list(record.box), "pixels": record.pixels.text()}
+        content = {"kind": "lock", "label": record.label, "box": list(record.box)}
         return content | {name: True for name in LOCK_FLAGS if getattr(record, name)}
     if isinstance(record, Unlock):
         return {"kind": "unlock", "label": record.label} | ({"is_part": True} if record.is_part else {})
@@ -266,11 +265,13 @@ def as_json(record: Record) -> dict:
         return {"kind": "describe", "label": record.label, "name": record.name, "colour": record.colour}
     if isinstance(record, Delete):
         return {"kind": "delete", "label": record.label}
-    return {"kind": "start" if isinstance(record, MaskHint) else "strokes"}
+    if isinstance(record, Marks):
+        return {"kind": "strokes"}
+    return {"kind": "start"} | ({"is_soft": True} if record.pixels.dtype != np.dtype(bool).str else {})
 
 
-def from_json(content: dict, shape, pixels) -> Record:
-    """The record of `as_json`; `pixels()` returns its mask, if there is one.
+def from_json(content: dict, shape: tuple[int, ...], pixels) -> Record:
+    """The record of `as_json` with the compressed values of its mask, if there is one.
 
     Raises ValueError, also InputError, or TypeError for anything else.
     """
@@ -285,22 +286,20 @@ def from_json(content: dict, shape, pixels) -> Record:
     if kind == "box":
         return make_box(content.get("box"), shape, content.get("label", OBJECT))
     if kind == "clear":
-        return Clear()
+        return Clear(content.get("is_part") is True)
     if kind == "describe":
         return make_description(content.get("label"), content.get("name"), content.get("colour"))
     if kind == "lock":
-        return read_lock(content, shape)
+        return read_lock(content, shape, pixels)
     if kind == "unlock":
         return Unlock(check_label(content.get("label")), content.get("is_part") is True)
     if kind == "delete":
         return Delete(check_label(content.get("label")))
     if kind not in ("strokes", "start"):
         raise ValueError("kind")
-    if pixels is None:
-        raise ValueError("pixels")
     if kind == "strokes":
-        return Marks(PackedMask.of(pixels()))
-    return MaskHint(PackedMask.of(Mask.restored(pixels()).values))
+        return Marks(PackedMask.of_data(pixels, shape, np.uint8))
+    return MaskHint(PackedMask.of_data(pixels, shape, np.uint8 if content.get("is_soft") is True else bool))
 
 
 def has_pixels(record: Record) -> bool:

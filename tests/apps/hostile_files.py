@@ -3,8 +3,10 @@
 `write(folder)` fills a folder; NAMES groups the names in it by what a command would take them for.
 """
 
+import contextlib
 import json
 import os
+import sqlite3
 import struct
 import sys
 import zlib
@@ -222,6 +224,9 @@ def is_readable(path: Path) -> str | None:
         elif kind in (".png", ".jpg", ".tif", ".tiff", ".gif"):
             with Image.open(path) as found:
                 found.load()
+        elif kind == ".sqlite":
+            with contextlib.closing(sqlite3.connect(path)) as file:
+                return None if file.execute("PRAGMA quick_check").fetchone() == ("ok",) else "damaged"
         elif kind in (".npy", ".npz"):
             np.load(path, allow_pickle=False)
         elif path.name.endswith((".nii.gz", ".nii", ".nrrd", ".mha")):

@@ -65,7 +65,7 @@ FITTING = {  # values that make sense, so that lines also get past the options
     "--box": ("3,3,20,20", "-3,3,20,20", "boxes.json"),
     "--boxes": ("boxes.json", "several boxes.json"),
     "--start": ("truth.png",),
-    "--resume-session": ("session.json",),
+    "--resume-session": ("session.sqlite",),
     "--write": KINDS,
     "--spacing": ("2.5,1,1",),
     "--out": ("out",),
@@ -85,7 +85,7 @@ BOXES = (
     "a",
 )
 OUTPUTS = tuple(
-    """result.json photo.png graph.mtx detections.csv stack.npy boxes.json session.json page.html film.mp4 good
+    """result.json photo.png graph.mtx detections.csv stack.npy boxes.json session.sqlite page.html film.mp4 good
     pipe.png -""".split()
 )
 FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pipe.png", "none")

@@ -4,9 +4,11 @@
 path.  All have the size of `hostile_files._photo`, so that strokes fit; clips have 64 x 64 pixels.
 """
 
+import contextlib
 import gzip
-import json
+import sqlite3
 import tempfile
+import zlib
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -26,8 +28,8 @@ BAD_VOLUMES = (
 )
 CLIPS = ("clip.avi", "clip.mp4", "frames", "movie.gif", "stack.npy")
 SESSIONS = (
-    *("session.json", "session other.json", "session version.json", "session marks.json", "session bomb.json"),
-    *("session text.json", "session options.json", "boxes.json", "null.json"),
+    *("session.sqlite", "session cut.sqlite", "session other.sqlite", "session version.sqlite", "boxes.json"),
+    *("session tables.sqlite", "session marks.sqlite", "session bomb.sqlite", "session options.sqlite", "null.json"),
 )
 STRANGE_NAMES = ('quote\'d "name".png', "line\nbreak.png", "percent %20#?.png", "комета 雪.png", "<b>&amp;.png")
 
@@ -238,37 +240,35 @@ def _clips() -> dict[str, bytes]:
 
 
 def _sessions() -> dict[str, bytes]:
-    from apps.segmentation.hints import Hints, ObjectOptions
-    from apps.segmentation.session_files import Instructions, save_session
+    from apps.segmentation.hints import Hints, Instructions, ObjectOptions
+    from apps.session.store import Store, stored_of
     from tests.apps.hostile_files import _strokes
 
-    photo = np.float32(_photo()) / 255
-    mask = _photo()[..., 0] > 120
+    photo, mask = _photo(), _photo()[..., 0] > 120
 
-    def session(rgb, marks) -> bytes:
+    def session(rgb, change="") -> bytes:
+        given = Instructions(Hints(_strokes().astype(np.int8)), ObjectOptions())
         with tempfile.TemporaryDirectory() as folder:
-            given = Instructions(Hints(marks), ObjectOptions())
-            save_session(path := Path(folder) / "s.json", rgb, "photo.png", given, mask)
+            path = Path(folder) / "s.sqlite"
+            with Store(path, can_make=True) as store:
+                store.begin("photo.png", rgb, mask.shape, stored_of(given, mask), "started")
+            with contextlib.closing(sqlite3.connect(path)) as file:
+                file.executescript(change)
             return path.read_bytes()
 
-    good = session(photo, _strokes().astype(np.int8))
-    content = json.loads(good)
-
-    def changed(**entries) -> bytes:
-        return json.dumps({**content, **entries}).encode()
-
-    from base64 import b64encode
-
-    from tests.apps.hostile_files import _png as announced
-
+    good = session(photo)
+    bomb = zlib.compress(bytes(10**8)).hex()
     return {
-        "session.json": good,
-        "session other.json": session(1 - photo, _strokes().astype(np.int8)),
-        "session version.json": changed(version=10**30),
-        "session marks.json": changed(strokes=b64encode(_png(np.zeros((3, 3), np.uint8))).decode()),
-        "session bomb.json": changed(mask=b64encode(announced(2**31 - 1, 2**31 - 1)).decode()),
-        "session text.json": changed(mask="?" * 50, strokes=None),
-        "session options.json": changed(options={"keep": "x", "min_area": 10**400}),
+        "session.sqlite": good,
+        "session cut.sqlite": good[: len(good) // 2],
+        "session other.sqlite": session(255 - photo),
+        "session version.sqlite": session(photo, f"PRAGMA user_version = {2**31 - 1}"),
+        "session tables.sqlite": session(photo, "DROP TABLE records"),
+        "session marks.sqlite": session(photo, "UPDATE records SET pixels = 'words'"),
+        "session bomb.sqlite": session(photo, f"UPDATE records SET pixels = x'{bomb}'"),
+        "session options.sqlite": session(
+            photo, f"""UPDATE about SET value = '{{"keep": "x", "min_area": 1{"0" * 400}}}' WHERE key = 'options'"""
+        ),
     }
 
 

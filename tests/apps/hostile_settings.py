@@ -10,7 +10,7 @@ OUTPUTS_OF = {  # option: fitting names
     "--table": ("table.csv", "table.json", "table.npz", "table.npy"),
     "--video": ("film.mp4", "film.avi", "film.gif"),
     "--report": ("page.html", "new/page.html", "out/page.html"),
-    "--save-session": ("kept.json", "session.json", "new/kept.json"),
+    "--save-session": ("kept.sqlite", "session.sqlite", "new/kept.sqlite"),
 }
 KINDS = (
     *("mask", "coco", "coco-rle", "geojson", "labelme", "coco,coco-rle,geojson,labelme", "overlay,cutout,mask"),
@@ -90,7 +90,7 @@ def _clip(rng) -> list[str]:
 def _session(rng) -> list[str]:
     argv = [_mostly(("photo.png",), ("other.png", "grey.png", "head.nii.gz", "good", "missing.png"), rng)]
     if rng.random() < 0.7:
-        argv += ["--resume-session", _mostly(("session.json",), scans.SESSIONS, rng)]
+        argv += ["--resume-session", _mostly(("session.sqlite",), scans.SESSIONS, rng)]
     if rng.random() < 0.6:
         argv += ["--save-session", rng.choice(OUTPUTS_OF["--save-session"])]
     return argv + rng.choice((*HINTS, [], []))

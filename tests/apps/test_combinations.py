@@ -1,6 +1,5 @@
 """Pairs of features that a user may combine: what each of them promises holds beside the other."""
 
-import json
 import os
 
 import numpy as np
@@ -8,6 +7,9 @@ import pytest
 from PIL import Image
 
 from apps.cli import main
+from apps.common.images import read_image
+from apps.session.store import Store
+from apps.session.stroke_records import Box, Marks
 
 BOX = ["--box", "4,5,27,28"]
 
@@ -19,14 +21,17 @@ def here(files, monkeypatch):
 
 
 def kept_session():
-    assert main(["segment", "photo.png", *BOX, "--save-session", "kept.json", "--quiet"]) == 0
+    assert main(["segment", "photo.png", *BOX, "--save-session", "kept.sqlite", "--quiet"]) == 0
 
 
 def test_a_session_is_extended_in_place(here):
     kept_session()
-    again = ["segment", "photo.png", "--overwrite", "--resume-session", "kept.json", "--strokes", "strokes.png"]
-    assert main([*again, "--save-session", "kept.json"]) == 0
-    assert json.loads((here / "kept.json").read_text("utf-8"))["format"] == "cutmatch-session"
+    again = ["segment", "photo.png", "--overwrite", "--resume-session", "kept.sqlite", "--strokes", "strokes.png"]
+    assert main([*again, "--save-session", "kept.sqlite"]) == 0
+    rgb = read_image(here / "photo.png")
+    with Store(here / "kept.sqlite") as store:
+        kinds = [type(record) for record in store.read(rgb, rgb.shape[:2]).history.records]
+    assert kinds == [Box, Marks]
 
 
 def test_folders_are_volumes_with_their_whole_names(here):

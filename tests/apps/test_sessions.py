@@ -1,18 +1,15 @@
 """Sessions of corrections: what is stored, what further strokes change, and files that are refused."""
 
-import base64
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
 
 from apps import cli
-from apps.common.images import InputError, read_image
-from apps.segmentation.hints import Hints, Mask, ObjectOptions
+from apps.common.images import read_image
+from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
 from apps.segmentation.marks import BACKGROUND, OPEN
-from apps.segmentation.session_files import Instructions, load_session, save_session
 from apps.segmentation.strokes import marks_of
+from apps.session.store import Store, instructions_in, stored_of
 
 
 @pytest.fixture
@@ -21,16 +18,18 @@ def given(scene):
     return Instructions(hints, ObjectOptions("largest", True, 3))
 
 
-@pytest.fixture
-def stored(scene, files, given):
-    """A session as a file, its image, and its JSON."""
-    rgb = read_image(files / "photo.png")
-    save_session(files / "a.json", rgb, "photo.png", given, ~scene.truth)
-    return files / "a.json", rgb, json.loads((files / "a.json").read_text("utf-8"))
+def save(path, rgb, name, given, mask):
+    with Store(path, replaces=True) as store:
+        store.begin(name, rgb, rgb.shape[:2], stored_of(given, mask), "started")
+
+
+def load(path, rgb):
+    with Store(path) as store:
+        return instructions_in(store.read(rgb, rgb.shape[:2]), rgb.shape[:2])
 
 
 def run(files, *arguments, image="photo.png"):
-    paths = [files / word if str(word).endswith((".png", ".json")) else word for word in (image, *arguments)]
+    paths = [files / word if str(word).endswith((".png", ".sqlite")) else word for word in (image, *arguments)]
     return cli.main(["segment", *map(str, paths), "--out", str(files / "out")])
 
 
@@ -43,100 +42,33 @@ def test_a_session_is_read_as_it_was_written(files, scene, given, full):
     rgb = read_image(files / "photo.png")
     if not full:
         given = Instructions(Hints(given.hints.strokes), given.options._replace(keep=None))
-    save_session(files / "a.json", rgb, "photo.png", given, ~scene.truth)
-    found, options = load_session(files / "a.json", rgb)
+    save(files / "a.sqlite", rgb, "photo.png", given, ~scene.truth)
+    Image.fromarray(scene.image).save(files / "renamed.bmp")
+    found, options = load(files / "a.sqlite", read_image(files / "renamed.bmp"))
     np.testing.assert_array_equal(found.strokes, given.hints.strokes)
     assert (found.mask is None) == (given.hints.mask is None)
     if found.mask is not None:
         np.testing.assert_array_equal(found.mask.values, given.hints.mask.values)
     np.testing.assert_array_equal(found.labelling, ~scene.truth)
-    assert found.strokes.dtype == np.int8
     assert found.box == given.hints.box
     assert options == given.options
 
 
-def test_the_same_pixels_in_another_file(stored, files, scene):
-    path, _, _ = stored
-    Image.fromarray(scene.image).save(files / "renamed.bmp")
-    assert load_session(path, read_image(files / "renamed.bmp")).hints.box == scene.box
-
-
-def test_unknown_keys_are_ignored(stored):
-    path, rgb, content = stored
-    path.write_text(json.dumps(content | {"history": [1, 2]}))
-    assert load_session(path, rgb).options.min_area == 3
-
-
-def changed(**values):
-    return lambda content: content | values
-
-
-def image_with(**values):
-    return lambda content: content | {"image": content["image"] | values}
-
-
-def options_with(**values):
-    return lambda content: content | {"options": content["options"] | values}
-
-
-def png(array):
-    import io
-
-    buffer = io.BytesIO()
-    Image.fromarray(array).save(buffer, format="PNG")
-    return base64.b64encode(buffer.getvalue()).decode()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda content: [], "is not a session of cutmatch segment"),
-        (changed(format="other"), "is not a session of cutmatch segment"),
-        (changed(version=2), "has version 2 of sessions; this program reads version 1"),
-        (changed(image=3), "is damaged: 'image'"),
-        (image_with(width=40), "of an image of 40x32 pixels, but the image is 32x32; pass the image 'photo.png'"),
-        (image_with(digest="sha256:00"), "is the session of another image, 'photo.png'"),
-        (changed(strokes="&"), "is damaged: 'strokes'"),
-        (changed(strokes=base64.b64encode(b"words").decode()), "is damaged: 'strokes'"),
-        (changed(strokes=png(np.zeros((3, 3), np.uint8))), "is damaged: 'strokes'"),
-        (changed(strokes=png(np.full((32, 32), 7, np.uint8))), "is damaged: 'strokes'"),
-        (changed(mask=None), "is damaged: 'mask'"),
-        (changed(start=5), "is damaged: 'start'"),
-        (changed(box=[1, 2, 3]), "is damaged: 'box'"),
-        (changed(options=[]), "is damaged: 'options'"),
-        (options_with(keep="some"), "is damaged: 'options'"),
-        (options_with(keep=[1]), "is damaged: 'options'"),
-        (options_with(min_area=-1), "is damaged: 'options'"),
-        (options_with(fill_holes=1), "is damaged: 'options'"),
-    ],
-)
-def test_bad_sessions_are_rejected(stored, change, message):
-    path, rgb, content = stored
-    path.write_text(json.dumps(change(content)))
-    with pytest.raises(InputError, match=message):
-        load_session(path, rgb)
-
-
-# The command
-
-
 def test_strokes_are_added_to_a_session(files, scene):
-    assert run(files, "--box", "4,5,27,28", "--min-area", "2", "--save-session", "s.json") == 0
+    assert run(files, "--box", "4,5,27,28", "--min-area", "2", "--save-session", "s.sqlite") == 0
     first = read_mask(files)
     strokes = np.zeros((32, 32), np.uint8)
     strokes[8:10, 10:20] = 2  # within the object
     Image.fromarray(strokes).save(files / "more.png")
-    assert (
-        run(files, "--overwrite", "--resume-session", "s.json", "--strokes", "more.png", "--save-session", "s.json")
-        == 0
-    )
+    again = "--overwrite", "--resume-session", "s.sqlite", "--save-session", "s.sqlite"
+    assert run(files, *again, "--strokes", "more.png") == 0
     second = read_mask(files)
     assert first[strokes == 2].any()
     assert not second[strokes == 2].any()
     outside = np.ones_like(second)
     outside[5:28, 4:27] = False
     assert not second[outside].any(), "the box is still in force"
-    hints, options = load_session(files / "s.json", read_image(files / "photo.png"))
+    hints, options = load(files / "s.sqlite", read_image(files / "photo.png"))
     np.testing.assert_array_equal(hints.strokes, np.where(strokes == 2, BACKGROUND, OPEN))
     assert hints.box == scene.box
     assert options.min_area == 2
@@ -146,51 +78,54 @@ def test_strokes_are_added_to_a_session(files, scene):
     again[8, 10:20] = 1  # prevails over the earlier stroke
     again[20:22, 12:16] = 1
     Image.fromarray(again).save(files / "again.png")
-    assert run(files, "--overwrite", "--resume-session", "s.json", "--strokes", "again.png") == 0
+    assert run(files, "--overwrite", "--resume-session", "s.sqlite", "--strokes", "again.png") == 0
     third = read_mask(files)
     assert third[again == 1].all()
     assert not third[9, 10:20].any()
 
 
 def test_a_session_alone_gives_its_object_again(files):
-    assert run(files, "--strokes", "strokes.png", "--save-session", "s.json") == 0
+    assert run(files, "--strokes", "strokes.png", "--save-session", "s.sqlite") == 0
     first = read_mask(files)
-    assert run(files, "--overwrite", "--resume-session", "s.json") == 0
+    assert run(files, "--overwrite", "--resume-session", "s.sqlite") == 0
     assert (read_mask(files) == first).mean() > 0.99
 
 
 def test_options_of_the_command_replace_those_of_the_session(files):
-    assert run(files, "--strokes", "strokes.png", "--keep", "largest", "--save-session", "s.json") == 0
-    assert run(files, "--overwrite", "--resume-session", "s.json", "--keep", "all", "--save-session", "t.json") == 0
+    assert run(files, "--strokes", "strokes.png", "--keep", "largest", "--save-session", "s.sqlite") == 0
+    assert run(files, "--overwrite", "--resume-session", "s.sqlite", "--keep", "all", "--save-session", "t.sqlite") == 0
     rgb = read_image(files / "photo.png")
-    assert [load_session(files / name, rgb).options.keep for name in ("s.json", "t.json")] == ["largest", "all"]
+    assert [load(files / name, rgb).options.keep for name in ("s.sqlite", "t.sqlite")] == ["largest", "all"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume-session", "gone.json"], "--resume-session: no file"),
-        (["--resume-session", "truth.png"], "--resume-session: .*truth.png' is not a session"),
-        (["--resume-session", "other.json"], "is the session of another image, 'other.png'"),
-        (["--resume-session", "small.json"], "is the session of an image of 9x8 pixels, but the image is 32x32"),
-        (["--box", "1,1,9,9", "--save-session", "s.txt"], r"--save-session: .* must end in .json"),
+        (["--resume-session", "gone.sqlite"], "--resume-session: no file"),
+        (["--resume-session", "truth.png"], "--resume-session: .*truth.png' is damaged"),
+        (["--resume-session", "other.sqlite"], "is the session of another image, 'other.png'"),
         (
-            ["--box", "1,1,9,9", "--save-session", "mine.json"],
+            ["--resume-session", "small.sqlite"],
+            "is the session of another image, 'small.png' of size 9x8; pass that image",
+        ),
+        (["--box", "1,1,9,9", "--save-session", "s.txt"], r"--save-session: .* must end in .sqlite"),
+        (
+            ["--box", "1,1,9,9", "--save-session", "mine.sqlite"],
             "--save-session: .* already exists; choose another name",
         ),
-        (["--label-strokes", "strokes.png", "--save-session", "s.json"], "--save-session applies to a single one"),
+        (["--label-strokes", "strokes.png", "--save-session", "s.sqlite"], "--save-session applies to a single one"),
         (
-            ["--label-strokes", "strokes.png", "--resume-session", "other.json"],
+            ["--label-strokes", "strokes.png", "--resume-session", "other.sqlite"],
             "--resume-session applies to a single one",
         ),
-        (["--box", "1,1,9,9", "--save-session", "s.json", "--workers", "1"], "--save-session applies to one image"),
-        (["--resume-session", "other.json", "--workers", "1"], "--resume-session applies to one image"),
+        (["--box", "1,1,9,9", "--save-session", "s.sqlite", "--workers", "1"], "--save-session applies to one image"),
+        (["--resume-session", "other.sqlite", "--workers", "1"], "--resume-session applies to one image"),
     ],
 )
 def test_bad_lines(files, scene, given, arguments, message, rejects):
-    save_session(files / "other.json", np.zeros((32, 32, 3), np.float32), "other.png", given, ~scene.truth)
+    save(files / "other.sqlite", np.zeros((32, 32, 3), np.float32), "other.png", given, ~scene.truth)
     small = Instructions(Hints(np.full((8, 9), OPEN, np.int8)), given.options)
-    save_session(files / "small.json", np.zeros((8, 9, 3), np.float32), "small.png", small, np.zeros((8, 9), bool))
-    (files / "mine.json").write_text("{}")
-    words = [files / word if word.endswith((".json", ".png", ".txt")) else word for word in arguments]
+    save(files / "small.sqlite", np.zeros((8, 9, 3), np.float32), "small.png", small, np.zeros((8, 9), bool))
+    (files / "mine.sqlite").write_text("{}")
+    words = [files / word if word.endswith((".sqlite", ".png", ".txt")) else word for word in arguments]
     rejects(["segment", files / "photo.png", *words, "--out", files / "out"], message, files)

@@ -75,7 +75,7 @@ class SegmentWidget(Container):
         self._start(None)
 
     def save(self, path: str | Path) -> None:
-        """Segment, and write the session to a JSON file that `cutmatch segment --resume-session` reads."""
+        """Segment, and write the session to a file that `cutmatch segment --resume-session` reads."""
         self._start(Path(path))
 
     @property
@@ -186,7 +186,7 @@ class SegmentWidget(Container):
     def _ask_and_save(self) -> None:
         image = self.image.value
         stem = Path(file_name_of(image)).stem if image is not None else "image"
-        path, _ = QFileDialog.getSaveFileName(self.native, "Save session", f"{stem}.session.json", "JSON (*.json)")
+        path, _ = QFileDialog.getSaveFileName(self.native, "Save session", f"{stem}.sqlite", "Sessions (*.sqlite)")
         if path:
             self.save(path)
 

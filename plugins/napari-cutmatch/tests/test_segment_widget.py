@@ -174,16 +174,16 @@ def test_grey_images(viewer, dtype):
 
 
 def test_the_session_is_saved_and_continued(viewer, widget, tmp_path):
-    widget.save(tmp_path / "a.json")
+    widget.save(tmp_path / "a.sqlite")
     widget.segment()  # a newer task does not drop the file
     finish(widget)
-    with Session.load(tmp_path / "a.json", viewer.layers["disc"].data, device="cpu") as session:
+    with Session.load(tmp_path / "a.sqlite", viewer.layers["disc"].data, device="cpu") as session:
         session.wait()
         np.testing.assert_array_equal(session.labels, widget.result.data)
     assert errors() == []
-    widget.save(tmp_path / "a.json" / "b.json")
+    widget.save(tmp_path / "a.sqlite" / "b.sqlite")
     finish(widget)
-    assert "b.json" in errors()[-1]
+    assert "b.sqlite" in errors()[-1]
 
 
 def test_another_image_gets_its_own_session_and_layer(viewer, widget):

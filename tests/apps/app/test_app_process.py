@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import signal
 import subprocess
 import sys
 import urllib.request
@@ -69,34 +68,6 @@ class Socket:
     def open(self):
         self.say("open", item=0)
         return self.until(lambda m: m["type"] == "state")
-
-
-def test_strokes_survive_a_killed_server(run, connect, files):
-    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu")
-    page = connect(address)
-    page.open()
-    page.stroke([(10.5, 16.5), (19.5, 16.5)], 1, 1)
-    page.stroke([(2.5, 2.5), (29.5, 2.5)], 0, 2)
-    page.stroke([(2.5, 10.5), (2.5, 20.5)], 2, 3)
-    page.say("undo", item=0)
-    page.until(lambda m: m["type"] == "state" and len(m["order"]) == 2)
-    page.stroke([(2.5, 30.5), (29.5, 30.5)], 0, 4)
-    page.stroke([(29.5, 10.5), (29.5, 12.5)], 0, 5)  # the strokes before it are in the journal
-    process.send_signal(signal.SIGKILL)
-    process.wait(TIMEOUT)
-
-    process, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu")
-    page = connect(address)
-    assert len(page.open()["order"]) in (3, 4)
-    page.stroke([(29.5, 20.5), (29.5, 22.5)], 0, 6)
-    process.send_signal(signal.SIGINT)
-    process.wait(TIMEOUT)
-    content = json.loads((files / "out" / "photo-session.json").read_bytes())
-    assert [record["label"] for record in content["records"]][:3] == [1, 0, 0]
-
-    (files / "out" / ".cutmatch" / "app" / "photo.journal").write_bytes(b'{"image": 3}\n{"kept": 0, "added": []}\nx')
-    _, address = run(files / "photo.png", "--out", files / "out", "--device", "cpu")
-    assert len(connect(address).open()["order"]) == len(content["records"])
 
 
 def test_labels_of_a_volume_have_its_format(run, connect, tmp_path):

@@ -84,11 +84,11 @@ def test_three_boxes_of_three_objects(flowers, tmp_path):
         assert iou(flowers.labels == label, TRUTH == label) > 0.9
     assert {label: one.box for label, one in boxes_of(flowers.records).items()} == BOXES
     Image.fromarray(IMAGE).save(tmp_path / "photo.png")
-    flowers.save(tmp_path / "a.json", "photo.png")
-    with Session.load(tmp_path / "a.json", IMAGE, device="cpu") as loaded:
+    flowers.save(tmp_path / "a.sqlite", "photo.png")
+    with Session.load(tmp_path / "a.sqlite", IMAGE, device="cpu") as loaded:
         loaded.wait()
         np.testing.assert_array_equal(loaded.labels, flowers.labels)
-    line = ["segment", tmp_path / "photo.png", "--resume-session", tmp_path / "a.json", "--out", tmp_path / "out"]
+    line = ["segment", tmp_path / "photo.png", "--resume-session", tmp_path / "a.sqlite", "--out", tmp_path / "out"]
     assert cli.main([*map(str, line)]) == 0
     assert iou(np.array(Image.open(tmp_path / "out" / "photo-mask.png")) > 0, TRUTH > 0) > 0.9
 
@@ -121,5 +121,3 @@ def test_a_box_of_another_object_in_a_volume_is_refused():
         with pytest.raises(InputError, match="a box in a volume finds object 1; draw strokes for object 2"):
             session.box((2, 2, 1, 11, 10, 5), label=2)
         np.testing.assert_array_equal(session.labels, before)
-
-

@@ -1,0 +1,400 @@
+"""Sessions on disk: an SQLite file for each image, with what was drawn on it.
+
+    about     key, value: "image" (name, shape and digest of the pixels), "options", "writer" (session or segment),
+              "state" (new, started, or done: results were written since), "owner" (the process that has the file open),
+              and "labels", unless an edit came after they were found
+    records   list (0 in effect, 1 undone), place in it, the record as JSON, and the values of its mask
+
+A session that is kept in its file commits every edit before it counts, to the write-ahead log beside the file.  So the
+process may be killed at any time, and the next one that opens the file continues.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from apps.common.errors import BAD_INPUT, SOME_FAILED, InputError, OutputError
+from apps.common.images import to_bytes
+from apps.common.uncopied import Uncopied
+from apps.common.writing import is_special, reported
+from apps.segmentation import KEEP
+from apps.segmentation.hints import Hints, Instructions, Mask, ObjectOptions
+from apps.segmentation.marks import OBJECT, OPEN, has_both
+from apps.session.object_records import objects_of, paste
+from apps.session.packed_mask import PackedMask
+from apps.session.stroke_records import (
+    Box,
+    Marks,
+    MaskHint,
+    Record,
+    RecordHistory,
+    Stroke,
+    as_json,
+    box_of,
+    common_length,
+    effective,
+    from_json,
+    locator_of,
+)
+
+FORMAT, VERSION = 0x6375746D, 1  # "cutm" as the file's application_id, and its user_version
+TABLES = (
+    "DROP TABLE IF EXISTS about",
+    "DROP TABLE IF EXISTS records",
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value)",
+    "CREATE TABLE records (list INTEGER, place INTEGER, content TEXT, pixels BLOB, PRIMARY KEY (list, place))",
+    f"PRAGMA application_id = {FORMAT}",
+    f"PRAGMA user_version = {VERSION}",
+)
+WAIT = 0.5  # seconds for a process that reads or writes a whole file
+SESSION, COMMAND = "session", "segment"  # writers
+DAMAGED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, zlib.error)
+FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+
+
+class Stored(NamedTuple):
+    """What a file says about the objects of an image.
+
+    history   the records, and those that were undone
+    options   of a single object
+    labels    found for these records, of the image's shape; None if they have to be found again
+    writer    SESSION or COMMAND, whose records are the hints of `cutmatch segment`
+    """
+
+    history: RecordHistory
+    options: ObjectOptions = ObjectOptions()
+    labels: np.ndarray | None = None
+    writer: str = SESSION
+
+
+class NoSession(InputError):
+    """A file is no session, or a damaged one."""
+
+
+class Store(Uncopied):
+    """The file of a session, which no other process can write until it is closed.
+
+    path       the file
+    option     name of the argument, for messages
+    can_make   make the file if it is missing
+    replaces   make it also in place of another file
+
+    Raises InputError for a file that is no session or is in use, and OutputError if it cannot be written.
+    """
+
+    def __init__(self, path: str | Path, option: str = "path", can_make: bool = False, replaces: bool = False):
+        self.path, self._can_make = Path(path), can_make or replaces
+        self._option, self._name = option, f"{option}: {str(path)!r}"
+        self._lock = threading.Lock()  # edits, and the thread that adds labels
+        self._kept = RecordHistory()  # what the file holds
+        self._fixed: dict[str, str] = {}  # what edits do not change in it
+        self._is_held = False
+        self.state = ""  # of a file without a session
+        try:
+            self._open()
+        except NoSession:
+            if not replaces:
+                raise
+            self.path.unlink()
+            self._open()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        if self._can_make and (self.path.is_symlink() or is_special(self.path)):
+            raise OutputError(f"{self._name} is a link, a device or a pipe; choose another name")
+        if not self._can_make and not self.path.is_file():
+            raise InputError(f"{self._option}: no file {str(self.path)!r}; check the path")
+        with self._reported():
+            if self._can_make:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = _connection(self.path, "rwc" if self._can_make else "rw")
+            try:
+                self._check_format()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _check_format(self) -> None:
+        found, version = (self._db.execute(f"PRAGMA {key}").fetchone()[0] for key in ("application_id", "user_version"))
+        self._identity = self.path.stat()
+        if self._can_make and not self._identity.st_size:
+            return
+        if found != FORMAT:
+            raise NoSession(f"{self._name} is no session of cutmatch; choose another file")
+        if version != VERSION:
+            raise InputError(f"{self._name} has version {version} of sessions, not {VERSION}; update cutmatch")
+        self.state = self._about().get("state", "new")
+
+    def close(self) -> None:
+        """Let others use the file, which is removed if nothing was ever drawn."""
+        if self._is_held:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("DELETE FROM about WHERE key = 'owner'")
+                self._db.execute("PRAGMA journal_mode = DELETE")  # a single file, also for readers that cannot write
+        self._db.close()
+        if self._can_make and self.state in ("", "new") and not self._is_missing():
+            self.path.unlink()
+
+    # Reading
+
+    @property
+    def options(self) -> ObjectOptions:
+        """The options of the session; InputError for impossible ones."""
+        with self._reported():
+            try:
+                options = ObjectOptions(**json.loads(self._about()["options"]))
+                flags = options.fill_holes, options.soft_strokes
+                if options.keep not in (None, *KEEP) or type(options.min_area) is not int or options.min_area < 0:
+                    raise ValueError("options")
+                if {*map(type, flags)} != {bool}:
+                    raise ValueError("options")
+            except DAMAGED as error:
+                raise self._damaged(error) from None
+        return options
+
+    def read(self, pixels: np.ndarray, shape: tuple[int, ...]) -> Stored:
+        """The session of an image of a shape, RGB, or of a volume; InputError for one of another, or a damaged one."""
+        with self._reported():
+            about = self._about()
+            rows = self._db.execute("SELECT list, content, pixels FROM records ORDER BY list, place").fetchall()
+            sound = self._db.execute("PRAGMA quick_check").fetchone()[0]
+        lists: tuple[list[Record], list[Record]] = [], []
+        labels = None
+        try:
+            if sound != "ok":
+                raise ValueError(sound)
+            image = json.loads(about["image"])
+            name, of, digest = image["name"], tuple(image["shape"]), image["digest"]
+            self._fixed = {key: about[key] for key in ("image", "options", "writer")}
+            is_same = of == shape and digest == digest_of(pixels, shape)
+            for number, content, values in rows if is_same else ():
+                lists[number].append(from_json(json.loads(content), shape, values))
+            if is_same and "labels" in about:
+                labels = PackedMask.of_data(about["labels"], shape, np.uint8).values()
+        except DAMAGED as error:
+            raise self._damaged(error) from None
+        if not is_same:
+            size = "x".join(map(str, of[::-1]))
+            raise InputError(f"{self._name} is the session of another image, {name!r} of size {size}; pass that image")
+        if lists[0] and isinstance(last := lists[0][-1], Stroke) and last.is_part:  # its end was never drawn
+            lists[0][-1] = replace(last, is_part=False)
+        self._kept = RecordHistory(tuple(lists[0]), tuple(lists[1]))
+        return Stored(self._kept, self.options, labels, self._fixed["writer"])
+
+    def _about(self) -> dict:
+        return dict(self._db.execute("SELECT key, value FROM about"))
+
+    # Writing
+
+    def begin(self, name: str, pixels: np.ndarray, shape: tuple[int, ...], stored: Stored, state: str) -> None:
+        """Replace the content by a session; `name` is that of the image."""
+        image = {"name": name, "shape": shape, "digest": digest_of(pixels, shape)}
+        options = json.dumps(stored.options._asdict())
+        self._fixed = {"image": json.dumps(image), "options": options, "writer": stored.writer}
+        self._begin(stored, state)
+
+    def _begin(self, stored: Stored, state: str) -> None:
+        with self._writing() as db:
+            for line in TABLES:
+                db.execute(line)
+            self._note(**self._fixed, state=state)
+            if stored.labels is not None:
+                self._note(labels=_packed(stored.labels))
+            self._add(RecordHistory(), stored.history)
+        self._kept, self.state = stored.history, state
+
+    def hold(self) -> None:
+        """Commit edits to the log from now on, and tell others who has the file."""
+        with self._reported():
+            self._db.execute("PRAGMA journal_mode = DELETE")  # the log of a process that was killed
+        with self._writing():  # to the file itself, where others can read it
+            self._note(owner=f"process {os.getpid()} on {socket.gethostname()}")
+        with self._reported():
+            self._db.execute("PRAGMA journal_mode = WAL")
+        self._is_held = True
+
+    def keep(self, history: RecordHistory) -> None:
+        """Commit what an edit changed; after an exception, the file holds what it held before."""
+        if self._kept[:2] == history[:2]:
+            return
+        if self._is_missing():
+            self._db.close()
+            self._open()
+            self._begin(Stored(history), "started")
+            self.hold()
+            return
+        with self._writing() as db:
+            self._add(self._kept, history)
+            self._note(state="started", writer=SESSION)
+            db.execute("DELETE FROM about WHERE key = 'labels'")
+        self._kept, self.state = history, "started"
+
+    def add_labels(self, history: RecordHistory, labels: np.ndarray) -> None:
+        """Add the labels found for a history, unless an edit came after it."""
+        content = _packed(labels)
+        with self._writing():
+            if self._kept[:2] == history[:2] and self.state != "new":
+                self._note(labels=content)
+
+    def mark_done(self) -> None:
+        """Note that results were written."""
+        with self._writing():
+            self._note(state="done")
+        self.state = "done"
+
+    def _add(self, before: RecordHistory, after: RecordHistory) -> None:
+        for number, (kept, now) in enumerate(zip(before[:2], after[:2], strict=True)):
+            same = common_length(kept, now)
+            self._db.execute("DELETE FROM records WHERE list = ? AND place >= ?", (number, same))
+            rows = ((number, place, *_row(record)) for place, record in enumerate(now[same:], same))
+            self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+
+    def _note(self, **about: str | bytes) -> None:
+        self._db.executemany("REPLACE INTO about VALUES (?, ?)", about.items())
+
+    def _is_missing(self) -> bool:
+        """Whether the file was removed while it was open; InputError if there is another one now."""
+        try:
+            is_own = os.path.samestat(self.path.stat(), self._identity)
+        except FileNotFoundError:
+            return True
+        if not is_own:
+            raise InputError(f"{self._name} was replaced by another program; move that file away to keep these strokes")
+        return False
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Context manager for changes that are made together or not at all."""
+        with self._lock, self._reported():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    # Errors
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Context manager that turns errors of files into InputError or OutputError."""
+        with reported(self.path, self._option):
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise self._reason_of(error) from None
+
+    def _reason_of(self, error: sqlite3.Error) -> InputError:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            owner = _unlocked(self.path, "owner") or "another process"
+            return InputError(f"{self._name} is in use by {owner}; end that, or choose another folder")
+        if code in FULL or code in UNWRITABLE:
+            remedy = "free some space, or choose another folder" if code in FULL else "choose a writable folder"
+            status = SOME_FAILED if code in FULL else BAD_INPUT
+            return OutputError(f"{self._option}: cannot write {str(self.path)!r} ({error}); {remedy}", status)
+        return self._damaged(error)
+
+    def _damaged(self, reason) -> NoSession:
+        return NoSession(f"{self._name} is damaged ({reason}); choose another file")
+
+
+def state_in(path: Path) -> str:
+    """State of a session's file, perhaps a missing one: new, started or done."""
+    log = path.with_name(f"{path.name}-wal")  # of a file that is in use, or whose process was killed
+    return "started" if log.exists() else _unlocked(path, "state") or "new"
+
+
+def digest_of(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
+    """Digest of the values of a volume, or of the 8-bit pixels of an image, RGB."""
+    values = pixels if pixels.shape == shape else to_bytes(pixels)
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    digest = hashlib.sha256(values.dtype.str.encode())
+    digest.update(values.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def instructions_in(stored: Stored, shape: tuple[int, int]) -> Instructions:
+    """What the records say to `cutmatch segment`, with all objects as one, as which the object found is continued."""
+    from apps.session.canvas import Canvas
+
+    records = effective(stored.history.records)
+    canvas = Canvas(shape, shape)
+    canvas.change_to([record for record in records if not isinstance(record, Box)])
+    box, locator = box_of(records), locator_of(records)
+    mask = Mask(locator.pixels.values()) if isinstance(locator, MaskHint) else None
+    found = None if stored.labels is None else stored.labels > 0
+    if closed := objects_of(records).closed:  # a box would exclude these objects
+        kept = paste(np.zeros(shape, np.uint8), closed.values()) > 0 if found is None else found
+        box, mask = (None, Mask(kept)) if has_both(kept) else (box, mask)
+    marks = np.minimum(canvas.all_marks(), OBJECT)
+    place: Any = None if box is None else box.box  # of an image, so it has four numbers
+    return Instructions(Hints(marks, place, mask, found), stored.options)
+
+
+def stored_of(given: Instructions, mask: np.ndarray) -> Stored:
+    """What `cutmatch segment` was told, as records, and the object that it found."""
+    hints = given.hints
+    records: list[Record] = []
+    if hints.box is not None:
+        records.append(Box(tuple(hints.box)))
+    if hints.mask is not None:
+        records.append(MaskHint(PackedMask.of(hints.mask.values)))
+    if (hints.strokes != OPEN).any():
+        records.append(Marks(PackedMask.of((hints.strokes + 1).astype(np.uint8))))
+    return Stored(RecordHistory(tuple(records)), given.options, mask, COMMAND)
+
+
+def history_in(stored: Stored) -> RecordHistory:
+    """The history of a session; one of the command starts from the object found."""
+    records = stored.history.records
+    if stored.writer != COMMAND or stored.labels is None or not has_both(stored.labels > 0):
+        return stored.history
+    start = MaskHint(PackedMask.of(stored.labels > 0))
+    boxes = tuple(record for record in records if isinstance(record, Box))
+    return RecordHistory((*boxes, start, *(record for record in records if isinstance(record, Marks))))
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection to a file, which runs nothing that the file might contain."""
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    db = sqlite3.connect(uri, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
+    for setting in ("trusted_schema = OFF", "locking_mode = EXCLUSIVE", "synchronous = NORMAL"):
+        db.execute(f"PRAGMA {setting}")
+    return db
+
+
+def _unlocked(path: Path, key: str) -> str | None:
+    """What a file says about itself, without a look at its locks and its log."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_connection(path, "ro&immutable=1")) as db:
+        for (value,) in db.execute("SELECT value FROM about WHERE key = ?", (key,)):
+            return str(value)
+    return None
+
+
+def _row(record: Record) -> tuple[str, bytes | None]:
+    pixels = getattr(record, "pixels", None)
+    return json.dumps(as_json(record), separators=(",", ":")), None if pixels is None else pixels.data
+
+
+def _packed(labels: np.ndarray) -> bytes:
+    return PackedMask.of(labels.astype(np.uint8)).data
