@@ -1,5 +1,6 @@
 """A small image with a known object, and files created from it."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -7,6 +8,21 @@ import pytest
 from PIL import Image
 
 from apps import cli
+
+
+def run_in(command):
+    """function(folder, *words) -> the status of a command that runs in a folder, with results in its folder `out`."""
+
+    def run(folder, *words):
+        with contextlib.chdir(folder):
+            return cli.main([command, *map(str, words), "--overwrite", "--out", "out"])
+
+    return run
+
+
+def iou(one, other):
+    """Intersection over union of two masks."""
+    return (one & other).sum() / max(1, (one | other).sum())
 
 
 class Scene:

@@ -13,9 +13,11 @@ from PIL import Image
 import gridcut
 from apps import denoise
 from apps.common.images import read_image
-from apps.denoising import denoise_command
 from gridcut.multilabel import total_variation as tv
 from gridcut.multilabel.total_variation import DataTerm, check_total_variation, total_variation
+from tests.apps.conftest import run_in
+
+run = run_in("denoise")
 
 SHAPE = (2, 3)
 
@@ -209,15 +211,6 @@ def files(clean, tmp_path):
     deep = clean[..., 0].astype(np.uint16) * 257 + np.arange(64, dtype=np.uint16)
     tifffile.imwrite(tmp_path / "in" / "c.tif", deep)
     return tmp_path
-
-
-def in_folder(files, arguments):
-    arguments = [str(files / a) if re.search(r"\.png$|^(in|nothing)$", str(a)) else str(a) for a in arguments]
-    return [*arguments, "--out", str(files / "out")]
-
-
-def run(files, *arguments):
-    return denoise_command.main([*in_folder(files, arguments), "--overwrite"])
 
 
 def test_command(files, clean, capsys):

@@ -11,7 +11,10 @@ from PIL import Image
 from apps.motion.matches import Matches
 from apps.optical_flow import flow_command as flow
 from apps.optical_flow.flow_files import read_flow
+from tests.apps.conftest import run_in
 from tests.apps.flow_samples import write_flow
+
+run = run_in("flow")
 
 MOTION = (5, -3)
 
@@ -34,15 +37,6 @@ def files(frames, tmp_path):
         Image.fromarray(frame).save(tmp_path / "frames" / f"f{n + 8}.png")  # f8, f9, f10
     write_flow(tmp_path / "truth.flo", np.full((72, 96, 2), MOTION, np.float32))
     return tmp_path
-
-
-def in_folder(files, arguments):
-    arguments = [str(files / a) if re.search(r"\.(png|flo|avi|csv|npy|npz|gif)$", str(a)) else a for a in arguments]
-    return [*map(str, arguments), "--out", str(files / "out")]
-
-
-def run(files, *arguments):
-    return flow.main([*in_folder(files, arguments), "--overwrite"])
 
 
 def test_writes_everything(files, capsys):

@@ -60,10 +60,6 @@ def test_tables_of_detections(tmp_path, kind, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-BAD_BOXES = ['"1259"', "null", "[1, 2, 3]", "[1, 2, Infinity, 4]", "[1, 2, 1e400, 4]", "[1, 2, NaN, 4]", "{}", "7"]
-BAD_BOXES += ["[1, 2, true, 4]", '[1, 2, "3", 4]', "[[1], 2, 3, 4]", "[1, 2, 3, 4, 5]"]
-
-
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
     """Two images, the second moved by 3 pixels."""

@@ -13,6 +13,9 @@ from PIL import Image
 from apps.common.errors import InputError
 from apps.motion.matches import Matches
 from apps.point_matching import match_command as match
+from tests.apps.conftest import run_in
+
+run = run_in("match")
 
 SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
 
@@ -29,12 +32,6 @@ def files(tmp_path):
         storage.write("H", SLANT)
         storage.release()
     return tmp_path
-
-
-def run(files, first, second, *arguments):
-    return match.main(
-        [str(files / first), str(files / second), "--overwrite", "--out", str(files / "out"), *map(str, arguments)]
-    )
 
 
 @pytest.mark.parametrize("truth", ["truth.txt", "truth.xml", "truth.yml"])

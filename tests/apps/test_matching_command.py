@@ -12,6 +12,9 @@ import scipy.sparse
 from PIL import Image
 
 from apps import matching as command
+from tests.apps.conftest import run_in
+
+run = run_in("matching")
 
 RANK = 45
 
@@ -28,10 +31,6 @@ def files(tmp_path):
     (tmp_path / "words.mtx").write_text("no matrix")
     scipy.io.mmwrite(tmp_path / "dense.mtx", np.ones((2, 2)))
     return tmp_path
-
-
-def run(files, name, *arguments):
-    return command.main([str(files / name), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
 
 
 def assert_matching(dense, pairs):

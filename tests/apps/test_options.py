@@ -23,8 +23,6 @@ def photos(tmp_path, monkeypatch):
     return tmp_path
 
 
-
-
 @pytest.mark.parametrize(
     ("command", "inputs", "library", "own"),
     [

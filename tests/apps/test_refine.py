@@ -13,13 +13,10 @@ from apps import cli, refine
 from apps.common.annotations import Annotation, coco_document
 from apps.common.images import InputError
 from apps.refinement import refinement
+from tests.apps.conftest import iou
 
 SCALE = 8  # pixels of the image per pixel of the mask
 SHAPE = 144, 192
-
-
-def iou(mask, truth):
-    return (mask & truth).sum() / (mask | truth).sum()
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,13 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.segmentation import segment_command as segment
 from apps.segmentation.label_figures import LETTER
 from apps.segmentation.multilabel import segment_labels, segment_volume
 from apps.segmentation.strokes import read_labels
 from apps.volumes.volume_files import read_volume
+from tests.apps.conftest import run_in
+
+run = run_in("segment")
 
 COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
 
@@ -67,17 +69,6 @@ def ball(tmp_path):
     for n, plane in enumerate(volume):
         tifffile.imwrite(tmp_path / "slices" / f"s{n}.tif", plane)  # s2 comes before s10
     return tmp_path, volume, seeds, truth
-
-
-def in_folder(files, arguments):
-    arguments = [
-        str(files / a) if re.search(r"\.(png|tif|npy)$|^(slices|flat)$", str(a)) else str(a) for a in arguments
-    ]
-    return [*arguments, "--overwrite", "--out", str(files / "out")]
-
-
-def run(files, image, *arguments):
-    return segment.main([str(files / image), *in_folder(files, arguments)])
 
 
 def test_finds_three_objects(several, device):

@@ -10,7 +10,7 @@ from PIL import Image
 from apps import cli, segment_video
 from apps.segmentation.location import OF_CLIPS, either
 from apps.segmentation.video_carry import signed_distance
-from benchmarks import video
+from tests.apps.conftest import iou
 
 OBJECT, BACKGROUND = 1, 2  # codes of a stroke image
 
@@ -40,10 +40,6 @@ def strokes_on(mask, kinds=(OBJECT, BACKGROUND)):
     marks[(distance > 8) & (OBJECT in kinds)] = OBJECT
     marks[(distance < -8) & (BACKGROUND in kinds)] = BACKGROUND
     return marks
-
-
-def iou(one, other):
-    return (one & other).sum() / max(1, (one | other).sum())
 
 
 @pytest.mark.parametrize("keys", [[0], [7], [3], [0, 7], [1, 5]])
@@ -207,22 +203,3 @@ def test_command_lines_that_are_refused(given, rejects):
     refuse("one file for 8 images; .* frames of a clip, pass --clip", given / "frames", "--strokes", strokes)
     rejects(["segment", given / "frames", "--clip", "--strokes", strokes, "--out", given / "frames"],
             "is the folder of image", given)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_benchmark(tmp_path, capsys, scene):
-    assert video.main(["--data", "gone"]) == 0
-    assert "skipped, no folder 'gone'" in capsys.readouterr().out
-    folder = tmp_path / "grabcut"
-    for name, pixels in (("images", scene.image), ("gt", np.uint8(255) * scene.truth), ("scribbles2", scene.strokes)):
-        (folder / name).mkdir(parents=True)
-        Image.fromarray(np.asarray(pixels, np.uint8)).save(folder / name / "a.png")
-    assert video.main(["--data", str(tmp_path), "--kinds", "trimap", "--frames", "3"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| trimap")]
-    assert [(row[2].strip(), row[3].strip()) for row in rows] == [
-        ("a", "yes"),
-        ("a", "no"),
-        ("all", "yes"),
-        ("all", "no"),
-    ]
-    assert float(rows[0][5]) > 95

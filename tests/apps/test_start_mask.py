@@ -6,18 +6,15 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from apps import cli, refine, segment
+from apps import refine, segment
 from apps.segmentation.hints import Hints, read_mask
 from apps.segmentation.marks import BACKGROUND, OPEN
 from apps.segmentation.mask_scores import score
 from apps.segmentation.segmentation import segment_marked
-from apps.segmentation.start_mask import (
-    mask_of,
-)
+from apps.segmentation.start_mask import mask_of
+from tests.apps.conftest import iou, run_in
 
-
-def iou(mask, truth):
-    return (mask & truth).sum() / (mask | truth).sum()
+run = run_in("segment")
 
 
 @pytest.fixture(scope="module")
@@ -203,11 +200,6 @@ def folder(photo, tmp_path):
     strokes[84:88, 57:60] = 1
     Image.fromarray(strokes).save(tmp_path / "strokes.png")
     return tmp_path
-
-
-def run(folder, *arguments):
-    paths = [str(folder / word) if str(word).endswith(".png") else str(word) for word in arguments]
-    return cli.main(["segment", *paths, "--overwrite", "--out", str(folder / "out"), "--quiet"])
 
 
 def read(path):

@@ -9,13 +9,15 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
-from apps.stereo_matching import stereo_command as stereo
 from apps.stereo_matching.costs import disparity_costs, mirrored_costs
 from apps.stereo_matching.disparities import stereo as compute
 from apps.stereo_matching.disparity_files import encoded, read_disparity
 from apps.stereo_matching.disparity_range import guess_max_disparity, supported
 from apps.stereo_matching.disparity_scores import visible
 from apps.stereo_matching.stereo_occlusion import filled, is_consistent
+from tests.apps.conftest import run_in
+
+run = run_in("stereo")
 
 NEAR, FAR = 9, 3
 
@@ -50,13 +52,6 @@ def files(pair, tmp_path):
         for name in "ab":
             Image.fromarray(image).save(tmp_path / folder / f"{name}.png")
     return tmp_path
-
-
-def run(files, *arguments):
-    arguments = [
-        str(files / a) if re.search(r"\.(png|pfm)$|^(lefts|rights|empties)$", str(a)) else str(a) for a in arguments
-    ]
-    return stereo.main([*arguments, "--overwrite", "--out", str(files / "out")])
 
 
 @pytest.mark.parametrize(
@@ -170,28 +165,3 @@ def test_folders_where_one_fails(files, capsys):
     report = json.loads((files / "r.json").read_text("utf-8"))
     assert len(report["pairs"]) == len(report["failures"]) == 1
     assert np.load(files / "out" / "a-disparity.npy").shape == (60, 90)
-
-
-def test_benchmark(pair, tmp_path, capsys):
-    from benchmarks import stereo as benchmark
-
-    left, right, truth = pair
-    (tmp_path / "Made").mkdir()
-    Image.fromarray(left).save(tmp_path / "Made" / "left.png")
-    Image.fromarray(right).save(tmp_path / "Made" / "right.png")
-    Image.fromarray(np.uint8(truth * 8)).save(tmp_path / "Made" / "truth-8.png")
-    assert benchmark.main(["--data", str(tmp_path), "--no-sample", "--repeats", "1"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| Made")]
-    assert [row[2].strip() for row in rows] == list(benchmark.METHODS)
-    assert float(rows[0][4]) < 1
-
-    # Under the name of a pair with published settings there are two more rows: their energy, and their labels.
-    (tmp_path / "Made").rename(tmp_path / "tsukuba")
-    labels = tmp_path / "tsukuba-Best.png"
-    Image.fromarray(np.uint8(np.rint(truth) * benchmark.LEVELS)).save(labels)
-    assert benchmark.main(["--data", str(tmp_path), "--published", str(tmp_path), "--no-sample", "--repeats", "0"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| tsukuba")]
-    assert [row[2].strip() for row in rows[-2:]] == ["published energy, our expansion", "published labels, Best"]
-    assert [row[7].strip() for row in rows[-2:]][1] == "0.00"
-    assert benchmark.main(["--data", str(tmp_path / "tsukuba"), "--no-sample"]) == 0
-    assert "skipped, no pairs in" in capsys.readouterr().out

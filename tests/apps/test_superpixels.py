@@ -13,10 +13,11 @@ from skimage.measure import regionprops
 from apps import superpixels
 from apps.common.images import InputError
 from apps.regions import merging
-from apps.regions import superpixels_command as command
 from apps.regions.region_scores import read_segments, score_regions
 from apps.regions.regions import mean_figure, outline_figure
-from benchmarks import superpixels as benchmark
+from tests.apps.conftest import run_in
+
+run = run_in("superpixels")
 
 
 def astronaut(step=4):
@@ -152,14 +153,10 @@ def test_every_kind_of_ground_truth(tmp_path):
             read_segments(tmp_path / name)
 
 
-def run(files, *arguments, image="photo.png"):
-    return command.main([str(files / image), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
-
-
 def test_writes_labels_outlines_and_means(files, capsys):
     out = files / "out"
     given = ("--regions", 6, "--truth", files / "truth.png", "--json", files / "r.json")
-    assert run(files, *given) == 0
+    assert run(files, "photo.png", *given) == 0
     assert sorted(p.name for p in out.glob("[!.]*.png")) == [
         "photo-labels.png",
         "photo-means.png",
@@ -182,26 +179,11 @@ def test_a_folder(files, capsys):
     (files / "photo.png").rename(photos / "a.png")
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(photos / "small.png")
     (photos / "broken.png").write_text("no image")
-    assert run(files, "--regions", 20, "--json", "-", image="photos") == 1
+    assert run(files, "photos", "--regions", 20, "--json", "-") == 1
     answer = capsys.readouterr()
     report = json.loads(answer.out)
     assert [r["image"].endswith("a.png") for r in report["images"]] == [True]
     assert [f["image"][-9:] for f in report["failures"]] == ["roken.png", "small.png"]
     assert "regions must be an integer from 1 to 9" in answer.err
-    assert run(files, "--regions", 2, image="photos") == 1
+    assert run(files, "photos", "--regions", 2) == 1
     assert "2 done, 1 failed" in capsys.readouterr().out
-
-
-def test_benchmark(scene, tmp_path, capsys, monkeypatch):
-    monkeypatch.delenv("CUTMATCH_DATA", raising=False)
-    assert benchmark.main([]) == 0
-    assert "skipped, no folder given" in capsys.readouterr().out
-    folder = tmp_path / "grabcut"
-    for name in ("images", "gt"):
-        (folder / name).mkdir(parents=True)
-    Image.fromarray(scene.image).save(folder / "images" / "a.png")
-    Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(folder / "gt" / "a.png")
-    assert benchmark.main(["--data", str(tmp_path), "--quick", "--regions", "20"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| grabcut")]
-    assert [row[2].strip() for row in rows] == list(benchmark.METHODS)
-    assert rows[0][5].strip() == "20"

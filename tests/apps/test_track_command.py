@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.tracking import track_command as track
+from tests.apps.conftest import run_in
+
+run = run_in("track")
 
 
 @pytest.fixture
@@ -30,10 +32,6 @@ def files(tmp_path):
     np.save(tmp_path / "stack.npy", np.stack(stack))
     (tmp_path / "detections.csv").write_text("\n".join(rows) + "\n\n")
     return tmp_path
-
-
-def run(files, name, *arguments):
-    return track.main([str(files / name), "--overwrite", "--out", str(files / "out"), *map(str, arguments)])
 
 
 def read(path):

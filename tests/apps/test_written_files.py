@@ -1,6 +1,5 @@
 """docs/guide/files.md names every file that a command writes, and the field's tools read them."""
 
-
 import cv2
 import imageio.v3
 import numpy as np

@@ -143,10 +143,6 @@ class Browser:
         self.driver.find_element("id", name).click()
 
 
-def iou(one, other):
-    return (one & other).sum() / (one | other).sum()
-
-
 def row(page, label, part):
     return page.driver.find_element("css selector", f'#objects [data-label="{label}"] .{part}')
 

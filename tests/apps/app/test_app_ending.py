@@ -93,7 +93,7 @@ QUICK = (in_a_long_stroke, beside_clients_that_stall)
 
 
 @pytest.mark.parametrize("state", in_quick_tier(STATES, QUICK.__contains__), ids=lambda state: state.__name__)
-@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("signals", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_server_ends(start, photo, tmp_path, state, signals):
     server = start(photo)
     state(server, tmp_path)

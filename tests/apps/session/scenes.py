@@ -120,7 +120,3 @@ def touching(labels, marks):
             if not (marks[part == number] == value).any():
                 out[part == number] = 0
     return out
-
-
-def iou(one, other):
-    return np.count_nonzero(one & other) / np.count_nonzero(one | other)
