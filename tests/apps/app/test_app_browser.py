@@ -15,7 +15,8 @@ from PIL import Image
 from apps import cli
 from apps.common.images import read_image
 from apps.session.store import Store, instructions_in
-from tests.apps.app.browser_page import IN_BROWSER, OBJECT, iou, no_errors
+from tests.apps.app.browser_page import IN_BROWSER, OBJECT, no_errors
+from tests.apps.conftest import iou
 
 connect = pytest.importorskip("websockets.sync.client", reason="needs the extra 'app'").connect
 

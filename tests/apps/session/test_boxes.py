@@ -8,7 +8,8 @@ from apps import cli, segment
 from apps.common.images import InputError
 from apps.session import Session
 from apps.session.stroke_records import boxes_of
-from tests.apps.session.scenes import iou, near_polyline
+from tests.apps.conftest import iou
+from tests.apps.session.scenes import near_polyline
 
 BOXES = {1: (6, 4, 34, 34), 2: (38, 8, 70, 42), 3: (14, 34, 38, 56)}
 

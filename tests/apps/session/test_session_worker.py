@@ -7,7 +7,7 @@ import pytest
 
 from apps.session import Session, image_answers
 from apps.session.latest_work import LatestWork
-from tests.apps.session.scenes import iou
+from tests.apps.conftest import iou
 
 
 def test_a_large_image_is_answered_on_a_reduced_grid(tiny_grids, disc):

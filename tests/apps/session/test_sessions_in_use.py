@@ -3,7 +3,8 @@
 import numpy as np
 
 from apps.session import Session
-from tests.apps.session.scenes import disc_scene, iou
+from tests.apps.conftest import iou
+from tests.apps.session.scenes import disc_scene
 
 
 def test_one_kind_of_stroke_is_no_error(disc):

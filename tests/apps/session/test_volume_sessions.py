@@ -9,7 +9,8 @@ from apps.segmentation.multilabel import segment_volume
 from apps.segmentation.volume_object import segment_object
 from apps.session import Session
 from apps.volumes.volume_files import read_volume
-from tests.apps.session.scenes import costs_with, iou, touching
+from tests.apps.conftest import iou
+from tests.apps.session.scenes import costs_with, touching
 
 SHAPE = (14, 20, 24)
 
