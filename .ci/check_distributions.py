@@ -19,7 +19,7 @@ SAMPLES = {"apps/samples/README.md", "apps/samples/astronaut.jpg"}  # the former
 OURS = (".py", ".pyi", "py.typed", ".jinja", ".html", ".css", ".js", ".svg")
 SOURCES = {
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "setup.py", "run"),
-    *("tests/conftest.py", "tests/gridcut/battery.py", "benchmarks/__init__.py", "docs/architecture.md", ".ci/run"),
+    *("tests/conftest.py", "tests/gridcut/oracles.py", "benchmarks/__init__.py", "docs/architecture.md", ".ci/run"),
     *(
         "docs/conf.py",
         "docs/guide/index.md",

@@ -22,8 +22,8 @@ import matching
 from gridcut.compat.scipy import maximum_flow
 from gridcut.core.grid import make_layout
 from tests.compat.test_flow_battery import FACES, FAMILIES, check_flow, flow_of, random_graph
-from tests.gridcut.conftest import check_flow as check_grid_flow
-from tests.gridcut.graph.conftest import oracle
+from tests.gridcut.oracles import check_flow as check_grid_flow
+from tests.gridcut.oracles import graph_cut as oracle
 
 FOUR = ((0, 1), (1, 0))
 

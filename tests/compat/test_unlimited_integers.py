@@ -9,7 +9,7 @@ import scipy.sparse
 
 import gridcut
 import gridcut.compat.maxflow as maxflow
-from tests.gridcut.graph.conftest import oracle
+from tests.gridcut.oracles import graph_cut as oracle
 
 UNLIMITED = (99 * 10**16, 2**62, sys.maxsize)
 SHAPE = (4, 8, 9)

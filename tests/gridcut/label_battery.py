@@ -183,6 +183,18 @@ BINARY_GRIDS = [
 ]
 
 
+def regular_triple(rng, shape):
+    """A cubic coefficient of either sign, and pairs negative enough for it."""
+    cubic = rng.integers(-6, 7, shape)
+    constant, *linear = rng.integers(-5, 6, (4, *shape))
+    pairs = [-np.maximum(cubic, 0) - rng.integers(0, 5, shape) for _ in range(3)]
+    table = np.zeros((2, 2, 2, *shape), int)
+    for x, y, z in np.ndindex(2, 2, 2):
+        table[x, y, z] = constant + x * linear[0] + y * linear[1] + z * linear[2]
+        table[x, y, z] += x * y * pairs[0] + x * z * pairs[1] + y * z * pairs[2] + x * y * z * cubic
+    return table
+
+
 def random_binary(rng, submodular: bool, triples: bool, is_float: bool, high: int = 9) -> dict:
     """Arguments of a BinaryEnergy."""
     grids = [grid for grid in BINARY_GRIDS if grid[2]] if triples else BINARY_GRIDS
@@ -197,8 +209,5 @@ def random_binary(rng, submodular: bool, triples: bool, is_float: bool, high: in
         pairwise[offset] = table * scale
     triple = {}
     for pair in pairs if triples else []:
-        table = np.zeros((2, 2, 2, *shape), int)
-        sign = rng.integers(2)
-        table[(sign,) * 3] = -rng.integers(0, high, shape)
-        triple[pair] = table * scale
+        triple[pair] = regular_triple(rng, shape) * scale
     return {"unary": rng.integers(-high, high, (2, *shape)) * scale, "pairwise": pairwise, "triple": triple}

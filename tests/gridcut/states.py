@@ -7,10 +7,9 @@ judges results: `wrong` returns what is wrong with a result, None if nothing is.
 import networkx
 import numpy as np
 import scipy.sparse
-from scipy.sparse.csgraph import maximum_flow
 
 import gridcut
-from tests.gridcut.battery import drawn, solve_by_oracle, wrong
+from tests.gridcut.oracles import drawn, graph_cut, solve_by_oracle, wrong
 
 SHAPE = (14, 15)
 OFFSETS = [(0, 1), (1, -1)]
@@ -110,13 +109,7 @@ class Graph(Subject):
         return {name: dict(zip(("capacity", "source", "sink"), self.start, strict=True))[name] for name in change}
 
     def value(self, reference):
-        graph, source, sink = (np.asarray(part) if i else part.tocoo() for i, part in enumerate(reference))
-        n = len(source)
-        nodes = np.arange(n)
-        data = np.r_[graph.data, source, sink]
-        rows, cols = np.r_[graph.row, np.full(n, n), nodes], np.r_[graph.col, nodes, np.full(n, n + 1)]
-        network = scipy.sparse.csr_array((data.astype(np.int32), (rows, cols)), shape=(n + 2, n + 2))
-        return maximum_flow(network, n, n + 1).flow_value
+        return graph_cut(*reference)[0]
 
     def wrong(self, cut, reference):
         expected = self.answer(reference, self.value)

@@ -1,9 +1,9 @@
 """Arrays of other libraries and of files are read as NumPy's."""
 
 import numpy as np
-import pytest
 
 import gridcut
+from tests.gridcut import oracles
 
 SHAPE = (6, 7)
 
@@ -39,7 +39,7 @@ def test_array_likes():
     assert (cut.flow((0, 1)) <= edges[0, 1]).all()
 
 
-def test_memory_mapped_files(tmp_path, tools):
+def test_memory_mapped_files(tmp_path):
     given = np.random.default_rng(62).integers(0, 9, (3, *SHAPE), dtype=np.int32)
     np.save(tmp_path / "arrays.npy", given)
     source, sink, right = np.load(tmp_path / "arrays.npy", mmap_mode="r")
@@ -47,18 +47,5 @@ def test_memory_mapped_files(tmp_path, tools):
     cut = gridcut.max_flow(source, sink, {(0, 1): right, (1, 0): 3}, device="cpu")
     cut.check()
     expected = gridcut.max_flow(given[0], given[1], {(0, 1): given[2], (1, 0): 3}, device="cpu")
-    tools.assert_equal_cuts(cut, expected)
+    oracles.assert_equal_cuts(cut, expected)
     assert np.array_equal(np.load(tmp_path / "arrays.npy"), given)
-
-
-def test_pandas():
-    pandas = pytest.importorskip("pandas")
-    cut = gridcut.max_flow(pandas.Series([9, 4, 0]), pandas.Series([0, 3, 9]), {(1,): pandas.Series([2, 2, 2])})
-    assert cut.value == 5
-    assert cut.labels.tolist() == [True, True, False]
-    assert cut.flow((1,))[1] == 2
-    table = pandas.DataFrame(np.arange(12).reshape(3, 4), index=["a", "b", "c"])
-    assert (
-        gridcut.max_flow(table, 3, {(0, 1): table}).value
-        == gridcut.max_flow(table.to_numpy(), 3, {(0, 1): table}).value
-    )

@@ -42,26 +42,14 @@ def check_batch(batch, source, sink, edges, mask=None, axes=2):
             assert (batch[i].flow(offset).shape) == single.labels.shape
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float64])
-@pytest.mark.parametrize("masked", ["", "shared", "each"])
-def test_items_equal_results_of_max_flow(device, dtype, masked):
+@pytest.mark.parametrize("masked", ["shared", "each"])
+def test_masks(device, masked):
     rng = np.random.default_rng(71)
-    source, sink, edges = batch_of(rng, 5, (7, 9), OFFSETS, dtype)
-    mask = {"": None, "shared": rng.random((7, 9)) < 0.7, "each": rng.random((5, 7, 9)) < 0.7}[masked]
+    source, sink, edges = batch_of(rng, 5, (7, 9), OFFSETS)
+    mask = rng.random((7, 9) if masked == "shared" else (5, 7, 9)) < 0.7
     batch = gridcut.max_flow_batch(source, sink, edges, mask=mask, device=device)
-    assert batch.device == device
-    assert batch.values.dtype == (np.float64 if dtype == np.float64 else np.int64)
-    assert batch.labels.shape == (5, 7, 9)
-    assert batch.stats["items"] == len(batch) == 5
+    assert (batch.device, batch.stats["items"], len(batch)) == (device, 5, 5)
     check_batch(batch, source, sink, edges, mask)
-
-
-@pytest.mark.parametrize("shape", [(40,), (3, 4, 5)])
-def test_other_numbers_of_axes(device, shape):
-    rng = np.random.default_rng(72)
-    offsets = [tuple(int(i == axis) for i in range(len(shape))) for axis in range(len(shape))]
-    source, sink, edges = batch_of(rng, 3, shape, offsets)
-    check_batch(gridcut.max_flow_batch(source, sink, edges, device=device), source, sink, edges, axes=len(shape))
 
 
 def test_methods_and_far_offsets(device):
@@ -79,14 +67,6 @@ def test_only_one_array_has_the_batch_axis(device):
     assert batch.values.tolist() == [24, 24]
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 4), (2, 0, 4)])
-def test_empty(device, shape):
-    batch = gridcut.max_flow_batch(np.zeros(shape, int), 1, {(0, 1): 1}, device=device)
-    batch.check()
-    assert batch.labels.shape == shape
-    assert batch.values.tolist() == [0] * shape[0]
-
-
 def test_batch_is_a_sequence_of_cuts():
     batch = gridcut.max_flow_batch(np.ones((3, 4, 5), int), 0, {(0, 1): 1}, device="cpu")
     assert [cut.value for cut in batch] == [0, 0, 0]
@@ -95,12 +75,6 @@ def test_batch_is_a_sequence_of_cuts():
         batch[3]
     with pytest.raises(AttributeError):
         batch.values = 0
-
-
-def test_values_beyond_int64():
-    huge = np.full((2, 5), 2**61)
-    batch = gridcut.max_flow_batch(huge, huge, {(1,): 0}, device="cpu")
-    assert batch.values.tolist() == [5 * 2**61] * 2
 
 
 def test_items_are_solved_on_several_threads(monkeypatch):

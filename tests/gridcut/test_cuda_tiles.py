@@ -6,11 +6,12 @@ import pytest
 import gridcut
 from gridcut.core.grid import make_layout
 from gridcut.cuda.tile_layout import make_tile_layout, to_flat
+from tests.gridcut import oracles
 from tests.gridcut.tile_arrays import from_flat
 
 pytestmark = pytest.mark.sim
 
-NEIGHBOURHOODS = [4, 8, 6, 26]
+NEIGHBOURHOODS = [4, 8, 26]
 
 
 def layout_of(connectivity, shape=None):
@@ -54,7 +55,7 @@ def outside(shape, offset):
     return ~inside
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
 def test_search_of_one_tile(connectivity, seed):
     """Random arcs, sinks and offers from outside: levels and reached pixels equal those of a plain search."""
@@ -248,7 +249,7 @@ def check_relabeling(tiled, layout, excess, open_arcs):
     return expected
 
 
-@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (8, (20, 70)), (6, (5, 8, 40)), (26, (4, 9, 40))])
+@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (26, (4, 9, 40))])
 def test_relabeling_finds_distances(connectivity, shape):
     """Across the boundaries of tiles."""
     tiled, layout = layout_of(connectivity, shape)
@@ -259,8 +260,7 @@ def test_relabeling_finds_distances(connectivity, shape):
     assert 0.1 < (expected < expected.max()).mean() < 1
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("end", [0, -1])
+@pytest.mark.parametrize(("transposed", "end"), [(False, -1), (True, 0)])
 def test_relabeling_along_a_winding_path(transposed, end):
     """A path that crosses a boundary repeatedly: each time the adjacent tile must be searched again."""
     shape = (7, 40)
@@ -278,7 +278,7 @@ def test_relabeling_along_a_winding_path(transposed, end):
     assert expected[path[-1 - end]] == len(path)
 
 
-@pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6)), (6, (5, 4, 8))])
+@pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6))])
 def test_discharge_updates_the_bits(connectivity, shape):
     """After a launch, bits agree with excess and residuals, also across boundaries; flow is conserved."""
     from gridcut.tiles.tile_kernels import THREADS, bits_kernel, kernels_for
@@ -336,54 +336,36 @@ def problem_of(rng, shape, connectivity, unit=1):
     return source.astype(dtype) * unit, sink.astype(dtype) * unit, edges
 
 
-def check(source, sink, edges, tools, unit=1):
+def check(source, sink, edges, unit=1):
     """Solve and compare with SciPy, which starts faster than the solvers on the CPU."""
-    cut = tools.solve(source, sink, edges, "auto cuda")
+    cut = oracles.solve(source, sink, edges, "auto cuda")
     assert cut.method == "tiles"
     small = (source // unit, sink // unit, {offset: capacity // unit for offset, capacity in edges.items()})
-    assert cut.value == tools.oracle(*small) * unit > 0
+    assert cut.value == oracles.value_of(*small) * unit > 0
     return cut
 
 
-@pytest.mark.parametrize(("shape", "connectivity"), [((20, 40), 4), ((20, 40), 8), ((3, 9, 12), 6)])
-def test_solve_across_tile_boundaries(shape, connectivity, tools):
+@pytest.mark.parametrize(("shape", "connectivity"), [((8, 40), 4), ((3, 9, 12), 6)])
+def test_solve_across_tile_boundaries(shape, connectivity):
     problem = problem_of(np.random.default_rng(92), shape, connectivity)
-    cut = check(*problem, tools)
+    cut = check(*problem)
     if connectivity == 4:
         assert (cut.labels == gridcut.max_flow(*problem, device="cpu").labels).all()
 
 
-def test_solve_with_two_kernels_per_round(tools, monkeypatch):
+def test_solve_with_two_kernels_per_round(monkeypatch):
     """As on grids of many tiles."""
     from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "SMALL_GRID_TILES", 0)
-    check(*problem_of(np.random.default_rng(92), (8, 40), 4), tools)
+    check(*problem_of(np.random.default_rng(92), (8, 40), 4))
 
 
-def test_solve_wide(tools):
-    problem = problem_of(np.random.default_rng(93), (6, 36), 4, 2**40)
-    assert check(*problem, tools, 2**40).stats["dtype"] == "int64"
-
-
-def test_solve_without_relabels_between_relabelings(tools, monkeypatch):
+def test_solve_without_relabels_between_relabelings(monkeypatch):
     from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
-    check(*problem_of(np.random.default_rng(94), (8, 36), 4), tools)
-
-
-def test_solve_again_after_changes(tools):
-    rng = np.random.default_rng(95)
-    source, sink, edges = problem_of(rng, (8, 36), 4)
-    solver = gridcut.Solver(source, sink, edges, device="cuda")
-    solver.solve().check()
-    source = source[::-1].copy()
-    solver.update(source=source)
-    cut = solver.solve()
-    cut.check()
-    assert cut.stats["warm"]
-    assert cut.value == tools.oracle(source, sink, edges)
+    check(*problem_of(np.random.default_rng(94), (8, 36), 4))
 
 
 @pytest.mark.parametrize(

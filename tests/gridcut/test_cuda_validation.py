@@ -11,7 +11,8 @@ from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities
 from gridcut.core.load import load as load_on_host
 from gridcut.core.problem import check_problem
-from gridcut.cuda.tile_layout import CELLS, has_only_direct_neighbours, make_tile_layout, to_flat
+from gridcut.cuda.tile_layout import make_tile_layout, to_flat
+from tests.gridcut import oracles
 from tests.gridcut.tile_arrays import from_flat
 
 OFFSETS = {
@@ -43,32 +44,6 @@ def test_tiles_and_back(shape):
         assert (found == expected).all()
 
 
-def test_pixels_are_stored_as_documented():
-    shape, items, (b, z, y, x), k = (6, 19, 40), 3, (2, 5, 17, 33), 4
-    layout = make_layout(shape, OFFSETS[3])
-    tiled = make_tile_layout(items, shape, layout.offsets)
-    (nd, nh, nw), (td, th, _) = tiled.tiles, tiled.tile
-    assert (nd, nh, nw) == (2, 3, 2)
-    t = ((b * nd + z // td) * nh + y // th) * nw + x // 32
-    within = ((z % td) * th + y % th) * 32 + x % 32
-    excess = np.zeros(tiled.cells, np.int32)
-    residual = np.zeros(tiled.cells * tiled.arcs, np.int32)
-    excess[t * CELLS + within] = 7
-    residual[(t * tiled.arcs + k) * CELLS + within] = 9
-    e, r = to_flat(tiled, excess, residual, layout, b)
-    assert layout.interior(e)[z, y, x] == e.sum() == 7
-    assert layout.interior(r.reshape(-1, layout.arcs))[z, y, x, k] == r.sum() == 9
-    assert not to_flat(tiled, excess, residual, layout, 0)[0].any()
-
-
-def test_offsets_supported_by_tiles():
-    assert has_only_direct_neighbours(make_layout((5, 6), [(1, -1), (0, 1)]).offsets)
-    assert not has_only_direct_neighbours(make_layout((5, 6), [(2, 0)]).offsets)
-    assert has_only_direct_neighbours(
-        make_layout((2, 6), [(2, 0)]).offsets
-    )  # longer than the grid, so there is no such arc
-
-
 # Loading, in the simulator
 
 sim = pytest.mark.sim
@@ -87,8 +62,7 @@ def strided(array, rng):
 
 
 @sim
-@pytest.mark.parametrize("tiled", [False, True], ids=["flat", "tiles"])
-@pytest.mark.parametrize("there", [False, True], ids=["host", "device"])
+@pytest.mark.parametrize(("tiled", "there"), [(False, True), (True, False), (True, True)])
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [
@@ -153,23 +127,6 @@ def window_on_device(array, cuda):
 
 
 @sim
-def test_loading_without_memory_for_copies_and_large_integers(monkeypatch):
-    from gridcut.cuda import device_load
-
-    monkeypatch.setattr(device_load, "free_bytes", lambda: 0)
-    rng = np.random.default_rng(83)
-    source, sink = rng.integers(0, 2**61, (2, 4, 5))
-    edges = {(0, 1): rng.integers(0, 2**20, (4, 5)), (1, 0): rng.integers(0, 9, (4, 5)).astype(np.uint8)}
-    problem = check_problem(source, sink, edges, None)
-    capacities = device_load.CapacityArrays(problem, device_load.make_state_layout(problem, False))
-    state = capacities.fill(device_load.choose_number_types(problem, capacities.bounds(), False))
-    grid, _ = load_on_host(problem)
-    assert state.number_types.excess == np.int64
-    assert (state.excess.copy_to_host() == grid.excess).all()
-    assert (state.residual.copy_to_host() == grid.residual).all()
-
-
-@sim
 @pytest.mark.parametrize("value", [-1.0, np.nan, -np.inf])
 def test_invalid_capacities_are_reported(value, stand_in):
     source = np.ones((3, 4))
@@ -186,20 +143,20 @@ def test_invalid_capacities_are_reported(value, stand_in):
 
 @sim
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_solves_equal_the_cpu(dtype, stand_in, tools):
+def test_solves_equal_the_cpu(dtype, stand_in):
     from gridcut.device.cuda import cuda
 
     rng = np.random.default_rng(84)
-    source, sink, edges, mask = tools.random_problem(rng, (5, 35), OFFSETS[2], dtype, high=30, mask="random")
-    expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
-    cut = tools.solve(source, sink, edges, mask=mask, device="cuda")
+    source, sink, edges, mask = oracles.random_problem(rng, (5, 35), OFFSETS[2], dtype, high=30, mask="random")
+    expected = oracles.solve(source, sink, edges, mask=mask, device="cpu")
+    cut = oracles.solve(source, sink, edges, mask=mask, device="cuda")
     assert cut.value == expected.value
     assert isinstance(cut.labels, np.ndarray)
     assert (cut.labels == expected.labels).all()
     assert list(cut.stats["seconds"]) == ["upload", "load", "solve", "value", "download"]
-    tools.check_flow(cut, source, sink, edges, mask)
+    oracles.check_flow(cut, source, sink, edges, mask)
     there = {offset: c if np.ndim(c) == 0 else cuda.to_device(c) for offset, c in edges.items()}
-    cut = tools.solve(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask), device="auto")
+    cut = oracles.solve(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask), device="auto")
     assert (cut.device, cut.value) == ("cuda", expected.value)
     assert (cut.labels.copy_to_host() == expected.labels).all()
     assert (cut.residual((0, 1)).copy_to_host() >= 0).all()
@@ -233,20 +190,20 @@ def test_batches(stand_in):
 
 @sim
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_a_solver_with_changes(dtype, stand_in, tools):
+def test_a_solver_with_changes(dtype, stand_in):
     from gridcut.device.cuda import cuda
 
     rng = np.random.default_rng(86)
     shape = (4, 6)
-    source, sink, edges, mask = tools.random_problem(rng, shape, OFFSETS[2], dtype, high=30, mask="random")
+    source, sink, edges, mask = oracles.random_problem(rng, shape, OFFSETS[2], dtype, high=30, mask="random")
     edges = {o: np.broadcast_to(c, shape).copy() for o, c in edges.items()}
     solver = gridcut.Solver(source, sink, edges, mask=mask, device="cuda")
     warm = []
     for step in range(8):
         cut = solver.solve()
         cut.check()
-        expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
-        tools.assert_equal_cuts(cut, expected)
+        expected = oracles.solve(source, sink, edges, mask=mask, device="cpu")
+        oracles.assert_equal_cuts(cut, expected)
         assert cut.stats["warm"] == cut.stats["given_back"]
         warm.append(cut.stats["warm"])
         part = rng.random(shape) < 0.4
@@ -274,23 +231,23 @@ def test_a_solver_with_changes(dtype, stand_in, tools):
     assert all(warm[1:5])
     with pytest.raises(ValueError, match=r"sink holds -3.* at"):
         solver.update(source=0, sink=np.full(shape, -3, dtype))
-    assert solver.solve().value == tools.solve(source, sink, edges, mask=mask, device="cpu").value
+    assert solver.solve().value == oracles.solve(source, sink, edges, mask=mask, device="cpu").value
 
 
 @sim
-def test_methods_of_the_flat_layout(tools, stand_in):
+def test_methods_of_the_flat_layout(stand_in):
     rng = np.random.default_rng(88)
     source, sink, again = rng.integers(0, 30, (3, 3, 6))
     edges = {(0, 1): rng.integers(0, 9, (3, 6)), (1, 0): 4}
-    expected = tools.solve(source, sink, edges, device="cpu")
+    expected = oracles.solve(source, sink, edges, device="cpu")
     cut = gridcut.max_flow(source, sink, edges, device="cuda", method="lock_free")
     cut.check()
-    tools.assert_equal_cuts(cut, expected)
-    tools.check_flow(cut, source, sink, edges)
+    oracles.assert_equal_cuts(cut, expected)
+    oracles.check_flow(cut, source, sink, edges)
     solver = gridcut.Solver(source, sink, edges, device="cuda", method="lock_free")
     solver.solve().check()
     solver.update(source=again, edges={(1, 0): 2})
-    expected = tools.solve(again, sink, {**edges, (1, 0): 2}, device="cpu")
+    expected = oracles.solve(again, sink, {**edges, (1, 0): 2}, device="cpu")
     for method in ("lock_free", "tiles"):  # the second starts cold, in the other layout
         cut = solver.solve(method=method)
         cut.check()
@@ -351,13 +308,13 @@ def test_mixed_devices_are_rejected(stand_in):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["torch", "cupy"])
-def test_arrays_of_other_libraries(name, tools):
-    to, back, kind = tools.library(name)
+def test_arrays_of_other_libraries(name):
+    to, back, kind = oracles.library(name)
     rng = np.random.default_rng(87)
-    source, sink, edges, mask = tools.random_problem(rng, (67, 45), OFFSETS[2], np.int32, high=30, mask="random")
-    expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
+    source, sink, edges, mask = oracles.random_problem(rng, (67, 45), OFFSETS[2], np.int32, high=30, mask="random")
+    expected = oracles.solve(source, sink, edges, mask=mask, device="cpu")
     there = {offset: c if np.ndim(c) == 0 else to(c) for offset, c in edges.items()}
-    cut = tools.solve(to(source.T).T, to(sink), there, mask=to(mask), device="auto")
+    cut = oracles.solve(to(source.T).T, to(sink), there, mask=to(mask), device="auto")
     assert cut.device == "cuda"
     assert isinstance(cut.labels, kind)
     assert (back(cut.labels) == expected.labels).all()
@@ -369,19 +326,9 @@ def test_arrays_of_other_libraries(name, tools):
     solver.update(source=to(source[::-1].copy()), edges={(0, 1): 7})
     cut = solver.solve()
     cut.check()
-    assert cut.value == tools.solve(source[::-1], sink, {**edges, (0, 1): 7}, mask=mask, device="cpu").value
+    assert cut.value == oracles.solve(source[::-1], sink, {**edges, (0, 1): 7}, mask=mask, device="cpu").value
     batch = gridcut.max_flow_batch(to(np.stack([source, sink])), to(sink), there, mask=to(mask))
     batch.check()
     assert isinstance(batch.labels, kind)
     with pytest.raises(TypeError, match="is on the GPU and sink on the host"):
         gridcut.max_flow(to(source), sink, edges)
-
-
-@pytest.mark.gpu
-def test_out_of_memory_on_a_gpu():
-    from gridcut.device.arrays import allocate
-
-    with pytest.raises(
-        MemoryError, match=r"no memory for \d+ more bytes, \d+ bytes are free; solve smaller pieces, or"
-    ):
-        allocate((1 << 50, np.uint8))

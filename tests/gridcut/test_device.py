@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from gridcut.device import (
     atomic_store,
     kernel,
     parallel_kernel,
-    resolve,
     run_threads,
 )
 
@@ -59,11 +57,6 @@ def test_an_error_in_a_thread_reaches_the_caller():
     with pytest.raises(ValueError, match="from thread 1"):
         run_threads(work, 3)
     assert run_threads(lambda i: i * i, 4) == [0, 1, 4, 9]
-
-
-def test_resolve():
-    assert resolve("cpu") == "cpu"
-    assert resolve("auto") in ("cpu", "cuda")
 
 
 def python(code, **environment):
@@ -114,21 +107,6 @@ def test_parallel_kernels_from_many_threads_on_workqueue():
     """
     layer = {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
     assert python(code, **layer).split() == ["workqueue", "80000.0"]
-
-
-def test_many_images_in_a_thread_pool(device, tools):
-    rng = np.random.default_rng(51)
-    problems = [tools.random_problem(rng, (15, 16), [(0, 1), (1, 0)])[:3] for _ in range(12)]
-    with ThreadPoolExecutor(4) as pool:
-        cuts = list(pool.map(lambda problem: gridcut.max_flow(*problem, device=device), problems))
-    for problem, cut in zip(problems, cuts, strict=True):
-        cut.check()
-        assert cut.value == tools.oracle(*problem)
-
-
-def test_device_is_reported(device):
-    cut = gridcut.max_flow(np.ones(3, int), np.ones(3, int), {(1,): 1}, device=device)
-    assert cut.device == device
 
 
 @pytest.mark.usefixtures("gpu")

@@ -6,126 +6,7 @@ import numpy as np
 import pytest
 
 from gridcut.energy import BinaryEnergy, binary_labels, binary_minimum, energy_of
-
-
-def all_labelings(shape):
-    """Every labelling as a row of 0s and 1s."""
-    return np.array(list(itertools.product((0, 1), repeat=int(np.prod(shape)))))
-
-
-def naive_values(labelings, unary, pairwise, triple):
-    """Energy of every row of labels, term by term as the definition has them."""
-    shape = unary.shape[1:]
-    total = np.zeros(len(labelings), unary.dtype)
-    terms = [((), unary), *(((o,), t) for o, t in pairwise.items()), *triple.items()]
-    for p in np.ndindex(shape):
-        for offsets, table in terms:
-            places = [p, *(tuple(np.add(p, o)) for o in offsets)]
-            if all(0 <= i < n for place in places for i, n in zip(place, shape, strict=True)):
-                entry = table[(..., *p)] if table.ndim > len(places) else table
-                columns = [np.ravel_multi_index(place, shape) for place in places]
-                total = total + entry[tuple(labelings[:, column] for column in columns)]
-    return total
-
-
-def random_pairwise(rng, shape, kind):
-    """Submodular, any signs, not symmetric."""
-    table = rng.integers(-9, 10, (2, 2, *shape))
-    lacking = np.maximum(table[0, 0] + table[1, 1] - table[0, 1] - table[1, 0], 0)
-    table[0, 1] += lacking
-    return table.astype(float) / 7 if kind is float else table
-
-
-def random_triple(rng, shape, kind):
-    """Regular by construction: a cubic coefficient of either sign, and pairs negative enough for it."""
-    cubic = rng.integers(-6, 7, shape)
-    table = np.zeros((2, 2, 2, *shape), int)
-    constant, *linear = rng.integers(-5, 6, (4, *shape))
-    pairs = [-np.maximum(cubic, 0) - rng.integers(0, 5, shape) for _ in range(3)]
-    for x, y, z in np.ndindex(2, 2, 2):
-        table[x, y, z] = constant + x * linear[0] + y * linear[1] + z * linear[2]
-        table[x, y, z] += x * y * pairs[0] + x * z * pairs[1] + y * z * pairs[2] + x * y * z * cubic
-    return table.astype(float) / 3 if kind is float else table
-
-
-def assert_minimal(unary, pairwise, triple, device="cpu"):
-    energy = BinaryEnergy(unary, pairwise, triple)
-    result = binary_minimum(energy, device=device)
-    result.check()
-    labelings = all_labelings(energy.shape)
-    values = naive_values(labelings, unary, pairwise, triple)
-    (row,) = np.flatnonzero((labelings == result.labels.ravel()).all(1))
-    if unary.dtype.kind == "i":
-        assert result.value == values.min() == values[row]
-        assert isinstance(result.value, int)
-        # the tie rule: label 1 wherever any minimum has it
-        np.testing.assert_array_equal(result.labels.ravel(), labelings[values == values.min()].any(0))
-    else:
-        assert result.value == pytest.approx(values.min(), abs=1e-9)
-        assert result.value == pytest.approx(values[row], abs=1e-9)
-    np.testing.assert_array_equal(result.labels, binary_labels(energy, device=device))
-
-
-SHAPES = {  # the quick tier takes the one in the middle
-    (1, 1): [(0, 1)],
-    (3, 3): [(0, 1), (1, 0), (1, -1)],
-    (6,): [(1,), (2,)],
-    (2, 5): [(1, 0), (0, 2), (-1, 1)],
-    (2, 2, 2): [(0, 0, 1), (1, 0, 0), (1, -1, 1)],
-}
-# The kernels of a cut are compiled for each number of arcs: 14 to 24 here.  The battery has triples with up to ten.
-MANY_ARCS = [(6,), (3, 3), (2, 5), (2, 2, 2)]
-TRIPLES = {
-    (6,): [((1,), (2,)), ((-1,), (2,))],
-    (1, 1): [((0, 1), (1, 0))],
-    (3, 3): [((0, 1), (1, 0)), ((1, 0), (2, 0)), ((-1, 1), (1, 1))],
-    (2, 5): [((0, 1), (0, 2)), ((1, 1), (0, -1))],
-    (2, 2, 2): [((0, 0, 1), (0, 1, 0)), ((1, 0, 0), (1, 1, 1))],
-}
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", [int, float])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_pairwise_energies(shape, kind, seed):
-    rng = np.random.default_rng(seed)
-    unary = rng.integers(-9, 10, (2, *shape)).astype(kind)
-    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape]}
-    assert_minimal(unary, pairwise, {})
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", [int, float])
-@pytest.mark.parametrize(
-    "shape", [(1, 1), *(pytest.param(shape, marks=pytest.mark.slow) for shape in MANY_ARCS)], ids=str
-)
-def test_triple_energies(shape, kind, seed):
-    rng = np.random.default_rng(100 + seed)
-    unary = rng.integers(-9, 10, (2, *shape)).astype(kind)
-    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape][:1]}
-    triple = {offsets: random_triple(rng, shape, kind) for offsets in TRIPLES[shape]}
-    assert_minimal(unary, pairwise, triple)
-
-
-def test_one_table_for_all_edges(device):
-    rng = np.random.default_rng(7)
-    unary = rng.integers(-9, 10, (2, 3, 3))
-    pairwise = {(0, 1): np.array([[0, 5], [2, -1]]), (1, 0): np.array([[1, 1], [1, 1]])}
-    triple = {((0, 1), (1, 0)): random_triple(rng, (), int)}
-    assert_minimal(unary, pairwise, triple, device)
-
-
-def test_example_of_a_line(device):
-    """A line of five pixels, Potts weight 4: the middle pixel, although it prefers label 1, follows its neighbours.
-
-    unary[0]   0  0  5  0  0
-    unary[1]   9  9  0  9  9     label 1 in the middle only saves 5 and costs 8
-    """
-    unary = np.array([[0, 0, 5, 0, 0], [9, 9, 0, 9, 9]])
-    result = binary_minimum(BinaryEnergy(unary, {(1,): [[0, 4], [4, 0]]}), device=device)
-    result.check()
-    assert not result.labels.any()
-    assert result.value == 5
+from tests.gridcut import label_battery
 
 
 def test_potts_becomes_equal_arcs_and_no_terminals():
@@ -140,19 +21,15 @@ def test_potts_becomes_equal_arcs_and_no_terminals():
     assert (edges[0, -1][:, 1:] == 4).all()
 
 
-def test_p3_potts_prefers_straight_lines(device):
-    """A triple term that charges any disagreement among three in a row, on a noisy stripe."""
-    rng = np.random.default_rng(8)
-    truth = np.zeros((12, 30), bool)
-    truth[4:8] = True
-    noisy = truth ^ (rng.random(truth.shape) < 0.15)
-    unary = np.stack([noisy * 10, ~noisy * 10])
-    disagree = np.full((2, 2, 2), 6)
-    disagree[0, 0, 0] = disagree[1, 1, 1] = 0
-    energy = BinaryEnergy(unary, {(1, 0): [[0, 3], [3, 0]]}, {((0, 1), (0, 2)): disagree})
-    result = binary_minimum(energy, device=device)
-    result.check()
-    assert (result.labels != truth).mean() < (noisy != truth).mean() / 4
+def test_one_table_for_all_edges():
+    unary = np.random.default_rng(7).integers(-9, 10, (2, 3, 3))
+    pair, triple = np.array([[0, 5], [2, -1]]), label_battery.regular_triple(np.random.default_rng(8), ())
+    found = binary_minimum(BinaryEnergy(unary, {(0, 1): pair}, {((0, 1), (1, 0)): triple}), device="cpu")
+    found.check()
+    pair, triple = (np.broadcast_to(a[..., None, None], (*a.shape, 3, 3)) for a in (pair, triple))
+    same = binary_minimum(BinaryEnergy(unary, {(0, 1): pair}, {((0, 1), (1, 0)): triple}), device="cpu")
+    assert found.value == same.value
+    np.testing.assert_array_equal(found.labels, same.labels)
 
 
 def test_terms_that_leave_the_grid_do_not_count():
@@ -168,23 +45,6 @@ def test_float_tables_that_are_modular_up_to_rounding_are_accepted():
     table = u[:, None] + v[None, :]
     result = binary_minimum(BinaryEnergy(np.zeros((2, 20)), {(1,): table}))
     result.check()
-
-
-def test_empty_grid():
-    energy = BinaryEnergy(np.zeros((2, 0, 3), int), {(0, 1): np.zeros((2, 2), int)})
-    result = binary_minimum(energy)
-    result.check()
-    assert result.labels.shape == (0, 3)
-    assert result.value == 0
-
-
-def test_inputs_are_copied_and_not_changed():
-    unary = np.arange(8).reshape(2, 4)
-    table = np.array([[0, 1], [1, 0]])
-    energy = BinaryEnergy(unary, {(1,): table})
-    unary[:] = 0
-    table[:] = 99
-    assert energy.value([0, 1, 0, 1]) == 0 + 5 + 2 + 7 + 3
 
 
 @pytest.mark.parametrize(
@@ -264,30 +124,6 @@ def test_bad_labels_and_bad_energy():
         binary_labels(UNARY)
 
 
-def test_energy_of_several_labels():
-    rng = np.random.default_rng(11)
-    unary = rng.integers(0, 9, (3, 4, 5))
-    weights = {(0, 1): rng.integers(0, 9, (4, 5)), (1, -1): 2}
-    cost = rng.integers(0, 9, (3, 3))
-    labels = rng.integers(0, 3, (4, 5))
-    expected = sum(int(unary[(labels[p], *p)]) for p in np.ndindex(4, 5))
-    for (dy, dx), weight in weights.items():
-        for y, x in np.ndindex(4, 5):
-            if 0 <= y + dy < 4 and 0 <= x + dx < 5:
-                w = weight if np.ndim(weight) == 0 else weight[y, x]
-                expected += int(w * cost[labels[y, x], labels[y + dy, x + dx]])
-    assert energy_of(labels, unary, weights, cost) == expected
-
-
-def test_energy_of_agrees_with_a_binary_energy():
-    rng = np.random.default_rng(12)
-    unary = rng.normal(size=(2, 4, 5))
-    weight = rng.random((4, 5))
-    energy = BinaryEnergy(unary, {(0, 1): weight * np.array([[0, 1], [1, 0]])[..., None, None]})
-    labels = rng.integers(0, 2, (4, 5)).astype(bool)
-    assert energy_of(labels, unary, {(0, 1): weight}) == pytest.approx(energy.value(labels))
-
-
 @pytest.mark.parametrize(
     ("error", "message", "arguments"),
     [
@@ -314,7 +150,7 @@ def test_energy_of_rejects_bad_arguments(error, message, arguments):
         energy_of(*arguments)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_energy_of_is_exact_for_integers_of_any_size(seed):
     rng = np.random.default_rng(seed)
     high = int(rng.choice([2**20, 2**40, 2**62]))
@@ -349,7 +185,7 @@ def test_energy_of_ignores_entries_outside_the_energy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_energies_next_to_the_limit_are_exact(seed):
     """Triples and pairs whose totals come close to 2**62, against all labellings in Python integers."""
     rng = np.random.default_rng(seed)

@@ -14,7 +14,6 @@ SIZES = [4096, 2 * MAX_PIXELS, 6 * MAX_PIXELS]  # the fast path; one strip; seve
 
 
 FAMILIES = list(hard_grids.FAMILIES.values())
-LONG = [hard_grids.line, hard_grids.ladder, hard_grids.tall_ladder, hard_grids.snake]
 
 
 @pytest.mark.parametrize("cells", in_quick_tier(SIZES, lambda cells: cells < 50_000))
@@ -24,17 +23,10 @@ def test_values(family, cells):
     cut = gridcut.max_flow(source, sink, edges, device="cpu")
     cut.check()
     assert cut.value == gridcut.max_flow(source, sink, edges, method="push_relabel").value
+    assert cut.stats["repaired"] <= MOST * source.size, "the search did not give up"
 
 
-@pytest.mark.parametrize("cells", in_quick_tier(SIZES, lambda cells: cells < 50_000))
-@pytest.mark.parametrize("family", FAMILIES)
-def test_searches_give_up(family, cells):
-    source, sink, edges = family(cells)
-    cut = gridcut.max_flow(source, sink, edges, device="cpu")
-    assert cut.stats["repaired"] <= MOST * source.size
-
-
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_corridors(seed):
     """Some cells are missing, and a few of the others are sources and sinks of different sizes."""
     rng = np.random.default_rng(seed)
@@ -48,31 +40,6 @@ def test_random_corridors(seed):
         edges = {offset: inside * rng.integers(1, rng.choice([4, 10**6]), shape) for offset in [(0, 1), (1, 0)]}
         cut = gridcut.max_flow(amount * (ends & (place < 0.5)), amount * (ends & (place >= 0.5)), edges, device="cpu")
         cut.check()
-
-
-@pytest.mark.parametrize("family", LONG)
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_other_capacities(family, dtype):
-    source, sink, edges = family(SIZES[0])
-    factor = 2**20 if dtype is np.int64 else 0.37
-    edges = {offset: factor * capacity.astype(dtype) for offset, capacity in edges.items()}
-    cut = gridcut.max_flow(factor * source.astype(dtype), factor * sink.astype(dtype), edges, device="cpu")
-    cut.check()
-
-
-@pytest.mark.parametrize("family", LONG)
-def test_updates(family):
-    source, sink, edges = family(SIZES[0])
-    solver = gridcut.Solver(source, sink, edges, device="cpu")
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        solver.solve().check()
-        add = rng.integers(0, 3, source.shape) * (source > 0)
-        source = source + add
-        solver.update(source=source)
-    cut = solver.solve()
-    cut.check()
-    assert cut.value == gridcut.max_flow(source, sink, edges, method="push_relabel").value
 
 
 @pytest.mark.parametrize("shape", [(40,), (9, 11), (4, 5, 6)])

@@ -9,7 +9,8 @@ import gridcut
 from gridcut import small
 from gridcut.core.load import load
 from gridcut.core.problem import check_problem
-from gridcut.ibfs import ibfs, prepass
+from gridcut.ibfs import ibfs
+from tests.gridcut import oracles
 from tests.tiers import in_quick_tier
 
 THIN = {"STRIP_CELLS": 20, "MIN_STRIP_LINES": 1}
@@ -61,31 +62,31 @@ def has_few_arcs(seed):
     return len({max(o, tuple(-i for i in o)) for o in random_problem(np.random.default_rng(seed))[2]}) <= 2
 
 
-@pytest.mark.parametrize("seed", in_quick_tier(range(12), has_few_arcs))
-def test_every_path_gives_the_same_cut(seed, limits, tools):
+@pytest.mark.parametrize("seed", in_quick_tier(range(6), has_few_arcs))
+def test_every_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
     cut = gridcut.max_flow(source, sink, edges, method="ibfs")
     cut.check()
     expected = reference(source, sink, edges)
-    tools.assert_equal_cuts(cut, expected)
+    oracles.assert_equal_cuts(cut, expected)
 
 
 @pytest.mark.parametrize("name", ["merged", "merged at first", "never merged", "from blocks"])
-@pytest.mark.parametrize("threads", [1, 2, 3, 5, 8, 16])
-def test_every_number_of_threads_gives_the_same_cut(threads, name, monkeypatch, tools):
+@pytest.mark.parametrize("threads", [1, 2, 5, 16])
+def test_every_number_of_threads_gives_the_same_cut(threads, name, monkeypatch):
     for limit, value in LIMITS[name].items():
         monkeypatch.setattr(ibfs, limit, value)
     monkeypatch.setattr(ibfs, "thread_count", lambda: threads)
     monkeypatch.setattr(ibfs, "MASK_CELLS", 50)
-    for seed in filter(has_few_arcs, range(200, 212)):
+    for seed in filter(has_few_arcs, range(200, 208)):
         source, sink, edges = random_problem(np.random.default_rng(seed))
         cut = gridcut.max_flow(source, sink, edges, method="ibfs", callback=None if seed % 2 else lambda counts: None)
         cut.check()
-        tools.assert_equal_cuts(cut, reference(source, sink, edges))
+        oracles.assert_equal_cuts(cut, reference(source, sink, edges))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_old_trees_of_strips_that_are_not_searched_yet_are_no_part_of_merges(seed, monkeypatch):
     """Strips are merged while others still wait; a forest of an earlier solve has parents beyond their seams."""
     set_thin_strips(monkeypatch)
@@ -103,8 +104,8 @@ def test_old_trees_of_strips_that_are_not_searched_yet_are_no_part_of_merges(see
     assert counts[0]["strips"] > 8
 
 
-@pytest.mark.parametrize("seed", in_quick_tier(range(100, 112), has_few_arcs))
-def test_every_warm_path_gives_the_same_cut(seed, limits, tools):
+@pytest.mark.parametrize("seed", in_quick_tier(range(100, 105), has_few_arcs))
+def test_every_warm_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
     solver = gridcut.Solver(source, sink, edges, method="ibfs")
@@ -112,7 +113,7 @@ def test_every_warm_path_gives_the_same_cut(seed, limits, tools):
         cut = solver.solve()
         cut.check()
         expected = reference(source, sink, edges)
-        tools.assert_equal_cuts(cut, expected)
+        oracles.assert_equal_cuts(cut, expected)
         changed = rng.random(source.shape) < rng.choice([0.02, 0.3])
         source, sink = (np.where(changed, rng.integers(0, 100, source.shape), a) for a in (source, sink))
         offset = list(edges)[rng.integers(len(edges))]
@@ -178,7 +179,7 @@ def test_limits_reach_their_paths(limits, request, monkeypatch):
 
 
 @pytest.mark.parametrize(("capacity", "coarse"), [(1 << 26, True), (1 << 27, False)])
-def test_sums_of_blocks_must_fit(capacity, coarse, monkeypatch, tools):
+def test_sums_of_blocks_must_fit(capacity, coarse, monkeypatch):
     """Capacities that 32 bits hold, and whose sums they hold or not."""
     for name, value in LIMITS["from blocks"].items():
         monkeypatch.setattr(ibfs, name, value)
@@ -191,7 +192,7 @@ def test_sums_of_blocks_must_fit(capacity, coarse, monkeypatch, tools):
     cut.check()
     assert cut.stats["dtype"] == "int32"
     assert bool(solved) == coarse
-    tools.assert_equal_cuts(cut, reference(*arrays))
+    oracles.assert_equal_cuts(cut, reference(*arrays))
 
 
 def test_interruption_between_strips_restores_all_seams(monkeypatch):
@@ -222,27 +223,6 @@ def test_callback_is_called_in_every_phase(monkeypatch):
     assert all(0 < stats["done"] <= stats["of"] for stats in reported)
 
 
-def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
-    source = np.ones((16, 24), int)
-    grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
-    head = grid.layout.head
-    prepass.aggregate_excess(grid.excess, grid.residual, ibfs.block_axes(grid.layout), head, grid.excess.size - head)
-    excess = grid.layout.interior(grid.excess)
-    assert (excess[4::8, 4::8] == 64).all()
-    assert excess.sum() == source.sum()
-    assert grid.residual.min() >= 0
-    assert grid.residual.sum() == 2 * 1000 * (16 * 23 + 15 * 24)
-
-
-@pytest.mark.slow
-def test_many_offsets_are_solved_by_another_method():
-    edges = {(0, i): 1 for i in range(1, 34)}
-    ones = np.ones((2, 40), int)
-    cut = gridcut.max_flow(ones, ones, edges, device="cpu")
-    cut.check()
-    assert cut.method == "push_relabel"
-
-
 @pytest.mark.parametrize("limit", in_quick_tier([1, ibfs.MAX_ARCS // 2], (1).__eq__))
 def test_error_for_too_many_offsets_names_another_method(limit, monkeypatch):
     monkeypatch.setattr(ibfs, "MAX_ARCS", 2 * limit)
@@ -251,32 +231,6 @@ def test_error_for_too_many_offsets_names_another_method(limit, monkeypatch):
     ones = np.ones((2, 40), int)
     with pytest.raises(ValueError, match=f"'ibfs' accepts at most {limit}, use method='push_relabel'"):
         gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")
-
-
-@pytest.mark.parametrize("budget", [3.0, 0.0])
-def test_lists_are_kept_between_re_solves_of_small_grids(monkeypatch, budget):
-    """Full lists and a ring that has wrapped around change nothing, nor does a re-solve that was abandoned."""
-    monkeypatch.setattr(ibfs, "MAX_RESOLVE_REPAIR", budget)
-    monkeypatch.setattr(ibfs, "MAX_CHANGED_SHARE", 2)
-    rng = np.random.default_rng(3)
-    source, sink, edges = (rng.integers(0, 60, (9, 11)) for _ in range(3))
-    solver = gridcut.Solver(source, sink, {(0, 1): edges, (1, 0): 40}, method="ibfs", device="cpu")
-    kept = []
-    for _ in range(30):
-        cut = solver.solve()
-        cut.check()
-        assert cut.value == gridcut.max_flow(source, sink, {(0, 1): edges, (1, 0): 40}, device="cpu").value
-        kept.append(solver._state.last.memory[2])
-        source = source.copy()
-        source.flat[rng.choice(source.size, 5, replace=False)] = rng.integers(0, 60, 5)
-        solver.update(source=source)
-    assert kept[1] is not None
-    assert all(work is kept[1] for work in kept[1:])
-    set_thin_strips(monkeypatch)
-    solver.solve()
-    source[0, 0] += 1  # in place: the solver has a copy
-    solver.update(source=source)
-    solver.solve().check()
 
 
 @pytest.mark.parametrize(

@@ -69,13 +69,6 @@ def test_a_kernel_is_compiled_once(box):
 
 
 @pytest.mark.slow
-def test_saved_kernels_need_no_modules_of_the_compiler(box):
-    code = CODE + 'print(int("numba.np.npyimpl" in sys.modules))'
-    assert box(code) == [*COLD, 1]
-    assert box(code) == [*WARM, 0]
-
-
-@pytest.mark.slow
 def test_saved_kernels_find_what_they_call(box):
     """Memory, sets and their hashes, LAPACK, functions of NumPy and C, exceptions."""
     (box.folder / "box" / "many.py").write_text(
@@ -127,36 +120,6 @@ def test_code_of_a_source_that_is_edited_before_the_first_call_is_not_saved(box)
     assert box() == [101, -1, 0, 1]
 
 
-@pytest.mark.slow
-def test_files_of_outdated_versions_are_deleted(box):
-    for i in range(8):
-        (box.folder / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", f"+ {i + 2}"))
-        assert box()[0] == i + 3
-    versions = {path.name.split("-")[1] for path in box.files() if path.name.startswith("box.use-")}
-    assert len(versions) == kernel_cache.VERSIONS_KEPT + 1
-    assert len([path for path in box.files() if path.name.startswith("box.other-")]) == 1
-
-
-@pytest.mark.slow
-def test_other_packages_in_the_same_folder_are_not_read(box):
-    """In site-packages, numba is a neighbour of the package; its relative imports do not disable the cache."""
-    neighbour = box.folder / "neighbour"
-    neighbour.mkdir()
-    (neighbour / "__init__.py").write_text("from . import inner\n")
-    (neighbour / "inner.py").write_text("")
-    rule = box.folder / "box" / "rule.py"
-    rule.write_text("import neighbour\nimport numba\n" + PACKAGE["rule.py"])
-    assert box() == COLD
-    assert box() == WARM
-
-
-@pytest.mark.slow
-def test_relative_imports_are_not_kept(box):
-    (box.folder / "box" / "use.py").write_text(PACKAGE["use.py"].replace("from box.rule", "from .rule"))
-    assert box() == COLD
-    assert box() == [2, -1, 0, 1]
-
-
 def test_functions_in_closures_change_the_digest(tmp_path):
     """A kernel created by a factory depends on the files of the functions passed to the factory."""
     for name, value in (("one", 1), ("two", 2)):
@@ -189,29 +152,11 @@ def test_code_of_other_types_is_not_run_from_the_cache(box):
     assert box() == WARM
 
 
-def flip(content):
-    content[len(content) * 2 // 3] ^= 4
-
-
-def cut(content):
-    del content[len(content) // 2 :]
-
-
-def zero(content):
-    content[:] = bytes(len(content))
-
-
 def garble(content):
     content[100:] = os.urandom(len(content) - 100)
 
 
-def replace(content):
-    content[:] = b"not a kernel"
-
-
-@pytest.mark.parametrize(
-    "damage", in_quick_tier((flip, cut, bytearray.clear, zero, garble, replace), lambda damage: damage is garble)
-)
+@pytest.mark.parametrize("damage", in_quick_tier((garble, bytearray.clear), lambda damage: damage is garble))
 def test_damaged_files_are_compiled_again(box, damage):
     assert box() == COLD
     for path in box.files():
@@ -260,57 +205,50 @@ def test_an_unsigned_file_is_not_unpickled(box):
     assert not evidence.exists()
 
 
-@pytest.mark.parametrize("mode", [0o777, pytest.param(0o772, marks=pytest.mark.slow)])
-def test_a_folder_that_others_may_write_is_not_used(box, mode):
-    box()
-    evidence = write_payload(box, sign=True)
-    os.chmod(box.folder / "cache" / "cutmatch-kernels", mode)
-    assert box(HOME=str(box.folder))[:2] == COLD[:2]
-    assert "NUMBA_CACHE_DIR" in box.warnings
-    assert "another user could write there" in box.warnings
-    assert not evidence.exists()
-
-
-@pytest.mark.slow
-def test_a_folder_below_one_that_others_may_write_is_not_used(box):
-    box()
-    evidence = write_payload(box, sign=True)
-    os.chmod(box.folder / "cache", 0o777)
-    box(HOME=str(box.folder))
-    assert not evidence.exists()
-    os.chmod(box.folder / "cache", 0o1777)  # the sticky bit: others can create files there, but not rename ours
-    box()
-    assert evidence.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-def test_a_folder_of_another_user_is_not_used(box):
-    box()
-    evidence = write_payload(box, sign=True)
-    os.chown(box.folder / "cache" / "cutmatch-kernels", OTHER_USER, OTHER_USER)
-    box(HOME=str(box.folder))
-    assert not evidence.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-def test_a_file_of_another_user_is_not_used(box):
-    box()
-    evidence = write_payload(box, sign=True)
-    for path in box.files():
+def give_away(*paths):
+    for path in paths:
         os.chown(path, OTHER_USER, OTHER_USER)
-    assert box() == COLD
-    assert not evidence.exists()
 
 
-@pytest.mark.slow
-def test_links_in_the_folder_are_not_followed(box):
-    box()
+def move_behind_links(box):
     for path in box.files():
         path.rename(path.with_suffix(".moved"))
         path.symlink_to(path.with_suffix(".moved"))
-    assert box() == COLD
+
+
+root_only = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+# What keeps a signed payload from being loaded, by changes of the box and its cache.
+UNSAFE = {
+    "a folder that others may write": lambda box: os.chmod(box.folder / "cache" / "cutmatch-kernels", 0o777),
+    "a folder below one that others may write": lambda box: os.chmod(box.folder / "cache", 0o777),
+    "a folder of another user": lambda box: give_away(box.folder / "cache" / "cutmatch-kernels"),
+    "a file of another user": lambda box: give_away(*box.files()),
+    "links": move_behind_links,
+}
+
+
+@pytest.mark.parametrize(
+    "unsafe", [pytest.param(name, marks=[root_only] * ("another user" in name)) for name in UNSAFE]
+)
+def test_files_that_another_user_may_have_written_are_not_loaded(box, unsafe):
+    box()
+    evidence = write_payload(box, sign=True)
+    UNSAFE[unsafe](box)
+    assert box(HOME=str(box.folder))[:2] == COLD[:2]
+    if "others may write" in unsafe:
+        assert "NUMBA_CACHE_DIR" in box.warnings
+        assert "another user could write there" in box.warnings
+    assert not evidence.exists()
+
+
+@pytest.mark.slow
+def test_a_folder_with_the_sticky_bit_is_used(box):
+    """Others can create files there, but not rename ours."""
+    box()
+    evidence = write_payload(box, sign=True)
+    os.chmod(box.folder / "cache", 0o1777)
+    box()
+    assert evidence.exists()
 
 
 @pytest.mark.slow

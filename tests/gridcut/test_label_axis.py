@@ -51,14 +51,6 @@ def test_other_shapes_give_no_warning(shape):
         gridcut.alpha_expansion(costs(*shape), near, max_cycles=1, device="cpu")
 
 
-def test_no_warning_where_the_other_arguments_fit():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        unary = costs(70, 80, 4)
-        gridcut.alpha_expansion(unary, NEAR, 1 - np.eye(70, dtype=int), max_cycles=1, device="cpu")
-        gridcut.alpha_expansion(unary, {(0, 1): np.ones((80, 4), int)}, max_cycles=1, device="cpu")
-
-
 def test_binary_energies():
     with pytest.raises(ValueError, match=r"got \(70, 80, 2\); " + REMEDY):
         gridcut.BinaryEnergy(costs(*SHAPE, 2))

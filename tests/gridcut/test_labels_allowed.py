@@ -22,7 +22,7 @@ def mask_with(allowed, labels):
     return allowed
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cost", [None, LINEAR])
 def test_no_allowed_expansion_improves_the_result_and_all_labels_are_allowed(seed, cost):
     unary, allowed = instance(seed)
@@ -36,7 +36,7 @@ def test_no_allowed_expansion_improves_the_result_and_all_labels_are_allowed(see
     assert result.energy == energy_of(result.labels, unary, WEIGHTS, cost)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_forbidden_labels_equal_labels_too_expensive_to_be_taken(seed):
     unary, allowed = instance(seed)
     allowed = mask_with(allowed, unary.argmin(0))
@@ -48,23 +48,6 @@ def test_forbidden_labels_equal_labels_too_expensive_to_be_taken(seed):
     )
     assert np.array_equal(result.labels, expensive.labels)
     assert result.stats["energies"] == expensive.stats["energies"]
-
-
-def test_all_labels_allowed_is_the_default():
-    unary, _ = instance(9)
-    plain = alpha_expansion(unary, WEIGHTS, LINEAR, device="cpu")
-    allowed = alpha_expansion(unary, WEIGHTS, LINEAR, allowed=np.ones(unary.shape, bool))
-    assert np.array_equal(plain.labels, allowed.labels)
-    assert plain.stats["energies"] == allowed.stats["energies"]
-
-
-def test_floats_and_volumes():
-    random = np.random.default_rng(3)
-    unary, allowed = random.random((4, 6, 7, 8)), random.random((4, 6, 7, 8)) < 0.6
-    allowed[1] = True
-    result = alpha_expansion(unary, dict.fromkeys([(0, 0, 1), (1, 0, 0)], 0.2), allowed=allowed)
-    result.check()
-    assert np.take_along_axis(allowed, result.labels[None].astype(np.intp), 0).all()
 
 
 def test_the_default_start_is_the_cheapest_allowed_label():

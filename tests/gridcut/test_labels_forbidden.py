@@ -22,7 +22,7 @@ def draw(rng, forbidden):
 
 
 @pytest.mark.parametrize("move", in_quick_tier(["alpha_expansion", "alpha_beta_swap"], "alpha_expansion".__eq__))
-@pytest.mark.parametrize("forbidden", [np.inf, 1e20, 3.4e38, 1e300])
+@pytest.mark.parametrize("forbidden", [np.inf, 3.4e38, 1e300])
 def test_moves_are_those_of_high_costs(forbidden, move):
     solve = getattr(gridcut, move)
     rng = np.random.default_rng(521)
@@ -46,14 +46,6 @@ def test_minima_are_those_of_all_labellings(forbidden):
             for labels in itertools.product(range(3), repeat=6)
         )
         assert found.energy == best
-
-
-@pytest.mark.slow
-def test_without_edges_the_cheapest_label_is_found():
-    unary = np.array([[1e300, 2.0, np.inf], [1e-300, 1.0, 0.0], [np.inf, 1.5, 1e20]])
-    result = gridcut.alpha_expansion(unary, {})
-    result.check()
-    assert result.labels.tolist() == [1, 1, 1]
 
 
 def test_label_solver():

@@ -64,7 +64,7 @@ def test_moves_are_those_of_the_grid(solve, restarts):
 @pytest.mark.parametrize("solve", SOLVERS)
 def test_certified_local_minima(solve, dtype):
     cost = np.minimum(LINEAR[:3, :3], 2)
-    for seed in range(12):
+    for seed in range(6):
         unary, graph = random_graph(seed, dtype)
         result = solve(unary, graph, cost)
         result.check()
@@ -88,46 +88,6 @@ def test_certified_local_minima(solve, dtype):
         shift = unary.min(axis=0).sum()
         if solve is alpha_expansion:
             assert result.energy - shift <= bound * (min(energies.values()) - shift)
-
-
-@pytest.mark.parametrize("solve", SOLVERS)
-def test_two_labels_are_optimal(solve):
-    for seed in range(6):
-        unary, graph = random_graph(seed, labels=2)
-        found = solve(unary, graph)
-        tried = product(range(2), repeat=unary.shape[1])
-        assert found.energy == min(energy_by_terms(one, unary, graph, LINEAR) for one in tried)
-
-
-def test_allowed_labels():
-    unary, graph = random_graph(3, nodes=30)
-    allowed = np.random.default_rng(0).random(unary.shape) < 0.6
-    allowed[0] = True
-    found = alpha_expansion(unary, graph, LINEAR[:3, :3], allowed=allowed)
-    found.check()
-    assert allowed[found.labels, np.arange(30)].all()
-
-
-def test_forbidden_labels():
-    unary, graph = random_graph(1, np.float64)
-    unary[1] = np.inf
-    found = alpha_expansion(unary, graph)
-    found.check()
-    assert 1 not in found.labels
-
-
-def test_large_numbers_need_int64():
-    unary, graph = random_graph(2)
-    found = alpha_expansion(unary * 2**40, graph * 2**40)
-    found.check()
-    assert found.stats["dtype"] == "int64"
-    assert found.energy == alpha_expansion(unary, graph).energy * 2**40
-
-
-def test_no_nodes():
-    found = alpha_expansion(np.zeros((2, 0), int), scipy.sparse.csr_array((0, 0), dtype=int))
-    found.check()
-    assert (found.labels.shape, found.energy) == ((0,), 0)
 
 
 @pytest.mark.parametrize("changed", ["energy", "labels", "move"])

@@ -12,18 +12,6 @@ from gridcut import methods
 from gridcut.core.problem import check_problem
 from gridcut.device.choose import numba_cuda_is_installed
 
-# method, device, module of its solver
-SOLVERS = [
-    ("tiles", "cuda", "gridcut.tiles.tiles"),
-    ("ibfs", "cpu", "gridcut.ibfs.ibfs"),
-    ("push_relabel", "cpu", "gridcut.papers.push_relabel"),
-    ("lock_free", "cpu", "gridcut.papers.lock_free"),
-    ("lock_free", "cuda", "gridcut.papers.lock_free_cuda"),
-    ("async_global", "cpu", "gridcut.papers.async_global"),
-    ("hybrid", "cuda", "gridcut.papers.hybrid"),
-    ("cudacuts", "cuda", "gridcut.papers.cudacuts"),
-    ("cudacuts_pull", "cuda", "gridcut.papers.cudacuts_pull"),
-]
 CONTEXT = {"layout", "callback", "warm"}  # keywords of solvers that are not parameters of their methods
 
 
@@ -35,27 +23,16 @@ def a_problem(offset=(0, 1)):
     return check_problem(np.ones((3, 4)), 1, {offset: 1}, None)
 
 
-def test_every_solver_of_the_table_is_listed_here():
-    listed = {(method, device) for method, device, _ in SOLVERS}
-    table = {(name, d) for name, entry in methods.METHODS.items() for d in ("cpu", "cuda") if getattr(entry, d)}
-    assert table == listed
-
-
-def test_the_battery_runs_every_method(tools):
-    """Except "tiles" and "ibfs", which "auto" selects."""
-    on_cpu, on_cuda = ({solver for solver, _ in names.values()} for names in (tools.ON_CPU, tools.ON_CUDA))
-    by_auto = {"auto", "tiles", "ibfs"}
-    assert {name for name, entry in methods.METHODS.items() if entry.cpu} - by_auto == on_cpu - by_auto
-    assert {name for name, entry in methods.METHODS.items() if entry.cuda} - by_auto == on_cuda - by_auto
-
-
-@pytest.mark.parametrize(("name", "ran_on", "module"), SOLVERS)
-def test_parameters_are_the_keywords_of_the_solver(name, ran_on, module):
+@pytest.mark.parametrize(
+    ("name", "ran_on"),
+    [(name, on) for name, entry in methods.METHODS.items() for on in ("cpu", "cuda") if getattr(entry, on)],
+)
+def test_parameters_are_the_keywords_of_the_solver(name, ran_on):
     if ran_on == "cuda" and not numba_cuda_is_installed():
         pytest.skip("needs numba-cuda to import the solver")
-    found = keywords_of(importlib.import_module(module).solve)
     entry = methods.METHODS[name].on(ran_on)
-    assert entry.solver == f"{module}:solve"
+    module, function = entry.solver.split(":")
+    found = keywords_of(getattr(importlib.import_module(module), function))
     assert list(entry.parameters) == [keyword for keyword in found if keyword not in CONTEXT]
     assert "callback" in found
 

@@ -1,6 +1,5 @@
 """The private names of numba: which of them this version lacks, and what happens without them."""
 
-import threading
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -12,8 +11,7 @@ from numba import config, types
 
 from gridcut.device import kernel, numba_internals, thread_count
 from gridcut.device.choose import numba_cuda_is_installed
-from gridcut.device.kernel_cache import CpuKernelStore
-from gridcut.device.numba_internals import CPU, CUDA, SIMULATOR, CpuCode, for_all_values, need
+from gridcut.device.numba_internals import CPU, CUDA, SIMULATOR, CpuCode, need
 
 on_numba_cuda = pytest.mark.skipif(
     not numba_cuda_is_installed() or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own names"
@@ -145,11 +143,6 @@ def test_unknown_options_are_omitted(name, monkeypatch):
     assert numba.njit(lambda x: inner(x))(3) == 6
 
 
-def test_without_templates_literals_are_compiled_apart():
-    lacking = Lacking(numba.njit(doubled), "get_call_template")
-    assert for_all_values(lacking) is lacking
-
-
 @pytest.mark.parametrize("missing", [*range(len(CpuCode.needs)), "dumps"])
 def test_kernels_that_cannot_be_stored_run(missing, monkeypatch):
     if missing == "dumps":
@@ -160,21 +153,6 @@ def test_kernels_that_cannot_be_stored_run(missing, monkeypatch):
     found = kernel(doubled)
     assert found(4) == 8
     assert not found.stats.cache_path
-
-
-def test_a_dispatcher_without_a_cache_is_not_changed():
-    lacking = Lacking(numba.njit(doubled), "_cache")
-    numba_internals.store(lacking, CpuKernelStore)
-    assert "_cache" not in vars(lacking)
-
-
-def test_code_for_an_unknown_processor_is_not_stored():
-    dispatcher = compiled()
-    codegen = Lacking(dispatcher.targetctx.codegen(), "magic_tuple")
-    kept = CpuKernelStore(doubled)
-    context = SimpleNamespace(codegen=lambda: codegen)
-    assert kept.load_overload((types.int64,), context) is None
-    kept.save_overload((types.int64,), SimpleNamespace(codegen=codegen))
 
 
 @pytest.mark.parametrize("manager", [None, SimpleNamespace()])
@@ -189,41 +167,9 @@ def test_stored_code_is_loaded_without_the_memory_manager(manager, monkeypatch):
     assert loaded.entry_point(21) == 42
 
 
-@pytest.mark.parametrize("environment", [None, numba_internals._Environment])
-def test_stored_code_is_read_with_and_without_environments(environment, monkeypatch):
-    code = CpuCode(doubled, "a module")
-    content = code.dumps(code.saved(compiled().overloads[(types.int64,)]))
-    monkeypatch.setattr(numba_internals, "_Environment", environment)
-    numba.core.environment.Environment._memo.clear()
-    loaded = code.loaded(compiled().targetctx, numba_internals.loads(content))
-    assert loaded.entry_point(21) == 42
-
-
-def test_extensions_are_looked_for_before_a_kernel_is_compiled(monkeypatch):
-    looked = []
-    monkeypatch.setattr(numba.core.entrypoints, "init_all", lambda: looked.append(True))
-    dispatcher = numba.njit(lambda x: x + 1)
-    numba_internals.store(dispatcher, CpuKernelStore)
-    assert dispatcher(1) == 2
-    assert looked
-    lacking = Lacking(numba.njit(doubled), "_compilation_chain_init_hook")
-    numba_internals.store(lacking, CpuKernelStore)
-    lacking._cache.before_compiling()
-
-
 def test_threads_are_counted_with_numbas_lock(monkeypatch):
     count = thread_count()
     for lacking in (None, Lacking(numba_internals._threads, "_get_num_threads")):
         monkeypatch.setattr(numba_internals, "_threads", lacking)
         assert numba_internals.thread_count_without_lock() == 0
         assert thread_count() == count
-
-
-def test_the_lock_of_the_compiler_is_acquired_twice():
-    """A fork acquires it, also in a thread that compiles."""
-    lock = numba_internals.COMPILER_LOCK
-    for _ in range(2):
-        lock.acquire()
-    for _ in range(2):
-        lock.release()
-    assert isinstance(threading.RLock(), type(lock)) or not lock.is_locked()

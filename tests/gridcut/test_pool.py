@@ -1,14 +1,9 @@
 """The memory pool and kernel launches: the parts that can be tested without a GPU."""
 
 import gc
-import importlib.util
-import struct
-from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
-from numba import config
 
 from gridcut.device.pool import MAX_PIECES, Pool, size_class
 
@@ -83,18 +78,6 @@ def test_pool_stays_within_its_capacity():
     assert len(pool.returned()) == 0
 
 
-def test_oldest_pieces_are_freed_first():
-    driver = Driver(100 * MB)
-    pool = Pool(driver, driver.free, 10 * MB)
-    for size in (4 * MB, 5 * MB, 6 * MB):
-        pool.put_back(*pool.take(size))
-        synchronised(pool)
-    assert pool.held() == 6 * MB
-    pool.put_back(*pool.take(4 * MB))
-    synchronised(pool)
-    assert pool.held() == 10 * MB
-
-
 def test_pool_is_freed_before_out_of_memory():
     driver = Driver(10 * MB)
     pool = Pool(driver, driver.free, 100 * MB)
@@ -123,44 +106,6 @@ def test_cyclic_garbage_returns_its_buffer_to_the_pool():
     Slab()
     gc.collect()
     assert [piece.freed for _, piece in pool.returned()] == [False]
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own types"
-)
-def test_arguments_are_packed_as_in_numba():
-    from types import SimpleNamespace
-
-    from gridcut.device.launch import _flatten, _formats
-    from gridcut.device.memory import FlatArray
-
-    array = FlatArray.at(4096, (7,), np.dtype(np.int32), None)
-    most = np.uint64(2**64 - 1)
-    args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6, most, np.float32(0.25), np.int64(-7))
-    kinds, values = [], []
-    assert _flatten(args, kinds, values)
-    assert values == [0, 0, 7, 4, 4096, 7, 4, 3, 4, 5, 0.5, 6, most, 0.25, -7]
-    formats = _formats(kinds)
-    assert formats == "q" * 10 + "dqQf4xq"
-    packed = struct.pack(f"={formats}", *values)
-    assert len(packed) == 8 * len(values)  # one word each
-    assert np.frombuffer(packed, np.int64)[-1] == -7
-    assert np.frombuffer(packed, np.float32)[-4] == 0.25
-    words = (np.int32, tuple, 2, np.int32, np.int32)
-    assert kinds == [np.dtype(np.int32), *words, np.float64, int, np.uint64, np.float32, np.int64]
-    assert not _flatten((SimpleNamespace(strides=(8,)),), [], [])
-
-    class Bundle(NamedTuple):
-        first: object
-        second: object
-
-    kinds, values = [], []
-    assert _flatten((Bundle(array, np.int32(8)),), kinds, values)
-    assert values == [0, 0, 7, 4, 4096, 7, 4, 8]
-    assert kinds == [Bundle, 2, np.dtype(np.int32), np.int32]
-    assert _formats(kinds) == "q" * 8
-    assert not _flatten((Bundle(array, None),), [], [])
-    assert str(numba.typeof(array)) == "array(int32, 1d, C)"
 
 
 @pytest.mark.gpu

@@ -11,7 +11,6 @@ import traceback
 from collections import Counter
 from functools import partial
 
-import networkx
 import numpy as np
 import pytest
 
@@ -19,7 +18,7 @@ import gridcut
 from gridcut.compat import maxflow
 from gridcut.ibfs import ibfs
 from tests.faults import HAS_TIMER, fails_at, first_and_last, interrupted, lines_of
-from tests.gridcut.battery import drawn
+from tests.gridcut.oracles import drawn
 from tests.gridcut.states import CASES, LARGE, ON_GPU, STAGES, SUBJECTS, Grids
 from tests.tiers import in_quick_tier
 
@@ -211,7 +210,7 @@ def test_states_in_the_simulator(counts):
     for how in COPIES.values():
         solver, start = subject.at("between")
         judge(subject, how(solver), start)
-    line_faults(subject, "terminals", "after", counts, step=40)
+    line_faults(subject, "terminals", "after", counts, step=90)
 
 
 @pytest.fixture
@@ -380,7 +379,7 @@ def test_threads_on_one_solver(name):
 
 
 def flow_network():
-    """A graph of both kinds of arcs and terminals, and what an edge more makes of it: values by networkx."""
+    """A graph of both kinds of arcs and terminals."""
     rng = np.random.default_rng(46)
     graph = maxflow.GraphInt()
     nodes = graph.add_grid_nodes((4, 5))
@@ -391,22 +390,6 @@ def flow_network():
     return graph
 
 
-def value_by_networkx(graph):
-    """The cut, computed from the arcs and terminals that the graph holds."""
-    held = graph.copy()
-    source, sink, shared = held._net_terminals()
-    held._leave_grid()
-    tail, head, forward, back = (column.tolist() for column in held._all_arcs())
-    arcs = [*zip(tail, head, forward, strict=True), *zip(head, tail, back, strict=True)]
-    arcs += [("s", node, one) for node, one in enumerate(source.tolist())]
-    arcs += [(node, "t", one) for node, one in enumerate(sink.tolist())]
-    network = networkx.DiGraph()
-    for u, v, capacity in arcs:
-        before = network.get_edge_data(u, v, {"capacity": 0})["capacity"]
-        network.add_edge(u, v, capacity=before + capacity)
-    return networkx.maximum_flow_value(network, "s", "t") + shared
-
-
 @pytest.mark.parametrize("how", [*COPIES, "its method"])
 def test_copies_of_flow_networks(how):
     for solved in (False, True):
@@ -415,13 +398,13 @@ def test_copies_of_flow_networks(how):
         if solved:
             graph.maxflow()
         twin = graph.copy() if how == "its method" else COPIES[how](graph)
-        twin.add_edge(7, 12, 50, 50)
-        twin.add_tedge(12, 0, 50)
+        other = flow_network()
+        for one in (twin, other):
+            one.add_edge(7, 12, 50, 50)
+            one.add_tedge(12, 0, 50)
         assert (graph.maxflow(), graph.get_edge_count()) == (value, edges)
         assert twin.get_edge_count() == edges + 2
-        assert twin.maxflow() > value
-        assert twin.maxflow() == value_by_networkx(twin)
-    assert value == value_by_networkx(flow_network())
+        assert twin.maxflow() == other.maxflow() > value
 
 
 def test_errors_at_every_line_of_flow_networks():

@@ -81,14 +81,9 @@ def test_max_flow_rejects(change, error, message):
         pytest.skip("arrays on a GPU are accepted on this machine")
     with pytest.raises(error, match=message):
         gridcut.max_flow(**{**GOOD, **change})
-
-
-def test_numpy_scalars_are_accepted_as_parameters():
-    cut = gridcut.max_flow(
-        **GOOD, device="cpu", method="lock_free", threads=np.int64(2), global_every=np.float32(0.5), callback=print
-    )
-    assert cut.stats["threads"] == 2
-    assert type(cut.stats["threads"]) is int
+    if set(change) <= {"source", "sink", "edges", "mask"} and "every cut" not in message:
+        with pytest.raises(error, match=message):
+            gridcut.Solver(**{**GOOD, "device": "cpu", **change})
 
 
 def test_invalid_callbacks_are_rejected_before_solving():
@@ -103,21 +98,6 @@ def test_invalid_callbacks_are_rejected_before_solving():
     ):
         with pytest.raises(TypeError, match="callback must be callable or None, got int"):
             call()
-
-
-def test_bool_capacities_are_0_and_1(tools):
-    rng = np.random.default_rng(42)
-    source, sink, right = rng.random((3, 6, 14)) < 0.5
-    cut = gridcut.max_flow(source[:, ::2], sink[:, ::2], {(0, 1): right[:, ::2], (1, 0): True}, device="cpu")
-    cut.check()
-    as_numbers = [a[:, ::2].astype(np.uint8) for a in (source, sink, right)]
-    expected = gridcut.max_flow(*as_numbers[:2], {(0, 1): as_numbers[2], (1, 0): 1}, device="cpu")
-    tools.assert_equal_cuts(cut, expected)
-
-
-def test_masked_arrays_without_masked_entries_are_arrays():
-    array = np.ma.MaskedArray(np.ones((3, 4), np.int32))
-    assert gridcut.max_flow(**{**GOOD, "source": array}, device="cpu").value == gridcut.max_flow(**GOOD).value
 
 
 MASKED = np.ma.MaskedArray(np.ones((2, 3)), np.eye(2, 3, dtype=bool))
@@ -165,58 +145,12 @@ def test_neighbourhood_rejects(neighbours):
         gridcut.neighbourhood(neighbours)
 
 
-@pytest.mark.parametrize("neighbours", ["4", None, [4], 4.0])
-def test_neighbourhood_accepts_integers_only(neighbours):
-    with pytest.raises(TypeError, match=r"neighbours must be an integer, got"):
-        gridcut.neighbourhood(neighbours)
-
-
 @pytest.mark.parametrize("neighbours", [2, 4, 8, 6, 18, 26])
 def test_neighbourhood(neighbours):
     forward, both = gridcut.neighbourhood(neighbours), gridcut.neighbourhood(neighbours, both=True)
     assert len(set(both)) == neighbours == 2 * len(forward)
     assert both[::2] == forward
     assert all(tuple(-i for i in a) == b for a, b in zip(both[::2], both[1::2], strict=True))
-
-
-def tampered(cut, change):
-    grid = cut._solved().grid
-    change(grid.excess, grid.residual, cut.labels)
-    return cut
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda e, r, labels: r.__setitem__(np.flatnonzero(r)[0], 10**6), "residuals of pixel"),
-        (
-            lambda e, r, labels: e.__setitem__(np.flatnonzero(e)[0], 77),
-            "excess of pixel .* is not what the flow leaves",
-        ),
-        (lambda e, r, labels: labels.__setitem__(np.nonzero(labels), False), "flow can still pass"),
-    ],
-)
-def test_certificate_detects_tampering(change, message):
-    rng = np.random.default_rng(41)
-    cut = gridcut.max_flow(*rng.integers(0, 9, (2, 6, 7)), {(0, 1): 3, (1, 0): 2}, method="push_relabel")
-    cut.check()
-    assert cut.labels.any()
-    with pytest.raises(gridcut.CertificateError, match=message):
-        tampered(cut, change).check()
-
-
-def test_certificate_detects_wrong_values_ties_and_changed_capacities():
-    import dataclasses
-
-    source, sink = np.array([5, 0, 0]), np.array([0, 0, 2])
-    cut = gridcut.max_flow(source, sink, {(1,): 2})
-    with pytest.raises(gridcut.CertificateError, match="value 3, cut 2 and flow 2 differ"):
-        dataclasses.replace(cut, value=3).check()
-    with pytest.raises(gridcut.CertificateError, match="wrong side by the tie-breaking rule"):
-        dataclasses.replace(cut, labels=np.array([True, False, False])).check()
-    source[0] = 1
-    with pytest.raises(gridcut.CertificateError, match="excess of pixel"):
-        cut.check()
 
 
 def test_results_are_frozen():

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 import gridcut
+from tests.gridcut import oracles
 
 
 @pytest.mark.sim
-def test_the_default_on_a_gpu(graphs):
-    problem = graphs.random_problem(8)
+def test_the_default_on_a_gpu():
+    problem = oracles.random_graph(8)
     cut = gridcut.graph_max_flow(*problem, device="cuda")
     cut.check()
-    assert (cut.method, cut.device, cut.value) == ("waves", "cuda", graphs.oracle(*problem)[0])
+    assert (cut.method, cut.device, cut.value) == ("waves", "cuda", oracles.graph_cut(*problem)[0])
 
 
 @pytest.mark.sim
-def test_a_gpu_is_used_for_large_graphs_of_integers(graphs, monkeypatch):
+def test_a_gpu_is_used_for_large_graphs_of_integers(monkeypatch):
     from gridcut.graph import graph_methods
 
-    graph, source, sink = graphs.random_problem(8)
+    graph, source, sink = oracles.random_graph(8)
     graph = graph.tocsr()
     assert gridcut.graph_max_flow(graph, source, sink).device == "cpu"
     monkeypatch.setattr(graph_methods, "GPU_ENTRIES", graph.nnz)
@@ -35,16 +36,10 @@ def test_a_gpu_is_used_for_large_graphs_of_integers(graphs, monkeypatch):
 
 
 @pytest.mark.sim
-def test_methods_of_the_cpu_are_not_replaced(graphs):
-    with pytest.raises(RuntimeError, match="method 'ibfs' does not run on device='cuda'; use device='cpu'"):
-        gridcut.graph_max_flow(*graphs.random_problem(1), method="ibfs", device="cuda")
-
-
-@pytest.mark.sim
-def test_too_many_nodes_for_a_gpu(graphs, monkeypatch):
+def test_too_many_nodes_for_a_gpu(monkeypatch):
     from gridcut.graph import device_graph_cuda, graph_methods
 
-    problem = graphs.random_problem(1)
+    problem = oracles.random_graph(1)
     monkeypatch.setattr(device_graph_cuda, "MAX_NODES", 2)
     with pytest.raises(ValueError, match="graph must have less than 2 nodes and at most .* use device='cpu'"):
         gridcut.graph_max_flow(*problem, device="cuda")
@@ -53,9 +48,9 @@ def test_too_many_nodes_for_a_gpu(graphs, monkeypatch):
 
 
 @pytest.mark.sim
-def test_a_cut_of_a_gpu_is_copied_and_certified(graphs):
+def test_a_cut_of_a_gpu_is_copied_and_certified():
     """Its residuals are on the host, in the form of a cut of the CPU; changed capacities are noticed."""
-    graph, source, sink = graphs.random_problem(5)
+    graph, source, sink = oracles.random_graph(5)
     graph = graph.tocsr()
     cut, expected = (gridcut.graph_max_flow(graph, source, sink, device=device) for device in ("cuda", "cpu"))
     found, of_host = cut.residual(), expected.residual()
@@ -70,9 +65,9 @@ def test_a_cut_of_a_gpu_is_copied_and_certified(graphs):
         cut.check()
 
 
-def test_a_gpu_that_is_not_there(graphs, monkeypatch):
+def test_a_gpu_that_is_not_there(monkeypatch):
     from gridcut.device import choose
 
     monkeypatch.setattr(choose, "cuda_is_available", lambda: False)
     with pytest.raises(RuntimeError, match="device='cuda': .*; use device='cpu' or 'auto'"):
-        gridcut.graph_max_flow(*graphs.random_problem(1), device="cuda")
+        gridcut.graph_max_flow(*oracles.random_graph(1), device="cuda")

@@ -7,98 +7,34 @@ import pytest
 import scipy.sparse
 
 import gridcut
+from tests.gridcut import oracles
 
 BASE = int(os.environ.get("CUTMATCH_SEED", "0"))
 INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
 
 
-def check_seed(graphs, seed):
-    graph, source, sink = graphs.random_problem(seed)
-    value, labels = graphs.oracle(graph, source, sink)
+def check_seed(seed):
+    graph, source, sink = oracles.random_graph(seed)
+    value, labels = oracles.graph_cut(graph, source, sink)
     cut = gridcut.graph_max_flow(graph, source, sink)
     cut.check()
     assert cut.value == value, f"seed {seed}"
     np.testing.assert_array_equal(cut.labels, labels, f"seed {seed}")
-    unsorted = gridcut.graph_max_flow(graphs.as_tuple(graph, np.random.default_rng(seed)), source, sink)
+    unsorted = gridcut.graph_max_flow(oracles.as_tuple(graph, np.random.default_rng(seed)), source, sink)
     unsorted.check()
     assert unsorted.value == value, f"seed {seed}"
     np.testing.assert_array_equal(unsorted.labels, labels, f"seed {seed}")
 
 
-def test_random_graphs(graphs):
-    for seed in range(BASE, BASE + 300):
-        check_seed(graphs, seed)
+def test_random_graphs():
+    for seed in range(BASE, BASE + 100):
+        check_seed(seed)
 
 
 @pytest.mark.thorough
-def test_many_random_graphs(graphs):
+def test_many_random_graphs():
     for seed in range(BASE, BASE + 10_000):
-        check_seed(graphs, seed)
-
-
-TYPES = ["bool", "uint8", "uint16", "int8", "int16", "uint32", "int32", "int64", "float16", "float32", "float64"]
-
-
-@pytest.mark.parametrize("dtype", TYPES)
-def test_every_type(dtype, graphs):
-    graph, source, sink = graphs.random_problem(21)
-    dense = np.minimum(graph.toarray(), 1 if dtype == "bool" else 100)
-    source, sink = np.minimum(source, dense.max()), np.minimum(sink, dense.max())
-    value, labels = graphs.oracle(scipy.sparse.csr_array(dense), source, sink)
-    indptr, heads, capacity, shape = graphs.as_tuple(scipy.sparse.coo_array(dense))
-    given = indptr, heads, capacity.astype(dtype), shape
-    cut = gridcut.graph_max_flow(given, source.astype(dtype), sink.astype(dtype))
-    cut.check()
-    assert cut.value == value
-    assert isinstance(cut.value, float if "float" in dtype else int)
-    np.testing.assert_array_equal(cut.labels, labels)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", TYPES)
-def test_types_may_be_mixed(dtype, graphs):
-    graph, source, sink = graphs.random_problem(21)
-    dense = np.minimum(graph.toarray(), 1 if dtype == "bool" else 100)
-    source, sink = np.minimum(source, dense.max()), np.minimum(sink, dense.max())
-    indptr, heads, capacity, shape = graphs.as_tuple(scipy.sparse.coo_array(dense))
-    mixed = gridcut.graph_max_flow((indptr, heads, capacity.astype(dtype), shape), source.astype(np.float64), sink)
-    mixed.check()
-    assert mixed.value == graphs.oracle(scipy.sparse.csr_array(dense), source, sink)[0]
-
-
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
-@pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_every_sparse_format(form, kind, graphs):
-    graph, source, sink = graphs.random_problem(24)
-    value, labels = graphs.oracle(graph, source, sink)
-    made = getattr(scipy.sparse, f"{form}_{kind}")(graph.tocsr())
-    cut = gridcut.graph_max_flow(made, source, sink)
-    cut.check()
-    assert cut.value == value
-    np.testing.assert_array_equal(cut.labels, labels)
-
-
-@pytest.mark.parametrize("indices", ["int16", "uint16", "int32", "int64", "uint64"])
-def test_every_type_of_indices(indices, graphs):
-    graph, source, sink = graphs.random_problem(25)
-    indptr, heads, capacity, shape = graphs.as_tuple(graph)
-    given = indptr.astype(indices), heads.astype(indices), capacity, shape
-    cut = gridcut.graph_max_flow(given, source, sink)
-    cut.check()
-    assert cut.value == graphs.oracle(graph, source, sink)[0]
-
-
-def test_read_only_strided_and_unused_arrays(graphs):
-    graph, source, sink = graphs.random_problem(26)
-    indptr, heads, capacity, shape = graphs.as_tuple(graph)
-    value, _ = graphs.oracle(graph, source, sink)
-    heads, capacity = np.append(heads, [999, -5]), np.append(capacity, [7, 7])  # after the last pointer: not in use
-    capacity = np.repeat(capacity, 2)[::2]
-    for array in (indptr, heads, capacity, source):
-        array.flags.writeable = False
-    cut = gridcut.graph_max_flow((indptr, heads, capacity, shape), source, np.repeat(sink, 3)[::3])
-    cut.check()
-    assert cut.value == value
+        check_seed(seed)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -118,22 +54,7 @@ def test_graphs_without_edges(n):
     assert gridcut.graph_max_flow(([0] * (n + 1), [], [], (n, n)), 0, 0).value == 0
 
 
-def test_scalars():
-    graph = scipy.sparse.csr_array(np.array([[0, 3], [3, 0]]))
-    cut = gridcut.graph_max_flow((graph.indptr, graph.indices, 2, (2, 2)), [9, 0], [0, 9])
-    cut.check()
-    assert cut.value == 2
-    assert gridcut.graph_max_flow(graph, 4, 1).value == 2
-
-
-def test_repeated_entries_are_summed():
-    cut = gridcut.graph_max_flow(([0, 3, 4], [1, 1, 1, 0], [1, 2, 3, 5], (2, 2)), [9, 0], [0, 9])
-    cut.check()
-    assert cut.value == 6
-    assert cut.residual().toarray().tolist() == [[0, 0], [11, 0]]
-
-
-@pytest.mark.parametrize("repeats", [2, 3, 4, 5])
+@pytest.mark.parametrize("repeats", [2, 5])
 def test_the_sum_of_repeated_entries_has_more_than_32_bits(repeats):
     graph = ([0, repeats, repeats], [1] * repeats, np.full(repeats, 2**30), (2, 2))
     cut = gridcut.graph_max_flow(graph, [2**28, 0], [0, 2**28])
@@ -143,7 +64,7 @@ def test_the_sum_of_repeated_entries_has_more_than_32_bits(repeats):
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
-def test_every_structure_of_three_nodes(graphs, order):
+def test_every_structure_of_three_nodes(order):
     """Symmetric ones, which are read in one pass, and all that differ from them in a few entries or on the diagonal."""
     rows, columns = np.divmod(np.arange(9), 3)
     source, sink = np.array([9, 3, 0]), np.array([0, 4, 8])
@@ -155,19 +76,9 @@ def test_every_structure_of_three_nodes(graphs, order):
         cut = gridcut.graph_max_flow(arrays, source, sink)
         cut.check()
         matrix = scipy.sparse.csr_array((1 + kept, (rows[kept], columns[kept])), shape=(3, 3))
-        value, labels = graphs.oracle(matrix, source, sink)
+        value, labels = oracles.graph_cut(matrix, source, sink)
         assert cut.value == value, structure
         np.testing.assert_array_equal(cut.labels, labels)
-
-
-def test_the_type_follows_the_sums():
-    for total, dtype in ((INT32_MAX, "int32"), (INT32_MAX + 1, "int64"), (INT64_MAX - 1, "int64")):
-        part = total // 4
-        graph = ([0, 2, 2], [1, 1], np.array([part, part]), (2, 2))
-        cut = gridcut.graph_max_flow(graph, [total - 3 * part, 0], [part, INT64_MAX // 2 if part > 2**40 else part])
-        cut.check()
-        assert cut.stats["dtype"] == dtype
-        assert cut.value == total - 3 * part
 
 
 @pytest.mark.parametrize(
@@ -233,23 +144,23 @@ def test_an_infinite_capacity_may_be_the_first():
     assert cut.labels.tolist() == [True, False, True]
 
 
-def test_huge_terminals_leave_the_precision_to_the_arcs(graphs):
-    graph, source, sink = graphs.random_problem(27)
-    value, labels = graphs.oracle(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
+def test_huge_terminals_leave_the_precision_to_the_arcs():
+    graph, source, sink = oracles.random_graph(27)
+    value, labels = oracles.graph_cut(graph, np.where(source > 0, 10**6, 0), np.where(sink > 0, 10**6, 0))
     hard = [np.where(terminal > 0, 1e200, 0.0) for terminal in (source, sink)]
     both = (source > 0) & (sink > 0)
     hard[1][both] = 0
     soft = [np.where(terminal > 0, 10**6, 0) for terminal in hard]
-    value, labels = graphs.oracle(graph, *soft)
+    value, labels = oracles.graph_cut(graph, *soft)
     cut = gridcut.graph_max_flow(graph * 0.1, *hard)
     cut.check()
     assert cut.value == pytest.approx(value * 0.1)
     np.testing.assert_array_equal(cut.labels, labels)
 
 
-def test_tiny_and_huge_floats(graphs):
-    graph, source, sink = graphs.random_problem(30)
-    value, _ = graphs.oracle(graph, source, sink)
+def test_tiny_and_huge_floats():
+    graph, source, sink = oracles.random_graph(30)
+    value, _ = oracles.graph_cut(graph, source, sink)
     for exponent in (-1060, -500, 500, 1000):
         scale = 2.0**exponent
         cut = gridcut.graph_max_flow(graph * scale, source * scale, sink * scale)
@@ -257,85 +168,10 @@ def test_tiny_and_huge_floats(graphs):
         assert cut.value == value * scale
 
 
-def test_floats_of_too_different_sizes_are_rejected_or_exact():
-    graph = ([0, 1, 2], [1, 0], [1e-300, 1e300], (2, 2))
-    cut = gridcut.graph_max_flow(graph, [1.0, 0], [0, 1.0])
-    cut.check()
-    assert cut.value == pytest.approx(1e-300)
-
-
-def test_a_long_path():
-    """Flow through every node, in a graph that is solved from its leaves."""
-    n = 20_000
-    nodes = np.arange(n - 1)
-    graph = scipy.sparse.coo_array((np.full(n - 1, 5), (nodes, nodes + 1)), shape=(n, n))
-    source, sink = np.zeros(n, int), np.zeros(n, int)
-    source[0], sink[-1] = 9, 7
+def test_the_adversary_of_many_augmentations():
+    graph, source, sink = oracles.layered_problem()
     cut = gridcut.graph_max_flow(graph, source, sink)
     cut.check()
-    assert cut.value == 5
-    assert cut.labels.sum() == n - 1
-
-
-def test_a_star_and_a_complete_graph(graphs):
-    n = 300
-    rng = np.random.default_rng(0)
-    star = np.zeros((n, n), int)
-    star[0], star[:, 0] = rng.integers(0, 9, (2, n))
-    for dense in (star, rng.integers(0, 4, (n, n))):
-        np.fill_diagonal(dense, 0)
-        graph = scipy.sparse.csr_array(dense)
-        source, sink = rng.integers(0, 50, (2, n))
-        cut = gridcut.graph_max_flow(graph, source, sink)
-        cut.check()
-        assert cut.value == graphs.oracle(graph, source, sink)[0]
-
-
-def test_the_adversary_of_many_augmentations(graphs):
-    graph, source, sink = graphs.layered_problem()
-    cut = gridcut.graph_max_flow(graph, source, sink)
-    cut.check()
-    value, labels = graphs.oracle(graph, source, sink)
+    value, labels = oracles.graph_cut(graph, source, sink)
     assert cut.value == value
     np.testing.assert_array_equal(cut.labels, labels)
-
-
-def test_like_the_grid():
-    """The same labels as max_flow on the same problem, given as a graph."""
-    rng = np.random.default_rng(2)
-    shape = (30, 40)
-    index = np.arange(1200).reshape(shape)
-    source, sink = rng.integers(0, 30, (2, *shape))
-    right, down = rng.integers(0, 20, (2, *shape))
-    tails = np.concatenate([index[:, :-1].ravel(), index[:-1].ravel()])
-    heads = np.concatenate([index[:, 1:].ravel(), index[1:].ravel()])
-    values = np.concatenate([right[:, :-1].ravel(), down[:-1].ravel()])
-    graph = scipy.sparse.coo_array((values, (tails, heads)), shape=(1200, 1200))
-    grid = gridcut.max_flow(source, sink, {(0, 1): right, (1, 0): down}, device="cpu")
-    cut = gridcut.graph_max_flow(graph + graph.T, source.ravel(), sink.ravel())
-    assert cut.value == grid.value
-    np.testing.assert_array_equal(cut.labels, grid.labels.ravel())
-
-
-def test_agrees_with_networkx_and_pymaxflow(graphs):
-    networkx = pytest.importorskip("networkx")
-    maxflow = pytest.importorskip("maxflow")
-    for seed in range(40):
-        graph, source, sink = graphs.random_problem(seed)
-        n = graph.shape[0]
-        network = networkx.DiGraph()
-        network.add_nodes_from(["s", "t", *range(n)])
-        dense = graph.toarray()
-        for u, v in zip(*np.nonzero(dense), strict=True):
-            network.add_edge(int(u), int(v), capacity=int(dense[u, v]))
-        for u in range(n):
-            network.add_edge("s", u, capacity=int(source[u]))
-            network.add_edge(u, "t", capacity=int(sink[u]))
-        theirs = maxflow.Graph[int](n, graph.nnz)
-        nodes = theirs.add_nodes(n)
-        graph = graph.tocoo()
-        keep = graph.row != graph.col
-        theirs.add_edges(graph.row[keep], graph.col[keep], graph.data[keep], np.zeros(keep.sum(), int))
-        theirs.add_grid_tedges(nodes, source, sink)
-        value = gridcut.graph_max_flow(graph, source, sink).value
-        assert value == networkx.maximum_flow_value(network, "s", "t") == theirs.maxflow()

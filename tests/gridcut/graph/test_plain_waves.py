@@ -6,6 +6,7 @@ import scipy.sparse
 
 import gridcut
 from gridcut.graph.plain_waves import minimum_cut, search, wave
+from tests.gridcut import oracles
 
 
 def compare(problem, **options):
@@ -17,24 +18,24 @@ def compare(problem, **options):
     assert (minimum_cut(arcs, source, sink) == cut.labels).all()
 
 
-def problems(graphs):
-    return [graphs.random_problem(seed) for seed in range(8)]
+def problems():
+    return [oracles.random_graph(seed) for seed in range(8)]
 
 
-def test_labels_are_those_of_max_flow(graphs):
-    for problem in problems(graphs):
+def test_labels_are_those_of_max_flow():
+    for problem in problems():
         compare(problem, device="cpu")
 
 
 @pytest.mark.sim
-def test_labels_are_those_of_the_kernel(graphs):
-    for problem in problems(graphs):
+def test_labels_are_those_of_the_kernel():
+    for problem in problems():
         compare(problem, device="cuda", method="waves")
 
 
 @pytest.mark.gpu
-def test_labels_are_those_of_the_gpu(graphs):
-    for problem in problems(graphs):
+def test_labels_are_those_of_the_gpu():
+    for problem in problems():
         compare(problem, device="cuda", method="waves")
 
 

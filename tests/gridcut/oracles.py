@@ -1,4 +1,4 @@
-"""One table of instances for every solver of minimum cuts, and one checker that shares no code with the product.
+"""Instances, oracles and checkers of minimum cuts, which share no code with the product.
 
 Oracles, by name:
   exhaustive   all cuts of tiny grids, in Python integers; the labels from the union of all minimum source sides
@@ -11,11 +11,38 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
+import pytest
+import scipy.sparse
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+import gridcut
+from gridcut.methods import METHODS as TABLE
 
 TINY = 9  # pixels, or fewer, of which all cuts are tried
 INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
+INFINITE = 2**4000  # stands for inf among exact integers
+
+# Parameters that methods are tested with, by the word that tells variants of one method apart.
+PARAMETERS = {
+    "push_relabel": {" fifo": {"order": "fifo"}, " highest": {"order": "highest"}},
+    "lock_free": {"": {"threads": 3}},
+    "async_global": {"": {"threads": 3, "global_every": 0.1}},
+}
+
+
+def variants(device: str, of_device: str = "") -> dict:
+    """name -> (method, parameters): "auto", which runs "ibfs" or "tiles", and all others of the table."""
+    found = {f"auto{of_device}": ("auto", {"device": device})}
+    for name, entry in TABLE.items():
+        if getattr(entry, device) and name not in ("ibfs", "tiles"):
+            both = entry.cpu and entry.cuda
+            for variant, parameters in (PARAMETERS.get(name, {}) if device == "cpu" else {}).items() or [("", {})]:
+                found[f"{name}{variant}{of_device * bool(both)}"] = name, {"device": device, **parameters}
+    return found
+
+
+ON_CPU, ON_CUDA = variants("cpu"), variants("cuda", " cuda")
+METHODS = ON_CPU | ON_CUDA
 
 
 class Instance(NamedTuple):
@@ -49,7 +76,7 @@ def grid_of(instance: Instance):
         flat = np.broadcast_to(np.asarray(array), shape).reshape(-1).tolist()
         if instance.scale is None:
             return flat
-        return [v if v == math.inf else round(Fraction(v) / Fraction(instance.scale)) for v in flat]
+        return [INFINITE if v == math.inf else round(Fraction(v) / Fraction(instance.scale)) for v in flat]
 
     inside = np.ones(shape, bool) if instance.mask is None else instance.mask
     arcs = []
@@ -83,8 +110,7 @@ def exhaustive(source, sink, arcs, inside):
     best, union = None, set()
     for number in range(1 << len(pixels)):
         side = {p for i, p in enumerate(pixels) if number >> i & 1}
-        value = sum(sink[p] if p in side else source[p] for p in pixels)
-        value += sum(capacity for p, q, capacity in arcs if p in side and q not in side)
+        value = capacity_of(side, source, sink, arcs, inside)
         if best is None or value < best:
             best, union = value, set()
         if value == best:
@@ -92,22 +118,44 @@ def exhaustive(source, sink, arcs, inside):
     return best, [p in union for p in range(len(source))]
 
 
+def capacity_of(side, source, sink, arcs, inside):
+    """What a cut costs; `side`: the pixels of the source."""
+    value = sum(sink[p] if p in side else source[p] for p in np.flatnonzero(inside).tolist())
+    return value + sum(capacity for p, q, capacity in arcs if p in side and q not in side)
+
+
 def by_scipy(source, sink, arcs, inside):
-    """The maximum flow; the pixels that cannot reach the sink in its residual graph are on the source side."""
+    tails, heads, capacities = zip(*arcs, strict=True) if arcs else ((), (), ())
     n = len(source)
-    pixels = np.flatnonzero(inside).tolist()
-    triples = [(n, p, source[p]) for p in pixels] + [(p, n + 1, sink[p]) for p in pixels] + arcs
-    rows, columns, capacities = zip(*triples, strict=True)
-    if sum(capacities) > INT32_MAX:
+    graph = scipy.sparse.coo_array((np.array(capacities, np.int64), (tails, heads)), shape=(n, n))
+    value, labels = graph_cut(graph, *(np.where(inside, np.array(part, np.int64), 0) for part in (source, sink)))
+    return value, labels & inside
+
+
+def graph_cut(graph, source, sink):
+    """Value and labels of a sparse graph by SciPy: the sink side is what reaches the sink in the residual graph."""
+    n = graph.shape[0]
+    graph = graph.tocoo()
+    nodes = np.arange(n)
+    data = np.r_[graph.data, source, sink].astype(np.int64)
+    if data.sum() > INT32_MAX:
         raise ValueError("too large for SciPy's integers; give the instance fewer pixels")
-    graph = coo_array((np.array(capacities, np.int32), (rows, columns)), (n + 2, n + 2)).tocsr()
-    graph.sum_duplicates()
-    found = maximum_flow(graph, n, n + 1)
-    residual = (graph - found.flow).tocsr()
+    rows, cols = np.r_[graph.row, np.full(n, n), nodes], np.r_[graph.col, nodes, np.full(n, n + 1)]
+    kept = rows != cols
+    ends = rows[kept], cols[kept]
+    network = scipy.sparse.csr_array((data[kept].astype(np.int32), ends), shape=(n + 2, n + 2))
+    solved = maximum_flow(network, n, n + 1)
+    residual = scipy.sparse.csr_array(network - solved.flow)
     residual.eliminate_zeros()
-    reaches = breadth_first_order(residual.T.tocsr(), n + 1, return_predecessors=False)
-    sinks = set(reaches.tolist())
-    return int(found.flow_value), [bool(inside[p]) and p not in sinks for p in range(n)]
+    reaching = breadth_first_order(residual.T.tocsr(), n + 1, return_predecessors=False)
+    labels = np.ones(n + 2, bool)
+    labels[reaching] = False
+    return int(solved.flow_value), labels[:n]
+
+
+def value_of(source, sink, edges, mask=None) -> int:
+    """The value of the minimum cut of integers, whatever their dtype."""
+    return solve_by_oracle(Instance("", source, sink, edges, mask, 1)).value
 
 
 def wrong(cut, instance: Instance, answer: Answer) -> str | None:
@@ -125,39 +173,87 @@ def wrong(cut, instance: Instance, answer: Answer) -> str | None:
     return None
 
 
-def wrong_flow(cut, instance: Instance) -> str | None:
-    """What is wrong with flow() and residual() of a cut, in Python integers; None: nothing."""
-    shape, source, sink, arcs, _ = grid_of(instance)
-    room, out = {}, [0] * len(source)
-    for p, q, capacity in arcs:
-        room[p, q] = room.get((p, q), 0) + capacity
-    scale = instance.scale or 1
-    offsets = {tuple(np.atleast_1d(offset).tolist()) for offset in instance.edges}
-    seen = {}
-    for offset in offsets | {tuple(-o for o in offset) for offset in offsets}:
-        flow, residual = np.asarray(cut.flow(offset)), np.asarray(cut.residual(offset))
-        if flow.shape != shape or residual.shape != shape or (residual < 0).any():
-            return f"flow or residual along {offset} of wrong shape or sign"
-        for p, place in enumerate(np.ndindex(shape)):
-            amount = round(flow[place].item() / scale) if instance.scale else flow[place].item()
-            far = tuple(i + o for i, o in zip(place, offset, strict=True))
-            outside = not all(0 <= i < d for i, d in zip(far, shape, strict=True))
-            q = -1 if outside else int(np.ravel_multi_index(far, shape))
-            if amount > room.get((p, q), 0):
-                return f"flow {amount} from {place} along {offset}, of capacity {room.get((p, q), 0)}"
-            out[p] += amount
-            seen[p, q] = amount
-    for (p, q), amount in seen.items():
-        if q >= 0 and seen[q, p] != -amount:
-            return f"flows between pixels {p} and {q} are {amount} and {seen[q, p]}"
-    if any(not -t <= o <= s for o, s, t in zip(out, source, sink, strict=True) if o):
-        return "a pixel passes on more than it gets"
-    if sum(out) != 0:
-        return "flow is lost"
-    through = sum(min(s, t + o) for o, s, t, i in zip(out, source, sink, grid_of(instance)[4], strict=True) if i)
-    if through * scale != cut.value:
-        return f"the flow is of value {through * scale}, the cut of {cut.value}"
-    return None
+def opposite(offset):
+    return tuple(-i for i in offset)
+
+
+def ends(offset, shape):
+    """Indices of p and of p + offset, over all pixels p for which both are inside."""
+    near = tuple(slice(max(0, -o), max(0, d - max(0, o))) for o, d in zip(offset, shape, strict=True))
+    far = tuple(slice(max(0, o), max(0, d + min(0, o))) for o, d in zip(offset, shape, strict=True))
+    return near, far
+
+
+def check_flow(cut, source, sink, edges, mask=None):
+    """Check that flow() satisfies the capacities and the balance of every pixel and has the cut's value.
+
+    residual() must be what it leaves of the capacities, unless they are floats so large that they are clamped.
+    """
+    shape = np.shape(cut.labels)
+    inside = np.ones(shape, bool) if mask is None else mask
+    source, sink = (np.where(inside, np.broadcast_to(np.asarray(a), shape), 0).astype(object) for a in (source, sink))
+    edges = {_key(offset): np.broadcast_to(np.asarray(capacity), shape) for offset, capacity in edges.items()}
+    net_out = np.zeros(shape, object)
+    for offset in {*edges, *map(opposite, edges)}:
+        near, far = ends(offset, shape)
+        both = inside[near] & inside[far]
+        room = np.zeros(shape, object)
+        given = edges[offset][near] if offset in edges else edges[opposite(offset)][far]
+        room[near] = np.where(both, given.astype(object), 0)
+        flow, residual = (np.asarray(ask(offset)).astype(object) for ask in (cut.flow, cut.residual))
+        assert flow.shape == residual.shape == shape
+        net_out += flow
+        assert (flow <= room).all()
+        # The flow that leaves one end arrives at the other.
+        assert (flow[near] == -np.asarray(cut.flow(opposite(offset)))[far].astype(object)).all()
+        assert (residual[near] >= 0).all()
+        is_clamped = (given > 1e15) & (given.dtype.kind == "f")
+        assert (residual[near] == room[near] - flow[near])[both & ~is_clamped].all()
+    # A pixel receives at most its source capacity and sends at most its sink capacity.
+    assert (net_out <= source).all()
+    assert (net_out >= -sink).all()
+    assert net_out.sum() == 0
+    # The flow from the source, minus the flow from the source side to the sink, crosses the cut.
+    assert np.minimum(source, sink + net_out).sum() == cut.value
+
+
+def solve(source, sink, edges, method="auto", **keywords):
+    """max_flow by a name of METHODS (default: the CPU's default), certified."""
+    name, parameters = METHODS[method]
+    cut = gridcut.max_flow(source, sink, edges, method=name, **{**parameters, **keywords})
+    cut.check()
+    return cut
+
+
+def assert_equal_cuts(cut, expected):
+    """Equal values and labels: the tie rule makes labels unique."""
+    assert cut.value == expected.value
+    assert (cut.labels == expected.labels).all()
+
+
+def random_problem(rng, shape, offsets, dtype=np.int64, high=10, density=None, mask=None):
+    """Capacities 0 .. high - 1, some of them scalars, on a random part of the pixels."""
+
+    def capacity():
+        part = rng.choice([0.1, 0.5, 1.0]) if density is None else density
+        return (rng.integers(0, high, shape) * (rng.random(shape) < part)).astype(dtype)
+
+    edges = {o: capacity() if rng.random() < 0.8 else dtype(rng.integers(0, high)) for o in offsets}
+    if mask == "random":
+        mask = rng.random(shape) < 0.7
+    return capacity(), capacity(), edges, mask
+
+
+def library(name):
+    """to(array) and back(array) of a library, and the type of its arrays."""
+    module = pytest.importorskip(name)
+    if name == "torch":
+        return (
+            lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
+            lambda t: t.cpu().numpy(),
+            module.Tensor,
+        )
+    return module.asarray, module.asnumpy, module.ndarray
 
 
 # Grids and neighbourhoods; every number of arcs is compiled once, so there are few.
@@ -273,35 +369,6 @@ def extremes():
     yield Instance("wide floats", source, sink, NO_EDGES | {(0, 1): 0.5}, None, STEP)
 
 
-# Keywords of max_flow that replace those of a good call, the exception, and words of its message.
-MALFORMED = [
-    ({"source": np.full((3, 4), -1)}, ValueError, r"source holds -1 at \(0, 0\)"),
-    ({"sink": np.full((3, 4), np.nan)}, ValueError, r"sink holds nan at \(0, 0\)"),
-    ({"edges": {(0, 1): -2}}, ValueError, r"edges\[\(0, 1\)\] holds -2"),
-    ({"sink": np.zeros((4, 3))}, ValueError, "sink must"),
-    ({"source": np.zeros((1, 2, 3, 4))}, ValueError, "1, 2 or 3 axes"),
-    ({"source": 3, "sink": 4}, ValueError, "1, 2 or 3 axes"),
-    ({"source": np.zeros((3, 4), complex)}, TypeError, "source must be an array of"),
-    ({"source": np.zeros((3, 4), np.uint64)}, TypeError, "source must be an array of"),
-    ({"source": [[1, 2], [3]]}, TypeError, "source must be"),
-    ({"source": "abc"}, TypeError, "source must be"),
-    ({"source": None}, TypeError, "source must be"),
-    ({"edges": [1, 2]}, TypeError, "edges must be a mapping"),
-    ({"edges": {(0, 1, 0): 1}}, ValueError, "2 entries"),
-    ({"edges": {(0, 0): 1}}, ValueError, "connects a pixel to itself"),
-    ({"edges": {(0, 0.5): 1}}, TypeError, "must be a tuple of 2 integers"),
-    ({"edges": {(0, 1): np.zeros((2, 2))}}, ValueError, "scalar or have the grid's shape"),
-    ({"mask": np.zeros((3, 4), int)}, TypeError, "mask must be a bool array"),
-    ({"mask": np.zeros((4, 3), bool)}, ValueError, "mask must have the grid's shape"),
-    ({"method": "nothing"}, ValueError, "method must be one of"),
-    ({"method": 3}, TypeError, "method must be a name"),
-    ({"device": "gpu"}, ValueError, "device must be"),
-    ({"speed": 3}, TypeError, "'speed'"),
-    ({"source": np.full((3, 4), INT64_MAX)}, ValueError, "too large"),
-]
-GOOD = {"source": np.ones((3, 4), int), "sink": np.full((3, 4), 2), "edges": {(0, 1): 1, (1, 0): 1}}
-
-
 def is_rare(instance: Instance) -> bool:
     """Whether an instance needs kernels that grids of 4 neighbours with capacities of NumPy's own types do not.
 
@@ -327,3 +394,48 @@ def random_instance(seed: int) -> Instance:
     mask = rng.choice(["none", "none", "none", "random", "one"])
     high = int(rng.choice([2, 4, 30, 120]))
     return drawn(rng, shape, offsets, dtype, layout, mask=mask, name=f"seed {seed}", high=high)
+
+
+# Sparse graphs
+
+
+def random_graph(seed):
+    """A small graph of random density, with repeated entries and loops, symmetric in a third of all cases."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    m = int(rng.integers(0, 5 * n))
+    high = int(rng.choice([2, 20, 1000]))
+    graph = scipy.sparse.coo_array((rng.integers(0, high, m), rng.integers(0, n, (2, m))), shape=(n, n))
+    if seed % 3 == 0:
+        graph = scipy.sparse.csr_array(graph)
+        graph.setdiag(0)
+        graph.eliminate_zeros()
+        graph = (graph + graph.T).tocoo()
+    source = rng.integers(0, high, n) * (rng.random(n) < 0.4)
+    sink = rng.integers(0, high, n) * (rng.random(n) < 0.4)
+    return graph, source, sink
+
+
+def layered_problem(width=4, layers=40):
+    """Goldberg's family: layers in which each unit of flow has to change its path."""
+    n = width * layers
+    rng = np.random.default_rng(1)
+    tails, heads, capacity = [], [], []
+    for layer in range(layers - 1):
+        for i in range(width):
+            for j in range(width):
+                tails.append(layer * width + i)
+                heads.append((layer + 1) * width + j)
+                capacity.append(int(rng.integers(1, 1 << (1 + (i + j + layer) % 12))))
+    graph = scipy.sparse.coo_array((capacity, (tails, heads)), shape=(n, n))
+    source, sink = np.zeros(n, int), np.zeros(n, int)
+    source[:width], sink[-width:] = 10**5, 10**5
+    return graph, source, sink
+
+
+def as_tuple(graph, rng=None):
+    """The entries of a COO graph by rows, with repetitions; in random order within the rows."""
+    order = np.arange(graph.nnz) if rng is None else rng.permutation(graph.nnz)
+    order = order[np.argsort(graph.row[order], kind="stable")]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(graph.row, minlength=graph.shape[0]))])
+    return indptr, graph.col[order], graph.data[order], graph.shape
