@@ -1,5 +1,5 @@
 """The table of instances that every public function and method of assign is run over: costs of all kinds, sizes and
-dtypes, orders of memory, forbidden pairs, limits; and random ones.  Each holds its meaning (tests/assign/battery.py).
+dtypes, orders of memory, forbidden pairs, limits; and random ones.  Each holds its meaning (tests/assign/oracles.py).
 """
 
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
-from tests.assign.battery import EXHAUSTIVE, truth_of
+from tests.assign.oracles import EXHAUSTIVE, truth_of
 
 
 @dataclass

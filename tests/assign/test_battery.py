@@ -1,6 +1,6 @@
 """The battery: every public function and method of assign over one table of instances, against independent oracles.
 
-`check()` of the package and the checker of tests/assign/battery.py must both accept each result, and no argument may
+`check()` of the package and the checker of tests/assign/oracles.py must both accept each result, and no argument may
 change.  The longer form draws its instances at random:  pytest -m thorough tests/assign/test_battery.py
 """
 
@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 import assign
-from tests.assign import battery, instances
+from tests.assign import instances, oracles
 
 SEED = 20240601
 THOROUGH = 12_000
@@ -51,7 +51,7 @@ def run(instance, method="auto", start=None, counts=None):
     try:
         found = function(*instance.arguments, **options, device="cpu")
     except assign.InfeasibleError as error:
-        battery.verify_infeasible(instance.truth, error)
+        oracles.verify_infeasible(instance.truth, error)
         pickle.loads(pickle.dumps(error)).check(instance.arguments[0], instance.options.get("mask"))
         found = None
     except ValueError as error:
@@ -69,10 +69,10 @@ def run(instance, method="auto", start=None, counts=None):
             sign = instance.sign
             u, v = sign * found.row_price, sign * found.col_price
             assert type(found.cost) is (int if all_whole(instance) else float)
-            battery.verify(instance.truth, found.row, found.col, sign * found.cost, u, v)
+            oracles.verify(instance.truth, found.row, found.col, sign * found.cost, u, v)
     for truth in instance.truth if instance.function == "batch" else [instance.truth]:
-        best, oracles = truth.optimum
-        counts.update(oracles)
+        best, by = truth.optimum
+        counts.update(by)
         counts["infeasible" if best is None else "optimal"] += 1
     return found
 
@@ -98,7 +98,7 @@ def verify_batch(instance, found) -> None:
         if found.feasible[b]:
             row = np.flatnonzero(found.col_of_row[b, :n] >= 0)
             u, v = sign * found.row_price[b, :n], sign * found.col_price[b, :m]
-            battery.verify(truth, row, found.col_of_row[b, row], sign * found.cost[b].item(), u, v)
+            oracles.verify(truth, row, found.col_of_row[b, row], sign * found.cost[b].item(), u, v)
         else:
             assert (found.col_of_row[b] == -1).all()
             assert found.cost[b] == 0
@@ -259,7 +259,7 @@ def test_linear_sum_assignment_over_the_table(usual):
         solved += 1
         row, col = assign.linear_sum_assignment(cost, maximize=instance.sign < 0)
         assert (row == np.sort(row)).all(), failing(instance, seed)
-        total = sum(map(battery.Fraction, instance.truth.cost[row, col]))
+        total = sum(map(oracles.Fraction, instance.truth.cost[row, col]))
         size = float(sum(map(abs, instance.truth.cost[row, col])))
         assert abs(float(total - best)) <= (0 if instance.truth.whole else 1e-12 * size), failing(instance, seed)
     assert solved > 200

@@ -12,6 +12,7 @@ from assign.core.infeasible import InfeasibleError
 from assign.papers.scaling.load import load, rows_of_dense
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import new_stats, warm_epsilon
+from tests.assign import oracles
 
 NAMES = ["cost_scaling_v1", "cost_scaling_v2", "cost_scaling", "lock_free"]
 SWITCHES = list(itertools.product((False, True), (False, True)))
@@ -36,29 +37,18 @@ def keywords(price_updates, arc_fixing):
     return {"price_updates": price_updates, "arc_fixing": arc_fixing}
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (1, 1), (1, 4), (2, 2), (2, 3), (5, 5), (7, 11), (3, 40), (40, 40)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_values(tools, name, kind, shape):
-    rng = np.random.default_rng(len(kind) + 100 * shape[1])
-    for cost in (tools.random_cost(rng, shape, kind) for _ in range(3)):
-        found = tools.solve(cost, method=name, device="cpu")
-        assert found.cost == (tools.best_cost(cost) if cost.size else 0)
-        transposed = tools.solve(cost.T, method=name, device="cpu", maximize=True)
-        assert transposed.cost == (tools.best_cost(cost, True) if cost.size else 0)
-
-
-@pytest.mark.parametrize("alpha", [2, 5, 10, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("alpha", [2, 10])
 @pytest.mark.parametrize(("price_updates", "arc_fixing"), SWITCHES)
-def test_every_alpha_and_switch(tools, name, alpha, price_updates, arc_fixing):
+def test_every_alpha_and_switch(name, alpha, price_updates, arc_fixing):
     rng = np.random.default_rng(alpha)
-    for trial in range(14):
-        n = int(rng.integers(1, 25))
-        cost = tools.random_cost(rng, (n, n + int(rng.integers(0, 2)) * int(rng.integers(0, 10))), KINDS[trial % 7])
+    for trial in range(7):
+        n = int(rng.integers(1, 18))
+        cost = oracles.random_cost(rng, (n, n + int(rng.integers(0, 2)) * int(rng.integers(0, 10))), KINDS[trial % 7])
         options = {"alpha": alpha, **keywords(price_updates, arc_fixing)}
         if name == "lock_free" and trial % 2:
             options["cycle"] = 5
-        found = tools.solve(cost, method=name, device="cpu", **options)
-        assert found.cost == tools.best_cost(cost)
+        found = oracles.solve(cost, method=name, device="cpu", **options)
+        assert found.cost == oracles.best_cost(cost)
         if not price_updates:
             assert found.stats["price_updates"] == 0
         if not arc_fixing:
@@ -76,22 +66,6 @@ def test_switches_do_something(name):
     assert fewer["refines"] < on["refines"]
 
 
-def test_huge_range(tools, name):
-    """The largest costs the border lets through, and single huge ones among small ones."""
-    rng = np.random.default_rng(1)
-    for n in (1, 2, 5, 30):
-        most = (2**63 - 1) // (4 * (2 * n + 1) ** 2)
-        cost = rng.integers(-most, most, (n, n), endpoint=True)
-        cost[0, 0], cost[-1, -1] = most, -most
-        found = tools.solve(cost, method=name, device="cpu")
-        pairs = zip(found.row.tolist(), found.col.tolist(), strict=True)
-        assert sum(int(cost[i, j]) for i, j in pairs) == found.cost
-        cost = rng.integers(0, 5, (n, n))
-        cost[0] = most
-        rest = int(tools.best_cost(cost[1:])) if n > 1 else 0
-        assert tools.solve(cost, method=name, device="cpu").cost == rest + most
-
-
 def test_prices_out_of_range_are_refused(module):
     """Costs whose multiples leave int64, which the border refuses before."""
     cost = np.full((3, 3), 2**59)
@@ -99,25 +73,11 @@ def test_prices_out_of_range_are_refused(module):
         solve_dense(module, cost)
 
 
-def test_floats(tools, name):
-    rng = np.random.default_rng(2)
-    for trial in range(40):
-        n = int(rng.integers(1, 30))
-        cost = rng.random((n, n + int(rng.integers(0, 12))))
-        cost = [cost, cost.astype(np.float32), np.exp(30 * cost), -1e-300 * cost, 1e300 * cost - 5e299][trial % 5]
-        found = tools.solve(cost, method=name, device="cpu")
-        assert found.row_price.dtype == np.float64
-        if cost.shape[0] < cost.shape[1]:
-            check_signs(found)
-        assert np.isclose(found.cost, tools.best_cost(cost), rtol=1e-9, atol=1e-12 * np.abs(cost).max())
-        assert 0 < found.stats["unit"] <= float(np.abs(cost).max()) * 2.0**-30
-
-
-def test_floats_that_are_whole_are_exact(tools, name):
+def test_floats_that_are_whole_are_exact(name):
     rng = np.random.default_rng(3)
     cost = rng.integers(-(10**9), 10**9, (25, 30)).astype(np.float64)
-    found = tools.solve(cost, method=name, device="cpu")
-    assert found.cost == tools.best_cost(cost)
+    found = oracles.solve(cost, method=name, device="cpu")
+    assert found.cost == oracles.best_cost(cost)
     assert found.stats["unit"] == 1
     assert (found.col_price == np.rint(found.col_price)).all()
 
@@ -132,76 +92,36 @@ def test_unit_is_a_power_of_two_that_costs_are_rounded_to():
     assert abs(back - cost.ravel()).max() < 1e-15
 
 
-def test_forbidden_pairs(tools, name):
-    rng = np.random.default_rng(4)
-    feasible = 0
-    for _ in range(60):
-        n = int(rng.integers(1, 9))
-        m = n + int(rng.integers(0, 3))
-        cost = np.where(rng.random((n, m)) < 0.5, rng.integers(-9, 9, (n, m)), np.inf)
-        best = tools.best_cost(cost)
-        for given in (cost, tools.sparse_of(np.where(np.isinf(cost), 0, cost).astype(np.int64), np.isfinite(cost))):
-            if best is None:
-                with pytest.raises(InfeasibleError):
-                    assign.solve(given, method=name, device="cpu")
-            else:
-                assert tools.solve(given, method=name, device="cpu").cost == best
-        feasible += best is not None
-    assert 10 < feasible < 50
-
-
-@pytest.mark.parametrize(("price_updates", "arc_fixing"), SWITCHES)
-def test_sparse(tools, name, price_updates, arc_fixing):
+@pytest.mark.parametrize(("price_updates", "arc_fixing"), [(False, False), (True, True)])
+def test_sparse(name, price_updates, arc_fixing):
     rng = np.random.default_rng(6)
     for n, m in [(1, 1), (10, 10), (30, 33), (40, 40), (60, 300)]:
         for most in (3, 10**6):
             allowed = rng.random((n, m)) < 5 / n
             allowed[np.arange(n), rng.permutation(m)[:n]] = True
-            graph = tools.sparse_of(rng.integers(1, most, (n, m), endpoint=True), allowed)
+            graph = oracles.sparse_of(rng.integers(1, most, (n, m), endpoint=True), allowed)
             row, col = min_weight_full_bipartite_matching(graph)
-            found = tools.solve(graph, method=name, device="cpu", **keywords(price_updates, arc_fixing))
+            found = oracles.solve(graph, method=name, device="cpu", **keywords(price_updates, arc_fixing))
             assert found.cost == graph[row, col].sum()
 
 
-@pytest.mark.parametrize(("price_updates", "arc_fixing"), SWITCHES)
-@pytest.mark.parametrize("sparse", [False, True])
-def test_partial(tools, name, sparse, price_updates, arc_fixing):
+@pytest.mark.parametrize(("price_updates", "arc_fixing", "sparse"), [(False, True, True), (True, False, False)])
+def test_partial(name, price_updates, arc_fixing, sparse):
     rng = np.random.default_rng(7)
     alone = 0
     for trial in range(30):
         n = int(rng.integers(1, 14))
         m = n + int(rng.integers(0, 6))
-        cost = tools.random_cost(rng, (n, m), KINDS[trial % 7])
+        cost = oracles.random_cost(rng, (n, m), KINDS[trial % 7])
         low, high = int(cost.min()), int(cost.max())
         limit = rng.integers(low - 2, high + 3, n) if trial % 2 else int(rng.integers(low, high + 1))
         allowed = rng.random((n, m)) < 0.6 if sparse else np.ones((n, m), bool)
-        given = tools.sparse_of(cost, allowed) if sparse else cost
-        found = tools.solve(given, method=name, device="cpu", max_cost=limit, **keywords(price_updates, arc_fixing))
-        best = tools.best_partial(np.where(allowed, cost, np.inf), limit)
-        assert tools.total_of(found, limit) == best
+        given = oracles.sparse_of(cost, allowed) if sparse else cost
+        found = oracles.solve(given, method=name, device="cpu", max_cost=limit, **keywords(price_updates, arc_fixing))
+        best = oracles.best_partial(np.where(allowed, cost, np.inf), limit)
+        assert oracles.total_of(found, limit) == best
         alone += n - len(found.row)
     assert alone > 10
-
-
-def check_signs(found, limit=None):
-    """The conditions that the certificate checks up to a tolerance hold exactly."""
-    assert (found.col_price <= 0).all()
-    assert (found.col_price[np.setdiff1d(np.arange(len(found.col_price)), found.col)] == 0).all()
-    if limit is not None:
-        assert (found.row_price <= limit).all()
-        alone = np.setdiff1d(np.arange(len(limit)), found.row)
-        assert (found.row_price[alone] == limit[alone]).all()
-
-
-def test_partial_floats(tools, name):
-    rng = np.random.default_rng(8)
-    for _ in range(20):
-        n = int(rng.integers(1, 14))
-        cost = rng.random((n, n + int(rng.integers(0, 5))))
-        limit = rng.random(n)
-        found = tools.solve(cost, method=name, device="cpu", max_cost=limit)
-        assert np.isclose(tools.total_of(found, limit), tools.best_partial(cost, limit), rtol=1e-12)
-        check_signs(found, limit)
 
 
 def test_rows_with_and_without_limit(module):
@@ -216,12 +136,12 @@ def test_rows_with_and_without_limit(module):
         solve_dense(module, np.array([[5, np.inf], [1, np.inf]]), limit=np.array([np.inf, np.inf]))
 
 
-def test_warm_start(tools, name):
+def test_warm_start(name):
     """Any old prices are welcome, and good ones save work."""
     rng = np.random.default_rng(9)
     cost = rng.integers(0, 10**6, (40, 45))
-    cold = tools.solve(cost, method=name, device="cpu")
-    again = tools.solve(cost, method=name, device="cpu", start=cold)
+    cold = oracles.solve(cost, method=name, device="cpu")
+    again = oracles.solve(cost, method=name, device="cpu", start=cold)
     assert again.cost == cold.cost
     assert again.stats["refines"] < cold.stats["refines"]
     for u, v in [
@@ -230,8 +150,8 @@ def test_warm_start(tools, name):
         (np.zeros(40, np.int64), np.full(45, 2**62)),
         (np.zeros(40, np.int64), np.where(rng.random(45) < 0.5, 2**62, -(2**62))),
     ]:
-        assert tools.solve(cost, method=name, device="cpu", start=(u, v)).cost == cold.cost
-        assert np.isclose(tools.solve(cost / 7, method=name, device="cpu", start=(u, v)).cost, cold.cost / 7)
+        assert oracles.solve(cost, method=name, device="cpu", start=(u, v)).cost == cold.cost
+        assert np.isclose(oracles.solve(cost / 7, method=name, device="cpu", start=(u, v)).cost, cold.cost / 7)
 
 
 def test_warm_epsilon_is_that_of_the_greedy_flow():
@@ -242,12 +162,6 @@ def test_warm_epsilon_is_that_of_the_greedy_flow():
     assert warm_epsilon(task, (np.zeros(2), np.array([-5, 0]))) == 0
     assert warm_epsilon(task, (np.zeros(2), np.array([0, -5]))) == task.largest  # 14: a cold start is better
     assert (task.network.p == 0).all()
-
-
-@pytest.mark.parametrize("alpha", [1, 0, -3, 2.5, "10"])
-def test_bad_alpha(module, alpha):
-    with pytest.raises((TypeError, ValueError), match="alpha must be (an integer|2 or more)"):
-        solve_dense(module, np.eye(3), alpha=alpha)
 
 
 def test_callback(module):
@@ -264,7 +178,7 @@ def test_callback(module):
 
 
 @pytest.mark.parametrize("method", ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"])
-@pytest.mark.parametrize("limit", [2**31 - 1, 2**31, 2**32, 2**32 + 7, 2**33 - 5, -(2**31) - 1, -(2**32)])
+@pytest.mark.parametrize("limit", [2**31, 2**32, -(2**31) - 1])
 def test_limits_beyond_the_dtype_of_the_costs(method, limit):
     """They wrapped around in int32, and a limit of 2^32 became 0."""
     for dtype in (np.int32, np.int16, np.uint8, np.int64):

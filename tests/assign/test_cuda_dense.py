@@ -69,12 +69,13 @@ def instance(family, n, m, seed, dtype="int32"):
 
 
 FAMILIES = ["uniform", "ties", "same", "product", "fixed", "points"]
-SMALL = [(1, 1), (1, 5), (2, 2), (7, 7), (20, 20), (12, 13), (9, 30)]
+SMALL = [(1, 1), (1, 5), (2, 2), (7, 7), (14, 14), (12, 13), (9, 30)]
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("shape", SMALL, ids=str)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "shape"), [*zip(FAMILIES, SMALL, strict=False), ("product", (12, 13)), ("points", (9, 30))]
+)
 def test_simulated(family, shape):
     cost = instance(family, *shape, seed=3)
     col_of, *_ = solved(cost)
@@ -99,15 +100,6 @@ def test_simulated_integers_of_many_bits(sign):
 
 
 @pytest.mark.sim
-def test_simulated_forbidden_pairs():
-    cost = instance("points", 12, 12, 2, "float64")
-    cost[np.random.default_rng(0).random((12, 12)) < 0.6] = np.inf
-    np.fill_diagonal(cost, 9e4)
-    col_of, *_ = solved(cost)
-    assert value(cost, col_of) == pytest.approx(best_value(cost))
-
-
-@pytest.mark.sim
 def test_simulated_infeasible():
     cost = instance("points", 12, 12, 2, "float64")
     cost[2:6, 3:] = np.inf
@@ -119,16 +111,8 @@ def test_simulated_infeasible():
 
 
 @pytest.mark.sim
-def test_simulated_row_without_pairs():
-    cost = instance("points", 6, 9, 2, "float32")
-    cost[4] = np.inf
-    with pytest.raises(InfeasibleError):
-        solved(cost)
-
-
-@pytest.mark.sim
 @pytest.mark.parametrize("shape", [(10, 10), (6, 12)], ids=str)
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 2.0])
+@pytest.mark.parametrize("share", [0.0, 0.5])
 def test_simulated_limits(shape, share):
     cost = instance("uniform", *shape, 8)
     limit = np.full(shape[0], int(share * 1e6) - 500)
@@ -149,9 +133,7 @@ def test_simulated_warm_start():
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize(
-    "options", [{"stop_share": 0}, {"stop_share": 1.0}, {"timeout": 0}, {"first_eps": 100.0, "last_eps": 1}], ids=str
-)
+@pytest.mark.parametrize("options", [{"stop_share": 0}, {"timeout": 0}, {"first_eps": 100.0, "last_eps": 1}], ids=str)
 def test_simulated_options(options):
     """However good the prices of the auction are, the result is optimal."""
     cost = instance("fixed", 15, 15, 4)
@@ -160,8 +142,7 @@ def test_simulated_options(options):
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("is_integer", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("is_integer", "squared"), [(False, True), (True, False)])
 def test_simulated_points(is_integer, squared):
     from assign.dense.dense_cuda import solve_points
     from gridcut.device.arrays import download
@@ -193,8 +174,8 @@ def oracle(cost, width):
 
 
 @pytest.mark.parametrize("limited", [False, True])
-@pytest.mark.parametrize("width", [1, 3, 50])
-@pytest.mark.parametrize("shape", [(1, 1), (30, 30), (25, 30), (20, 50)], ids=str)
+@pytest.mark.parametrize("width", [1, 50])
+@pytest.mark.parametrize("shape", [(30, 30), (20, 50)], ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_paths_over_lists(family, shape, width, limited):
     """The end on the CPU alone, from any prices, with lists far too short."""
@@ -261,14 +242,3 @@ def test_limits_on_gpu():
     doubled = np.concatenate([cost, np.where(np.eye(300), 300, 10**9)], axis=1)
     paid = value(cost[col_of >= 0], col_of[col_of >= 0]) + limit[col_of < 0].sum()
     assert paid == best_value(doubled)
-
-
-@pytest.mark.gpu
-def test_points_on_gpu():
-    from assign.dense.dense_cuda import solve_points
-    from gridcut.device.arrays import download
-
-    rng = np.random.default_rng(6)
-    x, y = rng.random((800, 2)), rng.random((800, 2))
-    *arrays, _ = solve_points(x, y, factor=1e6)
-    certified(np.linalg.norm(x[:, None] - y, axis=-1) * 1e6, *map(download, arrays))

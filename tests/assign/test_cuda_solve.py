@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import assign
+from tests.assign import oracles
 
 WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)]
 SHAPES = [(1, 1), (4, 4), (3, 5), (5, 3)]
@@ -33,20 +34,20 @@ def certified(cost, **options):
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
-def test_costs_from_the_host(tools, where, dtype):
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_costs_from_the_host(where, dtype):
     rng = np.random.default_rng(0)
     for shape in SHAPES:
         cost = rng.integers(-20, 20, shape).astype(dtype)
         for maximize in (False, True):
             found = certified(cost, maximize=maximize)
-            assert found.cost == tools.best_cost(cost, maximize)
+            assert found.cost == oracles.best_cost(cost, maximize)
             assert isinstance(found.row, np.ndarray)
             assert found.row_price.shape == (shape[0],)
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_the_cpu_starts_and_a_gpu_takes_over(where, tools, monkeypatch):
+def test_the_cpu_starts_and_a_gpu_takes_over(where, monkeypatch):
     monkeypatch.setattr("assign.methods.resolve", lambda device: "cuda")
     monkeypatch.setattr("assign.methods.GPU_MIN_ROWS", 4)
     monkeypatch.setattr("assign.dense.dense.MAX_SHARE_TO_KEEP", 0.0)
@@ -57,19 +58,19 @@ def test_the_cpu_starts_and_a_gpu_takes_over(where, tools, monkeypatch):
     for cost, device in ((easy, "cpu"), (sums, "cuda")):
         found = assign.solve(cost, callback=lambda stats: None)  # a callback, so not the fast path of small matrices
         found.check()
-        assert found.cost == tools.best_cost(cost, False)
+        assert found.cost == oracles.best_cost(cost, False)
         assert found.device == device
 
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_costs_on_the_gpu_stay_there(tools, where, order):
+def test_costs_on_the_gpu_stay_there(where, order):
     rng = np.random.default_rng(1)
     for shape in SHAPES:
         cost = np.asarray(rng.integers(-20, 20, shape), np.int32, order=order)
         for maximize in (False, True):
             found = certified(on_gpu(cost), maximize=maximize)
-            assert found.cost == tools.best_cost(cost, maximize)
+            assert found.cost == oracles.best_cost(cost, maximize)
             row, col = host(found.row), host(found.col)
             assert not isinstance(found.row, np.ndarray)
             assert cost[row, col].sum() == found.cost
@@ -77,13 +78,13 @@ def test_costs_on_the_gpu_stay_there(tools, where, order):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_options(tools, where):
+def test_options(where):
     rng = np.random.default_rng(2)
     cost = rng.random((4, 5))
     first = certified(cost)
     assert certified(cost * 1.01, start=first).cost == pytest.approx(1.01 * first.cost)
     found = certified(cost, max_cost=0.3)
-    assert tools.total_of(found, 0.3) == pytest.approx(tools.best_partial(cost, 0.3))
+    assert oracles.total_of(found, 0.3) == pytest.approx(oracles.best_partial(cost, 0.3))
     infinite = np.full((3, 4), np.inf)
     infinite[:, 1] = 1.0
     with pytest.raises(assign.InfeasibleError, match="allowed column"):
@@ -114,8 +115,7 @@ def test_bad_values_on_the_gpu(where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize(("maximize", "dtype"), [(False, np.float64), (True, np.int32)])
 def test_the_certificate_finds_faults_of_arrays_on_the_gpu(where, maximize, dtype):
     """Of fields on the GPU, whatever the shape and the sign, from costs on the GPU."""
     rng = np.random.default_rng(3)
@@ -139,23 +139,12 @@ def test_the_certificate_finds_faults_of_arrays_on_the_gpu(where, maximize, dtyp
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_changed_costs_on_the_gpu_are_noticed(where):
-    cost = np.random.default_rng(8).integers(0, 50, (4, 5))
-    there = on_gpu(cost)
-    found = certified(there)
-    cost[host(found.row)[0], host(found.col)[0]] += 1
-    there.copy_to_device(cost)
-    with pytest.raises(assign.CertificateError, match="but the pairs cost"):
-        found.check()
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_batches_on_the_gpu_stay_there(tools, where):
+def test_batches_on_the_gpu_stay_there(where):
     costs = np.random.default_rng(4).integers(0, 30, (3, 4, 5)).astype(np.int32)
     found = assign.solve_batch(on_gpu(costs))
     found.check()
     assert not isinstance(found.col_of_row, np.ndarray)
-    assert host(found.cost).tolist() == [tools.best_cost(c) for c in costs]
+    assert host(found.cost).tolist() == [oracles.best_cost(c) for c in costs]
     assert host(found.feasible).all()
     for copied in (found, pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
         copied.check()
@@ -169,25 +158,25 @@ def test_batches_on_the_gpu_stay_there(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_starts_that_are_far_off(tools, where):
+def test_starts_that_are_far_off(where):
     """Prices are as large as a cold start's, so they lose as few digits; those of integers never wrap."""
     rng = np.random.default_rng(5)
     for shape in SHAPES[1:]:
         cost = rng.random(shape)
-        for power in (0, 3, 16, 300):
+        for power in (3, 300):
             start = [rng.normal(size=size) * 10.0**power for size in shape]
             for given in (cost, on_gpu(cost)):
                 found = certified(given, start=start)
-                assert found.cost == pytest.approx(tools.best_cost(cost), rel=1e-13)
+                assert found.cost == pytest.approx(oracles.best_cost(cost), rel=1e-13)
                 assert max(np.abs(host(a)).max() for a in (found.row_price, found.col_price)) < 40 * sum(shape)
             whole = rng.integers(-50, 50, shape)
-            assert certified(whole, start=start).cost == tools.best_cost(whole)
+            assert certified(whole, start=start).cost == oracles.best_cost(whole)
         ends = [rng.choice([2**63 - 1, -(2**63)], size) for size in shape]
-        assert certified(whole, start=ends).cost == tools.best_cost(whole)
+        assert certified(whole, start=ends).cost == oracles.best_cost(whole)
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_starts_as_large_as_costs_written_for_never(tools, where):
+def test_starts_as_large_as_costs_written_for_never(where):
     rng = np.random.default_rng(7)
     for shape in SHAPES[1:]:
         cost, never = rng.random(shape), np.zeros(shape, bool)
@@ -195,18 +184,18 @@ def test_starts_as_large_as_costs_written_for_never(tools, where):
         given = np.where(never, 1e20, cost)
         for costs in (given, on_gpu(given)):
             found = certified(costs, start=[rng.normal(size=size) * 1e21 for size in shape])
-            assert found.cost == pytest.approx(tools.best_cost(np.where(never, np.inf, cost)), rel=1e-13)
+            assert found.cost == pytest.approx(oracles.best_cost(np.where(never, np.inf, cost)), rel=1e-13)
 
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("item", [6, 7])
-def test_costs_written_for_never(tools, where, item):
+def test_costs_written_for_never(where, item):
     """Prices as large as they are would round all other costs away: the auction's are not used then."""
     rng = np.random.default_rng(40)
     cost = (rng.random((8, 3, 3)) - 0.3).astype(np.float32)
     never = rng.random(cost.shape) < 0.5
     found = certified(np.where(never[item], np.float32(1e30), cost[item]))
-    assert found.cost == pytest.approx(tools.best_cost(np.where(never[item], np.inf, cost[item])), rel=1e-6)
+    assert found.cost == pytest.approx(oracles.best_cost(np.where(never[item], np.inf, cost[item])), rel=1e-6)
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -221,16 +210,8 @@ def test_a_start_does_not_hide_that_there_is_no_assignment(where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_an_assignment_on_the_gpu_is_a_start(where):
-    cost = np.random.default_rng(6).random((4, 4))
-    first = certified(on_gpu(cost))
-    assert certified(on_gpu(cost), start=first).cost == pytest.approx(first.cost)
-    assert assign.solve(cost, start=first, device="cpu").cost == pytest.approx(first.cost)
-
-
-@pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, tools, monkeypatch):
+def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, monkeypatch):
     """Problems that are solved one by one: their results are GPU arrays like the others."""
     monkeypatch.setattr("assign.batch.batch_shape_cuda.MAX_COLUMNS", 5)
     rng = np.random.default_rng(9)
@@ -239,7 +220,7 @@ def test_batches_of_large_problems_stay_on_the_gpu(where, dtype, tools, monkeypa
         found = assign.solve_batch(on_gpu(costs))
         found.check()
         assert found.stats["alone"] == 2
-        assert host(found.cost).tolist() == [tools.best_cost(cost) for cost in costs]
+        assert host(found.cost).tolist() == [oracles.best_cost(cost) for cost in costs]
         for name in ("col_of_row", "row_price", "col_price"):
             assert not isinstance(getattr(found, name), np.ndarray)
 
@@ -253,15 +234,3 @@ def test_the_cpu_solves_batches_of_large_problems_by_default(where, monkeypatch)
         found = assign.solve_batch(given)
         found.check()
         assert found.device == device
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_limits_of_batches_on_the_gpu_are_checked(where):
-    costs = on_gpu(np.array([[[5, 3], [2, 7]]], np.int32))
-    with pytest.raises(ValueError, match="max_cost must be at most 461168601842738790"):
-        assign.solve_batch(costs, max_cost=2**61)
-    with pytest.raises(ValueError, match="max_cost must be integers for integer costs on the GPU"):
-        assign.solve_batch(costs, max_cost=2.5)
-    found = assign.solve_batch(costs, max_cost=461168601842738790)
-    found.check()
-    assert host(found.cost).tolist() == [5]

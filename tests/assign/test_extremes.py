@@ -1,80 +1,30 @@
 """Costs and limits at the ends of their ranges: integers near int64, floats written for "never", endless distances."""
 
-from fractions import Fraction
-from itertools import permutations
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 import assign
 from gridcut.device.number_limits import INT64_MAX
+from tests.assign import oracles
 
 SCALING = ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
 
 
-def exact_best(cost, allowed, limit=None):
-    """The optimum in Python's integers or fractions, None if there is none: all assignments of the shorter side.
-
-    With limits a row may also stay unmatched at its own.
-    """
-    cost = [[Fraction(value) for value in row] for row in np.asarray(cost).tolist()]
-    n, m = np.shape(allowed)
-    if limit is None and n > m:
-        return exact_best([list(row) for row in zip(*cost, strict=True)], np.asarray(allowed).T)
-    columns = list(range(m)) + ([-1 - i for i in range(n)] if limit is not None else [])
-    best = None
-    for chosen in permutations(columns, n):
-        if any(j < 0 and j != -1 - i for i, j in enumerate(chosen)):
-            continue
-        if all(j < 0 or allowed[i][j] for i, j in enumerate(chosen)):
-            total = sum(Fraction(limit[i]) if j < 0 else cost[i][j] for i, j in enumerate(chosen))
-            best = total if best is None else min(best, total)
-    return best
-
-
-def check_exact(tools, cost, allowed, found, limit=None):
-    """Prices of Python's integers that prove the optimum, without the library's help."""
-    u, v = found.row_price.astype(object), found.col_price.astype(object)
-    slack = np.asarray(cost).astype(object) - u[:, None] - v
-    assert (slack[np.asarray(allowed)] >= 0).all()
-    assert not slack[found.row, found.col].any()
-    assert np.asarray(allowed)[found.row, found.col].all()
-    assert found.cost == sum(int(c) for c in np.asarray(cost)[found.row, found.col])
-    n, m = np.shape(cost)
-    if limit is not None or n < m:
-        assert (v <= 0).all()
-        assert not v[found.row_of_col < 0].any()
-    if limit is not None:
-        assert (u <= np.asarray(limit, object)).all()
-        assert (u == np.asarray(limit, object))[found.col_of_row < 0].all()
-
-
 @pytest.mark.parametrize("k", [15 * 10**16, 23 * 10**16, INT64_MAX // 20])
-def test_sparse_integers_near_the_bound_end(tools, k):
+def test_sparse_integers_near_the_bound_end(k):
     """The first step of the auction passed 2^63, and it never ended."""
     cost = np.array([[-k, k], [k, k + 1 if 20 * (k + 1) <= INT64_MAX else k]])
-    found = tools.solve(scipy.sparse.csr_array(cost))
-    assert found.cost == exact_best(cost, np.ones((2, 2), bool))
-    check_exact(tools, cost, np.ones((2, 2), bool), found)
+    found = oracles.solve(scipy.sparse.csr_array(cost))
+    oracles.verify_found(cost, found)
 
 
-def test_masked_integers_near_the_bound(tools):
-    k = 32 * 10**16
-    mask = np.ones((3, 3), bool)
-    mask[0, 0] = False
-    cost = np.array([[k, k, -k], [-k, -k, -k - 1], [k, -k, -k - 2]])
-    found = tools.solve(cost, mask=mask)
-    assert found.cost == -960000000000000000
-    check_exact(tools, cost, mask, found)
-
-
-@pytest.mark.parametrize("n", range(2, 9))
-def test_integers_near_the_bound(tools, n):
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_integers_near_the_bound(n):
     """Sparse and masked, rectangular, with limits, with any start, feasible or not."""
     rng = np.random.default_rng(n)
     refused = 0
-    for trial in range(40):
+    for trial in range(24):
         m = n + int(rng.choice([0, 0, 1, 2]))
         bound = INT64_MAX // (4 * (n + m + 1))
         few = rng.choice([bound, bound - 1, -bound, 1 - bound, bound // 2, 0, 1], (n, m))
@@ -82,40 +32,38 @@ def test_integers_near_the_bound(tools, n):
         allowed = rng.random((n, m)) < rng.choice([0.4, 0.8, 1.0])
         start = [None, tuple(rng.choice([2**62, -(2**62), 0, 10**17], size) for size in (n, m))][trial % 3 == 0]
         for form in ("sparse", "mask"):
-            given = (tools.sparse_of(cost, allowed),) if form == "sparse" else (cost,)
+            given = (oracles.sparse_of(cost, allowed),) if form == "sparse" else (cost,)
             options = {} if form == "sparse" else {"mask": allowed}
-            if tools.best_cost(np.where(allowed, 0.0, np.inf)) is None:
+            if oracles.best_cost(np.where(allowed, 0.0, np.inf)) is None:
                 refused += 1
                 with pytest.raises(assign.InfeasibleError) as caught:
                     assign.solve(*given, start=start, device="cpu", **options)
                 assert len(caught.value.cols) < len(caught.value.rows)
                 assert set(np.flatnonzero(allowed[caught.value.rows].any(axis=0))) == set(caught.value.cols)
             else:
-                found = tools.solve(*given, start=start, device="cpu", **options)
-                check_exact(tools, cost, allowed, found)
-                assert n > 5 or found.cost == exact_best(cost, allowed)
+                found = oracles.solve(*given, start=start, device="cpu", **options)
+                oracles.verify_found(cost, found, allowed)
             limit = rng.choice([bound, -bound, 0, bound // 3], n)
-            found = tools.solve(*given, start=start, device="cpu", max_cost=limit, **options)
-            check_exact(tools, cost, allowed, found, limit)
+            found = oracles.solve(*given, start=start, device="cpu", max_cost=limit, **options)
+            oracles.verify_found(cost, found, allowed, limit)
     assert refused
 
 
 @pytest.mark.parametrize("method", ["auto", *SCALING])
-def test_dense_integers_near_the_bound_of_each_method(tools, method):
+def test_dense_integers_near_the_bound_of_each_method(method):
     rng = np.random.default_rng(20)
     for n in range(2, 6):
         nodes = 2 * n + 1
         bound = INT64_MAX // (4 * nodes if method == "auto" else 4 * nodes * nodes)
         for start in (None, (np.full(n, 2**62), rng.choice([-(2**62), 2**62], n))):
             cost = rng.choice([bound, bound - 1, -bound, 1 - bound, 0], (n, n))
-            found = tools.solve(cost, method=method, start=start, device="cpu")
-            assert found.cost == exact_best(cost, np.ones((n, n), bool))
-            tools.check_prices(cost.astype(object), found)
+            found = oracles.solve(cost, method=method, start=start, device="cpu")
+            oracles.verify_found(cost, found)
 
 
 @pytest.mark.parametrize("method", ["auto", *SCALING])
-@pytest.mark.parametrize("huge", [1e12, 1e15, 1e17, 1e300])
-def test_floats_written_for_never(tools, method, huge):
+@pytest.mark.parametrize("huge", [1e12, 1e17, 1e300])
+def test_floats_written_for_never(method, huge):
     """They rounded all other costs away, and the check passed since its tolerance grew with them."""
     rng = np.random.default_rng(21)
     possible = 0
@@ -124,16 +72,16 @@ def test_floats_written_for_never(tools, method, huge):
         m = n + int(rng.choice([0, 0, 2]))
         cost = rng.random((n, m)) - rng.choice([0.0, 0.5])
         never = rng.random((n, m)) < 0.5
-        best = tools.best_cost(np.where(never, np.inf, cost))
+        best = oracles.best_cost(np.where(never, np.inf, cost))
         given = np.where(never, huge, cost)
         limits = [{}, {"max_cost": 0.3}] if best is not None else [{"max_cost": 0.3}]
         possible += best is not None
         for options in limits:
-            found = tools.solve(given, method=method, device="cpu", **options)
-            expected = best if not options else tools.best_partial(np.where(never, np.inf, cost), 0.3)
-            assert tools.total_of(found, options.get("max_cost", 0)) == pytest.approx(expected, rel=1e-13, abs=1e-13)
+            found = oracles.solve(given, method=method, device="cpu", **options)
+            expected = best if not options else oracles.best_partial(np.where(never, np.inf, cost), 0.3)
+            assert oracles.total_of(found, options.get("max_cost", 0)) == pytest.approx(expected, rel=1e-13, abs=1e-13)
             assert not never[found.row, found.col].any()
-            turned = tools.solve(
+            turned = oracles.solve(
                 -given, method=method, device="cpu", maximize=True, **({"max_cost": -0.3} if options else {})
             )
             assert turned.cost == pytest.approx(-found.cost, rel=1e-13, abs=1e-13)
@@ -141,7 +89,7 @@ def test_floats_written_for_never(tools, method, huge):
 
 
 @pytest.mark.parametrize("method", SCALING)
-def test_floats_written_for_always_and_needed_ones(tools, method):
+def test_floats_written_for_always_and_needed_ones(method):
     """Huge costs that the optimum holds, and rows that are all huge: exact up to what float64 tells apart there."""
     rng = np.random.default_rng(22)
     for _ in range(20):
@@ -149,32 +97,22 @@ def test_floats_written_for_always_and_needed_ones(tools, method):
         cost = rng.random((n, n))
         cost[rng.integers(n)] += 1e9
         cost[:, rng.integers(n)] -= 1e9
-        found = tools.solve(cost, method=method, device="cpu")
-        assert found.cost == pytest.approx(float(exact_best(cost, np.ones((n, n), bool))), abs=1e-5)
+        found = oracles.solve(cost, method=method, device="cpu")
+        assert found.cost == pytest.approx(float(oracles.exhaustive(oracles.truth_of(cost))), abs=1e-5)
 
 
-def test_limits_written_for_never(tools):
+def test_limits_written_for_never():
     """-2^63 has no absolute value in int64, and matched nothing."""
     for cost in ([[5]], [[5.0]], [[5, 3], [2, 7]], scipy.sparse.csr_array([[5, 3], [2, 7]])):
         best = assign.solve(cost, maximize=True).cost
-        found = tools.solve(cost, maximize=True, max_cost=-(2**63))
+        found = oracles.solve(cost, maximize=True, max_cost=-(2**63))
         assert found.cost == best
-        assert tools.solve(cost, max_cost=float(2**63)).cost == assign.solve(cost).cost
+        assert oracles.solve(cost, max_cost=float(2**63)).cost == assign.solve(cost).cost
     for dtype in (np.int32, np.int64, np.float64):
         costs = np.array([[[5, 3], [2, 7]]], dtype)
         found = assign.solve_batch(costs, maximize=True, max_cost=-(2**63))
         found.check()
         assert found.cost.tolist() == [12]
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_limits_of_a_batch_are_bounded(dtype):
-    costs = np.array([[[5, 3], [2, 7]]], dtype)
-    with pytest.raises(ValueError, match=r"max_cost must be at most 461168601842738790 .* got 2305843009213693952"):
-        assign.solve_batch(costs, max_cost=2**61)
-    found = assign.solve_batch(costs, max_cost=461168601842738790)
-    found.check()
-    assert found.cost.tolist() == [5]
 
 
 def test_integers_that_floats_would_round_are_refused():
@@ -189,25 +127,18 @@ def test_integers_that_floats_would_round_are_refused():
     assert assign.solve_batch(cost[None], cols=[0], max_cost=2.5).cost.tolist() == [0]
 
 
-def test_prices_of_masked_integers_with_fractional_limits(tools):
+def test_prices_of_masked_integers_with_fractional_limits():
     """They were rounded, and proved nothing."""
     mask = np.array([[True, False], [True, True]])
-    found = tools.solve([[5, 1], [2, 3]], mask=mask, max_cost=2.5)
+    found = oracles.solve([[5, 1], [2, 3]], mask=mask, max_cost=2.5)
     assert found.row_price.tolist() == [2.5, 2.0]
     rng = np.random.default_rng(23)
     for _ in range(60):
         shape = tuple(int(size) for size in rng.integers(1, 7, 2))
         cost, mask = rng.integers(0, 9, shape), rng.random(shape) < 0.7
         for limit in (2.5, 4, rng.integers(0, 20, shape[0]) / 2, 2**53):
-            found = tools.solve(cost, mask=mask, max_cost=limit)
-            u, v = found.row_price, found.col_price
-            bounds = np.broadcast_to(limit, shape[0])
-            assert ((cost - u[:, None] - v)[mask] >= 0).all()
-            assert ((cost - u[:, None] - v)[found.row, found.col] == 0).all()
-            assert (u <= bounds).all()
-            assert (u == bounds)[found.col_of_row < 0].all()
-            assert (v <= 0).all()
-            assert not v[found.row_of_col < 0].any()
+            found = oracles.solve(cost, mask=mask, max_cost=limit)
+            oracles.verify_found(cost, found, mask, limit)
 
 
 def test_scipys_drop_in_takes_the_largest_integers():

@@ -1,7 +1,5 @@
 """Lock-free cost scaling on threads: what is different from the sequential methods; values are in test_cost_scaling."""
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -10,55 +8,42 @@ from assign.papers.scaling.load import load, rows_of_dense, unload
 from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
 from assign.papers.scaling.scale import new_stats, refinements
 from assign.papers.scaling.shared_queue import EMPTY, make_queue, put, put_active, take
-from gridcut.device import kernel, run_threads, thread_count
+from gridcut.device import kernel, run_threads
+from tests.assign import oracles
 from tests.assign.scaling_checks import is_epsilon_optimal, is_flow
 from tests.tiers import in_quick_tier
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, pytest.param(7, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("cycle", [1, 50, 500_000])
-def test_any_number_of_threads_and_any_cycle(tools, threads, cycle):
+@pytest.mark.parametrize(("threads", "cycle"), [(1, 1), (2, 50), (3, 500_000), (7, 50)])
+def test_any_number_of_threads_and_any_cycle(threads, cycle):
     rng = np.random.default_rng(threads)
-    for trial in range(6):
-        n = [1, 2, 9, 30, 40, 33][trial]
-        cost = tools.random_cost(rng, (n, n + 5 * (trial % 2)))
-        found = tools.solve(cost, method="lock_free", device="cpu", threads=threads, cycle=cycle)
-        assert found.cost == tools.best_cost(cost)
+    for trial, n in enumerate((1, 2, 9, 30)):
+        cost = oracles.random_cost(rng, (n, n + 5 * (trial % 2)))
+        found = oracles.solve(cost, method="lock_free", device="cpu", threads=threads, cycle=cycle)
+        assert found.cost == oracles.best_cost(cost)
         assert found.stats["refines"] > 0
         assert found.stats["threads"] == threads
         assert found.stats["rounds"] >= found.stats["refines"]
 
 
-def test_a_short_cycle_takes_more_rounds_and_updates_prices(tools):
+def test_a_short_cycle_takes_more_rounds_and_updates_prices():
     cost = np.random.default_rng(0).integers(0, 10**6, (50, 50))
-    short = tools.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2)
+    short = oracles.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2)
     assert short.stats["rounds"] > 2 * short.stats["refines"]
     assert 0 < short.stats["price_updates"] <= short.stats["refines"]
-    without = tools.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2, price_updates=False)
+    without = oracles.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2, price_updates=False)
     assert without.stats["price_updates"] == 0
-    whole = tools.solve(cost, method="lock_free", device="cpu", threads=1)
+    whole = oracles.solve(cost, method="lock_free", device="cpu", threads=1)
     assert whole.stats["rounds"] == whole.stats["refines"]
     assert whole.stats["repairs"] == 0
 
 
-def test_default_threads(tools):
-    found = tools.solve(np.eye(3, dtype=int), method="lock_free", device="cpu")
-    assert found.stats["threads"] == thread_count()
-
-
-@pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 1.5}, {"cycle": 0}, {"cycle": "many"}])
-def test_bad_parameters(wrong):
-    (name,) = wrong
-    with pytest.raises((TypeError, ValueError), match=f"{name} must be (an integer|1 or more)"):
-        lock_free.solve(*rows_of_dense(np.eye(3)), 3, **wrong)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_refine_ends_with_an_epsilon_optimal_flow(tools, threads):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_refine_ends_with_an_epsilon_optimal_flow(threads):
     """After every Refine, on larger problems where threads meet."""
     rng = np.random.default_rng(3)
     for kind in ("few", "wide", "product", "sums"):
-        cost = tools.random_cost(rng, (60, 70), kind)
+        cost = oracles.random_cost(rng, (60, 70), kind)
         task = load(*rows_of_dense(cost), 70, None, lock_free.RULES, 10)
         stats = new_stats(task, lock_free.COUNTS)
 
@@ -69,10 +54,10 @@ def test_refine_ends_with_an_epsilon_optimal_flow(tools, threads):
             assert is_flow(task.network)
             assert is_epsilon_optimal(task.network, -eps, -eps)
         col, u, v = unload(task)
-        assert cost[np.arange(60), col].sum() == tools.best_cost(cost) == u.sum() + v[col].sum()
+        assert cost[np.arange(60), col].sum() == oracles.best_cost(cost) == u.sum() + v[col].sum()
 
 
-def test_what_a_round_leaves_too_low_is_repaired(tools, monkeypatch):
+def test_what_a_round_leaves_too_low_is_repaired(monkeypatch):
     """A race that the proof rules out: an edge below -eps at the end of a round."""
     cost = np.random.default_rng(4).integers(0, 1000, (20, 20))
     task = load(*rows_of_dense(cost), 20, None, lock_free.RULES, 10)
@@ -130,21 +115,3 @@ def test_the_queue_gives_every_node_to_one_thread(turns):
     assert (taken[[1, 3]] == 0).all()
     assert sorted(take(ring, ends) for _ in range(3)) == [0, 2, 4]
     assert take(ring, ends) == EMPTY
-
-
-def test_solves_at_the_same_time(tools):
-    """No state is shared between calls."""
-    rng = np.random.default_rng(6)
-    costs = [rng.integers(0, 1000, (25, 25)) for _ in range(6)]
-    found = [None] * len(costs)
-
-    def work(i):
-        col, u, v, _ = lock_free.solve(*rows_of_dense(costs[i]), costs[i].shape[1], threads=2)
-        found[i] = costs[i][np.arange(25), col].sum()
-
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(costs))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert found == [tools.best_cost(cost) for cost in costs]

@@ -43,12 +43,6 @@ def test_one_assignment_only_if_there_are_no_rows_or_one_pair(shape):
     assert found.col_of_row.tolist() == [[0] if shape == (1, 1) else [-1] * shape[0]]
 
 
-def test_larger_matrix_is_certified():
-    found = assign.k_best(np.random.default_rng(0).random((30, 34)), 60)
-    found.check()
-    assert len(found) == 60
-
-
 def test_a_missing_or_changed_assignment_is_found():
     found = assign.k_best(np.random.default_rng(1).integers(0, 50, (5, 6)), 8)
     without = np.delete(np.arange(8), 3)

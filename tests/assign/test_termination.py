@@ -16,6 +16,7 @@ import assign
 from assign import points
 from assign.core.certificate import tolerance
 from assign.sparse import sparse
+from tests.assign import oracles
 
 SEED = 20261124
 SHORT, THOROUGH = 12, 400  # instances per family
@@ -180,30 +181,14 @@ HIGH = [
 ]
 
 
-def test_reduced_costs_of_the_size_of_rounding(tools):
+def test_reduced_costs_of_the_size_of_rounding():
     """Rows that tie displaced each other endlessly, because eps was less than half a unit in the last place."""
     found, _ = in_rounds(assign.solve, scipy.sparse.csr_array(HIGH))
     assert found.cost == assign.solve(HIGH).cost
     cost = scipy.sparse.csr_array(np.array([2.5, 2.4, 2.1]) - np.array([[0.3], [0.5], [0.1]]))
-    before = tools.solve(cost)
+    before = oracles.solve(cost)
     again, _ = in_rounds(assign.solve, cost, start=before)
     assert again.cost == before.cost == pytest.approx(6.1)
-
-
-def test_the_other_interfaces_end(tools):
-    from assign.compat.lap import lapmod
-
-    cost = scipy.sparse.csr_array(HIGH)
-    value = assign.solve(HIGH).cost
-    row, col = assign.min_weight_full_bipartite_matching(cost)
-    assert np.array(HIGH)[row, col].sum() == value
-    assert lapmod(4, cost.data, cost.indptr, cost.indices)[0] == value
-    rng = np.random.default_rng(3)
-    dense = rng.random((40, 1)) + rng.random(40)
-    mask = rng.random((40, 40)) < 0.16
-    np.fill_diagonal(mask, True)
-    found, _ = in_rounds(assign.solve, dense, mask=mask)
-    in_rounds(assign.solve, dense, mask=mask, start=found)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -244,23 +229,6 @@ def test_the_auction_ends_with_rows_unmatched(monkeypatch):
     found.check()
     assert found.stats["bid_rounds"] == 1
     assert found.stats["searches"] > 10
-
-
-def test_the_callback_stops_a_solve_between_rounds():
-    class StopError(Exception):
-        pass
-
-    def stop(stats):
-        raise StopError(stats)
-
-    rng = np.random.default_rng(7)
-    cost = scipy.sparse.csr_array(np.multiply.outer(np.arange(1.0, 201), np.arange(1.0, 201)) + rng.random((200, 200)))
-    with pytest.raises(StopError) as caught:
-        assign.solve(cost, callback=stop)
-    assert caught.value.args[0]["bid_rounds"] == 1
-    seen = []
-    assign.solve(cost, callback=seen.append)
-    assert [s["bid_rounds"] for s in seen[:-1]] == list(range(1, seen[-1]["bid_rounds"] + 1))
 
 
 @pytest.mark.thorough

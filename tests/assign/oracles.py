@@ -1,8 +1,8 @@
-"""What the battery compares results with: the meaning of a problem, its optimum by three oracles, and a checker.
+"""What results are compared with: the meaning of a problem, its optimum by three oracles, a checker, and random costs.
 
-Nothing here uses the package.  A `Truth` is a problem in Python's integers or in floats.  The oracles: exhaustive
-search over sets of columns, exact for integers of any size and for floats (which are fractions), and two solvers of
-SciPy where float64 holds the sums.
+The oracles and the checker use nothing of the package.  A `Truth` is a problem in Python's integers or in floats.
+The oracles: exhaustive search over sets of columns, exact for integers of any size and for floats (which are
+fractions), and two solvers of SciPy where float64 holds the sums.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,15 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import pytest
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
+import assign
+
 EPS = float(np.finfo(np.float64).eps)
-EXHAUSTIVE = 8  # rows and columns, at most
+EXHAUSTIVE = 10  # rows and columns, at most
 EXACT_IN_FLOATS = 2**46
 
 
@@ -179,3 +182,80 @@ def verify_infeasible(truth: Truth, error) -> None:
     partners = np.flatnonzero(allowed[error.rows].any(axis=0))
     assert sorted(error.cols) == partners.tolist()
     assert len(partners) < len(error.rows) == len(set(error.rows.tolist()))
+
+
+def verify_found(cost, found, allowed=None, limit=None, maximize=False) -> None:
+    """`verify` of an Assignment of a matrix."""
+    sign = -1 if maximize else 1
+    truth = truth_of(cost, allowed, limit, sign)
+    verify(truth, found.row, found.col, sign * found.cost, sign * found.row_price, sign * found.col_price)
+
+
+def best_cost(cost, maximize=False):
+    """The optimal cost by SciPy; None if there is no assignment."""
+    cost = np.asarray(cost, np.float64)
+    try:
+        row, col = linear_sum_assignment(cost, maximize)
+    except ValueError:
+        return None
+    return cost[row, col].sum()
+
+
+def best_partial(cost, max_cost):
+    """The minimum of the pairs' costs plus `max_cost` per unmatched row, on a matrix twice as wide."""
+    cost = np.asarray(cost, np.float64)
+    n = len(cost)
+    alone = np.full((n, n), np.inf)
+    np.fill_diagonal(alone, max_cost)
+    return best_cost(np.hstack([cost, alone]))
+
+
+def solve(cost, **keywords):
+    """assign.solve, certified."""
+    found = assign.solve(cost, **keywords)
+    found.check()
+    return found
+
+
+def total_of(found, max_cost):
+    """The total that a partial assignment minimises."""
+    alone = np.broadcast_to(np.asarray(max_cost), len(found.row_price))[found.col_of_row < 0]
+    return found.cost + alone.sum()
+
+
+def solved(cost, limit=None, expected=True, **options):
+    """The certified total of "shortest_paths", unmatched rows at their limits, which must be that of SciPy.
+
+    expected   False: SciPy does not solve this form
+    """
+    found = solve(cost, method="shortest_paths", max_cost=limit, device="cpu", **options)
+    total = total_of(found, 0 if limit is None else limit)
+    if expected:
+        best = best_cost(cost) if limit is None else best_partial(cost, limit)
+        assert total == pytest.approx(best, rel=1e-12, abs=0 if cost.dtype.kind == "i" else 1e-9)
+    return found
+
+
+def random_cost(rng, shape, kind=None):
+    """A matrix of one of many kinds: few values, wide ones, negative, sorted, constant, structured."""
+    n, m = shape
+    kind = kind or rng.choice(["few", "wide", "negative", "product", "distance", "constant", "sums"])
+    if kind == "few":
+        return rng.integers(0, 4, shape)
+    if kind == "wide":
+        return rng.integers(0, 10**9, shape)
+    if kind == "negative":
+        return rng.integers(-50, 50, shape)
+    if kind == "product":
+        return np.multiply.outer(np.arange(1, n + 1), np.arange(1, m + 1))
+    if kind == "distance":
+        return np.rint(1000 * np.linalg.norm(rng.random((n, 1, 2)) - rng.random((1, m, 2)), axis=2)).astype(np.int64)
+    if kind == "constant":
+        return np.full(shape, int(rng.integers(-3, 4)))
+    return rng.integers(0, 1000, (n, 1)) + rng.integers(0, 1000, (1, m)) + rng.integers(0, 3, shape)
+
+
+def sparse_of(cost, allowed):
+    """The allowed pairs of a matrix, zeros among them, as a SciPy sparse array."""
+    row, col = np.nonzero(allowed)
+    return scipy.sparse.csr_array((cost[row, col], (row, col)), shape=cost.shape)
