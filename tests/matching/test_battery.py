@@ -17,21 +17,21 @@ import matching
 from matching.general.greedy_matching import HEAVIEST_FIRST
 from matching.general.greedy_methods import GREEDY_METHODS
 from matching.methods import INITS, METHODS
-from tests.matching import battery
+from tests.matching import oracles
 
-BIPARTITE, GENERAL = battery.bipartite_instances(), battery.general_instances()
+BIPARTITE, GENERAL = oracles.bipartite_instances(), oracles.general_instances()
 ON_CPU = ["auto", *(name for name, entry in METHODS.items() if entry.cpu)]
 RANDOM = 10_000  # instances of the long form
 PARTS = 10
 
 
 def graph_of(instance):
-    return battery.bipartite_forms(instance)["coo with duplicates"]
+    return oracles.bipartite_forms(instance)["coo with duplicates"]
 
 
 def run_maximum(instance, graph, **how):
     found = matching.maximum(graph, **how)
-    battery.check_maximum(instance, found.row_match, found.col_match, found.cardinality, found.vertex_cover())
+    oracles.check_maximum(instance, found.row_match, found.col_match, found.cardinality, found.vertex_cover())
     found.check()
     return found
 
@@ -41,9 +41,9 @@ def run_maximum(instance, graph, **how):
 def test_maximum(method, init):
     """From no start, from a part of a maximum matching, and from all of one."""
     for name, instance in BIPARTITE.items():
-        graph, size = matching.bipartite_graph(graph_of(instance)), battery.kuhn(*instance)
+        graph, size = matching.bipartite_graph(graph_of(instance)), oracles.kuhn(*instance)
         found = run_maximum(instance, graph, method=method, init=init)
-        assert found.cardinality == size == battery.largest_by_scipy(instance), name
+        assert found.cardinality == size == oracles.largest_by_scipy(instance), name
         for start in (np.where(np.arange(instance.shape[0]) % 2, found.row_match, -1), found.row_match):
             again = run_maximum(instance, graph, method=method, init=init, start=start)
             assert again.cardinality == size, name
@@ -53,13 +53,13 @@ def test_maximum(method, init):
 @pytest.mark.parametrize("name", BIPARTITE)
 def test_forms_of_bipartite_graphs(name):
     instance = BIPARTITE[name]
-    size = battery.kuhn(*instance)
-    for form, graph in battery.bipartite_forms(instance).items():
+    size = oracles.kuhn(*instance)
+    for form, graph in oracles.bipartite_forms(instance).items():
         assert run_maximum(instance, graph).cardinality == size, form
         assert matching.structural_rank(graph) == size, form
         found = matching.dulmage_mendelsohn(graph)
         found.check()
-        battery.check_block_form(instance, found)
+        oracles.check_block_form(instance, found)
         if sp.issparse(graph):
             for perm_type in ("row", "column"):
                 perm = matching.maximum_bipartite_matching(graph, perm_type)
@@ -70,7 +70,7 @@ def test_forms_of_bipartite_graphs(name):
 @pytest.mark.parametrize("name", GENERAL)
 def test_greedy(name, method):
     instance = GENERAL[name]
-    for form, graph in battery.general_forms(instance).items():
+    for form, graph in oracles.general_forms(instance).items():
         found = matching.greedy(graph, method=method, seed=len(form))
         found.check()
         in_order = found.method in HEAVIEST_FIRST
@@ -78,17 +78,17 @@ def test_greedy(name, method):
         for pair in found.pairs.tolist():  # not by sum, which compensates for rounding from Python 3.12 on
             total += instance.weight[tuple(pair)]
         assert found.weight == total, form
-        battery.check_greedy(instance, found.partner, found.cardinality, found.weight, in_order)
+        oracles.check_greedy(instance, found.partner, found.cardinality, found.weight, in_order)
 
 
 @pytest.mark.parametrize("name", GENERAL)
 def test_coarsen_and_hierarchy(name):
     instance = GENERAL[name]
-    parts = battery.components(instance)
-    for form, graph in battery.general_forms(instance).items():
+    parts = oracles.components(instance)
+    for form, graph in oracles.general_forms(instance).items():
         coarse = matching.coarsen(graph)
         coarse.check()
-        same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
+        same_sums(coarse.graph, oracles.contracted(instance, coarse.labels))
         for join in (False, True):
             found = matching.hierarchy(graph, join=join)
             found.check()
@@ -114,13 +114,13 @@ def test_read_graph(name, tmp_path):
     instance = BIPARTITE[name]
     if 0 in instance.shape:
         pytest.skip("MatrixMarket files of SciPy's have no empty sides")
-    graph = battery.weighted_csr(instance, np.random.default_rng(1))
+    graph = oracles.weighted_csr(instance, np.random.default_rng(1))
     scipy.io.mmwrite(tmp_path / "a.mtx", graph)
     sp.save_npz(tmp_path / "a.npz", graph)
     for path in (tmp_path / "a.mtx", tmp_path / "a.npz"):
         read = matching.read_graph(path)
         np.testing.assert_array_equal(read.toarray(), graph.toarray())
-        assert run_maximum(instance, read).cardinality == battery.kuhn(*instance)
+        assert run_maximum(instance, read).cardinality == oracles.kuhn(*instance)
 
 
 FUNCTIONS = {
@@ -139,7 +139,7 @@ VALUES_ARE_READ = ("greedy", "coarsen", "hierarchy")
 def outcome(name: str, case: str) -> str:
     """The error that a malformed matrix brings."""
     try:
-        FUNCTIONS[name](battery.malformed()[case])
+        FUNCTIONS[name](oracles.malformed()[case])
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "accepted"
@@ -151,7 +151,7 @@ def test_malformed_matrices_are_rejected():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-2000:]
     lines = dict(line.split("\t", 1) for line in run.stdout.splitlines())
-    assert len(lines) == len(FUNCTIONS) * len(battery.malformed())
+    assert len(lines) == len(FUNCTIONS) * len(oracles.malformed())
     for key, said in lines.items():
         name, case = key.split("/")
         if case == "csr: values are missing" and name not in VALUES_ARE_READ:
@@ -162,7 +162,7 @@ def test_malformed_matrices_are_rejected():
 
 def print_outcomes() -> None:
     for name in FUNCTIONS:
-        for case in battery.malformed():
+        for case in oracles.malformed():
             print(f"{name}/{case}\t{outcome(name, case)}", flush=True)
 
 
@@ -176,12 +176,12 @@ def test_every_public_function_is_in_the_battery():
 
 def random_bipartite(seed: int, tally) -> None:
     rng = np.random.default_rng(seed)
-    instance = battery.random_bipartite(rng)
-    forms = battery.bipartite_forms(instance)
+    instance = oracles.random_bipartite(rng)
+    forms = oracles.bipartite_forms(instance)
     graph = forms[rng.choice(list(forms))]
-    size = battery.kuhn(*instance)
+    size = oracles.kuhn(*instance)
     tally["own augmenting paths"] += 1
-    assert size == battery.largest_by_scipy(instance)
+    assert size == oracles.largest_by_scipy(instance)
     tally["SciPy"] += 1
     method, init = rng.choice(ON_CPU), rng.choice(list(INITS))
     start = None
@@ -193,18 +193,18 @@ def random_bipartite(seed: int, tally) -> None:
     if seed % 4 == 0:
         form = matching.dulmage_mendelsohn(graph, start=found)
         form.check()
-        battery.check_block_form(instance, form)
+        oracles.check_block_form(instance, form)
         tally["coarse parts by definition"] += 1
 
 
 def random_general(seed: int, tally) -> None:
     rng = np.random.default_rng(seed)
-    instance = battery.random_general(rng)
-    forms = battery.general_forms(instance)
+    instance = oracles.random_general(rng)
+    forms = oracles.general_forms(instance)
     graph = forms[rng.choice(list(forms))]
     found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY_METHODS]), seed=seed)
     found.check()
-    battery.check_greedy(instance, found.partner, found.cardinality, found.weight, found.method in HEAVIEST_FIRST)
+    oracles.check_greedy(instance, found.partner, found.cardinality, found.weight, found.method in HEAVIEST_FIRST)
     tally["plain greedy checker"] += 1
     network = nx.Graph(list(instance.weight))
     assert nx.is_maximal_matching(network, {tuple(pair) for pair in found.pairs.tolist()})
@@ -215,9 +215,9 @@ def random_general(seed: int, tally) -> None:
     vertex_weight = rng.integers(1, 9, instance.n) if rng.random() < 0.5 else rng.random(instance.n) + 0.1
     coarse = matching.coarsen(graph, found, vertex_weight=vertex_weight)
     coarse.check()
-    same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
+    same_sums(coarse.graph, oracles.contracted(instance, coarse.labels))
     tally["plain contraction"] += 1
-    parts = battery.components(instance)
+    parts = oracles.components(instance)
     levels = matching.hierarchy(graph, join=bool(rng.random() < 0.5), vertex_weight=vertex_weight)
     levels.check()
     assert levels.vertex_counts[-1] == len(parts)
@@ -227,7 +227,7 @@ def random_general(seed: int, tally) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_instances(part, capsys):
-    tally = battery.Tally()
+    tally = oracles.Tally()
     for seed in range(part, RANDOM, PARTS):
         for run in (random_bipartite, random_general):
             try:

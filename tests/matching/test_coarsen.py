@@ -6,13 +6,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from matching.general.coarsening import coarsen, hierarchy
-from matching.general.greedy_matching import greedy
 from matching.general.greedy_methods import GREEDY_METHODS
-
-
-def random_graph(rng, n, density, floats=False):
-    dense = np.triu(rng.random((n, n)) < density, 1) * (rng.random((n, n)) if floats else rng.integers(1, 9, (n, n)))
-    return scipy.sparse.csr_array(dense + dense.T)
 
 
 def grid(rows, columns):
@@ -36,29 +30,6 @@ def merged(graph, label):
     return dense
 
 
-@pytest.mark.parametrize("floats", [False, True])
-@pytest.mark.parametrize("method", GREEDY_METHODS)
-def test_weights_are_summed(method, floats):
-    rng = np.random.default_rng(len(method))
-    for seed in range(30):
-        n = int(rng.integers(1, 40))
-        graph = random_graph(rng, n, rng.random(), floats)
-        found = greedy(graph, method=method, seed=seed)
-        coarse = coarsen(graph, found)
-        assert coarse.graph.shape[0] == n - found.cardinality
-        np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, coarse.labels), rtol=1e-12)
-        assert coarse.graph.sum() / 2 == pytest.approx(graph.sum() / 2 - found.weight)
-        assert (coarse.graph != coarse.graph.T).nnz == 0
-        assert coarse.graph.has_canonical_format
-        assert coarse.graph.diagonal().sum() == 0
-        assert coarse.vertex_weight.sum() == n
-        np.testing.assert_array_equal(coarse.vertex_weight, np.bincount(coarse.labels, minlength=n - found.cardinality))
-        # Numbered by the lowest fine vertex; pairs have one label, no others.
-        first = np.unique(coarse.labels, return_index=True)[1]
-        assert (np.diff(first) > 0).all()
-        assert all(coarse.labels[v] == coarse.labels[w] for v, w in found.pairs)
-
-
 def test_example_of_the_docstring():
     lower, upper, weight = [0, 1, 1, 2, 3], [1, 2, 3, 4, 4], [4, 1, 2, 3, 9]
     graph = scipy.sparse.coo_array((weight, (lower, upper)), shape=(5, 5))
@@ -70,19 +41,6 @@ def test_example_of_the_docstring():
     assert coarsen(graph).labels.tolist() == [0, 0, 1, 2, 2]
     assert coarsen(graph, method="sorted").graph.dtype == np.int64
     assert coarsen(graph, np.full(5, -1)).graph.toarray().tolist() == graph.toarray().tolist()
-
-
-def test_parallel_edges_without_weights_are_counted():
-    square = (np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]), (4, 4))
-    coarse = coarsen(square, [1, 0, 3, 2])
-    assert coarse.graph.toarray().tolist() == [[0, 2], [2, 0]]
-
-
-def test_empty():
-    coarse = coarsen(scipy.sparse.csr_array((0, 0)))
-    assert coarse.graph.shape == (0, 0)
-    assert hierarchy(scipy.sparse.csr_array((3, 3))).vertex_counts == (3,)
-    assert hierarchy(scipy.sparse.csr_array((3, 3))).labels().tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("method", GREEDY_METHODS)
@@ -104,28 +62,12 @@ def test_hierarchy_ends_at_the_number_of_vertices(method, vertices):
         assert connected_components(graph[inside][:, inside])[0] == 1
 
 
-def test_hierarchy_of_disconnected_graphs_keeps_the_components():
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        graph = random_graph(rng, 30, 0.05)
-        found = hierarchy(graph, 1)
-        count, component = connected_components(graph)
-        assert found.vertex_counts[-1] == count
-        np.testing.assert_array_equal(found.labels(), np.unique(component, return_inverse=True)[1])
-
-
 def test_hierarchy_stops_after_its_levels():
     found = hierarchy(grid(20, 20), levels=2)
     assert len(found.levels) == 2
     np.testing.assert_array_equal(found.labels(0), found.levels[0].labels)
     np.testing.assert_array_equal(found.labels(-1), found.labels(1))
     assert hierarchy(grid(3, 3), levels=0).levels == ()
-
-
-def test_the_heaviest_pairs_are_merged_last():
-    path = scipy.sparse.diags_array([[1, 5, 9, 2, 7.0], [1, 5, 9, 2, 7.0]], offsets=[-1, 1])
-    assert hierarchy(path, 5, rating="weight").labels().tolist() == [0, 1, 2, 2, 3, 4]
-    assert hierarchy(path, 4).labels().tolist() == [0, 1, 2, 2, 3, 3]
 
 
 def test_rating_decides_what_is_matched_next():
@@ -225,32 +167,3 @@ def test_graphs_of_levels_can_be_dropped():
     assert [level.graph is None for level in found.levels] == [True] * (len(found.levels) - 1) + [False]
     np.testing.assert_array_equal(found.labels(), kept.labels())
     np.testing.assert_array_equal(found.levels[-1].graph.toarray(), kept.levels[-1].graph.toarray())
-
-
-def test_invalid_input():
-    graph = grid(2, 2)
-    for arguments, kind, message in (
-        ({"matching": [1, 0, -1]}, ValueError, "for each of 4 vertices"),
-        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 to 3"),
-        ({"matching": [3, -1, -1, 0]}, ValueError, "not a valid matching of `graph`: .* no edge joins them"),
-        ({"matching": [1, -1, -1, -1]}, ValueError, "not a valid matching of `graph`: .* not matched to it"),
-        ({"matching": [0, -1, -1, -1]}, ValueError, "not a valid matching of `graph`"),
-        ({"matching": [0.5, 1, 2, 3]}, TypeError, "integers"),
-        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is a parameter of matching.greedy"),
-        ({"vertex_weight": [1, 2]}, ValueError, "vertex_weight must have shape"),
-        ({"vertex_weight": ["a"] * 4}, TypeError, "real numbers"),
-        ({"method": "best"}, ValueError, "method must be one of"),
-    ):
-        with pytest.raises(kind, match=message):
-            coarsen(graph, **arguments)
-    for arguments, message in (
-        ({"vertices": 0}, "vertices must be"),
-        ({"levels": -1}, "levels must be"),
-        ({"dominance": 1.5}, "dominance must be 0 to 1"),
-        ({"rating": "size"}, "rating must be"),
-        ({"vertex_weight": [1, 1, 0, 1]}, "vertex_weight must be positive"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            hierarchy(graph, **arguments)
-    with pytest.raises(ValueError, match="one value per stored entry"):
-        hierarchy(graph, rating=lambda coarse: np.ones(3))

@@ -11,6 +11,7 @@ from matching.core import limits_cuda as limits
 from matching.general import parallel
 from matching.general.general_graph import check_graph
 from matching.general.greedy_certificate import certify, weight_of
+from tests.matching import oracles
 from tests.matching.gpu_arrays import WHERE, gpu
 
 KINDS = ("plain", "few weights", "floats", "equal")
@@ -32,8 +33,7 @@ def symmetric(rng, n, degree, kind):
         "floats": rng.random(size),
         "equal": np.full(size, 3.0),
     }[kind]
-    both = np.r_[low, high], np.r_[high, low]
-    return check_graph(scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n)), None)
+    return oracles.weighted_graph(n, low, high, weight)
 
 
 def matched(graph, solve, **parameters):
@@ -44,6 +44,10 @@ def matched(graph, solve, **parameters):
     return partner, stats
 
 
+def checked(*how):
+    return check_graph(symmetric(*how), None)
+
+
 def sizes(where):
     return (2, 3, 21) if where == "simulator" else (2, 33, 1000, 30_000)
 
@@ -52,7 +56,7 @@ def sizes(where):
 @pytest.mark.parametrize("kind", KINDS)
 def test_parallel_equals_cpu(where, kind):
     for seed, n in enumerate(sizes(where)):
-        graph = symmetric(np.random.default_rng(seed), n, 4, kind)
+        graph = checked(np.random.default_rng(seed), n, 4, kind)
         for parameters in (
             {},
             {"select": "first"},
@@ -77,7 +81,7 @@ def test_delayed_load_of_the_lengths(monkeypatch):
     solver = parallel_cuda()
     sums, halves = [], []
     for seed in range(6):
-        graph = symmetric(np.random.default_rng(seed), 40, 3, "plain")
+        graph = checked(np.random.default_rng(seed), 40, 3, "plain")
         moments = []  # (slot of the round, all slots), at each load of the lengths by thread 0
 
         def load(array, i, moments=moments):
@@ -97,42 +101,14 @@ def test_delayed_load_of_the_lengths(monkeypatch):
     assert max(halves) > 0
 
 
-@pytest.mark.parametrize("where", WHERE)
-def test_graphs_without_edges(where):
-    for n in (0, 3):
-        graph = check_graph(scipy.sparse.csr_array((n, n), dtype=np.int8), None)
-        found, _ = matched(graph, parallel_cuda().solve)
-        assert (found == -1).all()
-
-
 @gpu
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_runs_on_a_gpu_agree(kind):
-    graph = symmetric(np.random.default_rng(10), 200_000, 10, kind)
+    graph = checked(np.random.default_rng(10), 200_000, 10, kind)
     expected, _ = matched(graph, parallel.solve)
     for _ in range(10):
         found, _ = matched(graph, parallel_cuda().solve)
         assert (found == expected).all()
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_by_name(where):
-    rng = np.random.default_rng(8)
-    n = 20 if where == "simulator" else 5000
-    for kind in KINDS:
-        graph = symmetric(rng, n, 4, kind)
-        weight = np.ones(len(graph.adj), bool) if graph.weight is None else graph.weight
-        matrix = scipy.sparse.csr_array((weight, graph.adj, graph.ptr), shape=(n, n))
-        for method in ("auto", "parallel"):
-            found = matching.greedy(matrix, method=method, device="cuda", seed=3)
-            found.check()
-            assert (found.method, found.device) == ("parallel", "cuda")
-            same = matching.greedy(matrix, method="parallel", seed=3)
-            assert (found.partner == same.partner).all()
-        with pytest.raises(
-            RuntimeError, match="method 'locally_dominant' does not run on device='cuda'; use device='cpu'"
-        ):
-            matching.greedy(matrix, method="locally_dominant", device="cuda")
 
 
 @pytest.mark.sim

@@ -8,26 +8,13 @@ import scipy.sparse
 
 import matching
 from tests.matching.gpu_arrays import WHERE, check_copies, gpu, library_of, there
-
-KINDS = ("plain", "few weights", "floats")
+from tests.matching.test_cuda_greedy import KINDS, symmetric
 
 
 def held(matrix):
     """A stand-in for a CSR matrix of another library."""
     arrays = {name: there(getattr(matrix, name)) for name in ("indptr", "indices", "data")}
     return SimpleNamespace(format="csr", shape=matrix.shape, **arrays)
-
-
-def symmetric(rng, n, kind):
-    low, high = np.sort(rng.integers(0, n, (2, 3 * n)), axis=0)
-    low, high = np.unique(np.c_[low, high][low != high], axis=0).T
-    weight = {
-        "plain": np.ones(len(low), bool),
-        "few weights": rng.integers(0, 4, len(low)).astype(np.int16),
-        "floats": rng.random(len(low)),
-    }[kind]
-    both = np.r_[low, high], np.r_[high, low]
-    return scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n))
 
 
 def agree(graph, matrix, **how):
@@ -47,7 +34,7 @@ def agree(graph, matrix, **how):
 @pytest.mark.parametrize("kind", KINDS)
 def test_matrices_on_a_gpu(where, kind):
     for seed, n in enumerate((2, 13) if where == "simulator" else (2, 33, 5000)):
-        matrix = symmetric(np.random.default_rng(seed), n, kind)
+        matrix = symmetric(np.random.default_rng(seed), n, 6, kind)
         for how in ({}, {"method": "parallel", "seed": 3, "rounds": 1}):
             agree(held(matrix), matrix, **how)
     assert matching.greedy(held(matrix)).method == "parallel"
@@ -55,7 +42,7 @@ def test_matrices_on_a_gpu(where, kind):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_lists_and_weights(where):
-    matrix = symmetric(np.random.default_rng(4), 12 if where == "simulator" else 3000, "floats")
+    matrix = symmetric(np.random.default_rng(4), 12 if where == "simulator" else 3000, 6, "floats")
     plain = (there(matrix.indptr, np.int64), there(matrix.indices, np.int64), matrix.shape)
     agree(plain, matrix.astype(bool), seed=5)
     on_gpu = matching.greedy(plain, weight=there(matrix.data, np.float32))
@@ -77,14 +64,6 @@ def test_unsorted_and_duplicate_entries(where):
     weight = [9, 4, 5, 3, 5, 3, 3, 4, 3, 1]
     matrix = scipy.sparse.csr_array((weight, adj, ptr), shape=(4, 4))
     agree(held(matrix), matrix)
-
-
-@pytest.mark.parametrize("where", WHERE)
-def test_graphs_without_edges(where):
-    for n in (0, 3):
-        matrix = scipy.sparse.csr_array((n, n), dtype=np.int64)
-        for how in ({}, {"method": "parallel", "rounds": 0}):
-            agree(held(matrix), matrix, **how)
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -116,7 +95,7 @@ def test_invalid_input(where):
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_libraries(name):
     kind_of_array, to = library_of(name)
-    matrix = symmetric(np.random.default_rng(6), 4000, "floats")
+    matrix = symmetric(np.random.default_rng(6), 4000, 6, "floats")
 
     found = matching.greedy((to(matrix.indptr), to(matrix.indices), matrix.shape), to(matrix.data))
     found.check()
@@ -131,7 +110,7 @@ def test_arrays_of_other_libraries(name):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_pickles_and_copies(where):
-    graph = held(symmetric(np.random.default_rng(3), 9, "floats"))
+    graph = held(symmetric(np.random.default_rng(3), 9, 6, "floats"))
     check_copies(matching.greedy(graph, device="auto"), "partner", cardinality=99, weight=-1.0)
     with pytest.raises(TypeError, match="graph is on the GPU"):
         matching.coarsen(graph)

@@ -18,6 +18,7 @@ from matching.core.certificate import certify
 from matching.core.graph_input import bipartite_graph
 from matching.general import parallel
 from matching.general.general_graph import check_graph
+from tests.matching import oracles
 
 pytestmark = pytest.mark.sim
 BLOCKS = 3
@@ -84,9 +85,11 @@ def grid(monkeypatch):
     monkeypatch.setattr(module, "launch", on_all_blocks)
 
 
-def permuted_graphs(tools, rng):
+def permuted_graphs(rng):
     """Wide and narrow levels; more vertices than threads."""
-    return [tools.permuted(graph, rng) for graph in (tools.uniform(110, 3, rng), tools.rope(9, rng), tools.path(60))]
+    return [
+        oracles.permuted(graph, rng) for graph in (oracles.uniform(110, 3, rng), oracles.rope(9, rng), oracles.path(60))
+    ]
 
 
 def on_gpu(name, function, *arguments, **parameters):
@@ -96,9 +99,9 @@ def on_gpu(name, function, *arguments, **parameters):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_searches(tools, grid, method):
+def test_searches(grid, method):
     parameters = {"shrink_from": 1} if method == "g_pr_shr" else {}
-    for graph in permuted_graphs(tools, np.random.default_rng(1)):
+    for graph in permuted_graphs(np.random.default_rng(1)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
         on_gpu(METHODS[method], "solve", checked, row_match, col_match, **parameters)
@@ -106,10 +109,10 @@ def test_searches(tools, grid, method):
 
 
 @pytest.mark.parametrize("block_levels", [0, 1, 8])
-def test_block_levels(tools, grid, block_levels):
+def test_block_levels(grid, block_levels):
     """A frontier in mode ALL_BLOCKS, then one that the blocks process independently."""
     rng = np.random.default_rng(4)
-    graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
+    graph = bipartite_graph(oracles.permuted(oracles.road(9, rng), rng))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     stats = on_gpu(GRAFT, "solve", graph, row_match, col_match, block_levels=block_levels, direction_optimising=False)
     certify(graph, row_match, col_match)
@@ -117,7 +120,7 @@ def test_block_levels(tools, grid, block_levels):
     assert (stats["block_levels"] > 0) == (block_levels > 0)
 
 
-def test_block_level_overflows_shared_memory(tools, grid):
+def test_block_level_overflows_shared_memory(grid):
     """Two free rows per block, with six columns each; the rows matched to these are the next level."""
     from matching.core.frontier_cuda import SHARED_CAPACITY
 
@@ -127,7 +130,7 @@ def test_block_level_overflows_shared_memory(tools, grid):
     matched = free + col
     last = matched[each - 1 :: each]
     row = np.r_[col // each, matched, last]
-    graph = tools.pattern(row, np.r_[col, col, free * each + np.arange(free)], (free + len(col), free + len(col)))
+    graph = oracles.pattern(row, np.r_[col, col, free * each + np.arange(free)], (free + len(col), free + len(col)))
     graph = bipartite_graph(graph)
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     row_match[matched], col_match[col] = col, matched
@@ -137,9 +140,9 @@ def test_block_level_overflows_shared_memory(tools, grid):
     assert stats["block_levels"] > 0
 
 
-def test_greedy(tools, grid):
+def test_greedy(grid):
     rng = np.random.default_rng(3)
-    graph = tools.uniform(110, 3, rng) * rng.integers(1, 5)
+    graph = oracles.uniform(110, 3, rng) * rng.integers(1, 5)
     graph = check_graph((graph + graph.T).astype(np.int64), None)
     expected, found = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, np.int32)
     parallel.solve(graph, expected)

@@ -7,10 +7,11 @@ import scipy.sparse as sp
 
 import matching
 from matching.core.parameters import checked
-from tests.matching import battery
+from tests.matching import oracles
 
+DENSE = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
 PATTERN = sp.csr_array([[1, 1, 0], [1, 0, 1]])
-GENERAL = battery.csr_of(battery.general_instances()["complete"])
+GENERAL = oracles.csr_of(oracles.general_instances()["complete"])
 TRIPLE = (GENERAL.indptr, GENERAL.indices, GENERAL.shape)
 FUNCTIONS = {
     "maximum": (matching.maximum, PATTERN),
@@ -171,6 +172,21 @@ WRONG = [
     ("coarsen", {"vertex_weight": [2**63 - 1] * 8}, ValueError, "vertex_weight must add up to 9223372036854775807 or"),
     ("coarsen", {"vertex_weight": [2**63 + 1] * 8}, ValueError, "vertex_weight must add up to 9223372036854775807 or"),
     ("coarsen", {"vertex_weight": [2**62] * 2 + [0] * 6}, ValueError, "got 9223372036854775808"),
+    ("coarsen", {"matching": [1, 0, -1]}, ValueError, "for each of 8 vertices"),
+    ("coarsen", {"matching": [1, 0, 9] + [-1] * 5}, ValueError, "outside -1 to 7"),
+    ("coarsen", {"matching": [1] + [-1] * 7}, ValueError, "not a valid matching of `graph`: .* not matched to it"),
+    ("coarsen", {"matching": [0] + [-1] * 7}, ValueError, "not a valid matching of `graph`"),
+    ("coarsen", {"matching": [0.5] * 8}, TypeError, "integers"),
+    ("coarsen", {"matching": [1, 0] + [-1] * 6, "seed": 3}, TypeError, "'seed' is a parameter of matching.greedy"),
+    ("coarsen", {"vertex_weight": [1, 2]}, ValueError, "vertex_weight must have shape"),
+    ("coarsen", {"vertex_weight": ["a"] * 8}, TypeError, "real numbers"),
+    ("coarsen", {"method": "best"}, ValueError, "method must be one of"),
+    ("hierarchy", {"vertices": 0}, ValueError, "vertices must be"),
+    ("hierarchy", {"levels": -1}, ValueError, "levels must be"),
+    ("hierarchy", {"dominance": 1.5}, ValueError, "dominance must be 0 to 1"),
+    ("hierarchy", {"rating": "size"}, ValueError, "rating must be"),
+    ("hierarchy", {"rating": lambda coarse: np.ones(3)}, ValueError, "one value per stored entry"),
+    ("hierarchy", {"vertex_weight": [1] * 7 + [0]}, ValueError, "vertex_weight must be positive"),
     ("hierarchy", {"vertex_weight": [np.inf] * 8}, ValueError, "vertex_weight holds values that are not finite"),
     ("hierarchy", {"dominance": "a"}, TypeError, "dominance must be a number"),
     ("hierarchy", {"dominance": np.nan}, ValueError, "dominance must be a number, got nan"),
@@ -236,20 +252,6 @@ def test_sums_of_narrow_integers_are_exact():
         assert matching.hierarchy(graph).vertex_counts == (2, 1)
 
 
-def test_levels_of_a_hierarchy():
-    found = matching.hierarchy(GENERAL)
-    count = len(found.levels)
-    for level in (9, count, -count - 1):
-        with pytest.raises(ValueError, match="level must be"):
-            found.labels(level)
-    with pytest.raises(TypeError, match="level must be an integer"):
-        found.labels(1.0)
-    empty = matching.hierarchy(sp.csr_array((3, 3)))
-    assert empty.labels().tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="level must be at most -1"):
-        empty.labels(0)
-
-
 def test_check_of_hierarchies_without_graphs():
     found = matching.hierarchy(GENERAL, 2, graphs=False)
     with pytest.raises(ValueError, match=r"no graph was kept.*check\(graph"):
@@ -280,3 +282,66 @@ def test_bipartite_graphs_are_checked_by_their_constructor():
     ):
         with pytest.raises(kind, match=message):
             matching.BipartiteGraph(*arguments)
+
+
+def test_the_form_of_the_solvers():
+    """Lists of both sides are sorted and without duplicates."""
+    graph = matching.bipartite_graph((np.array([0, 5, 5, 7]), np.array([3, 1, 3, 0, 1, 2, 2]), (3, 4)))
+    assert graph.row_ptr.tolist() == [0, 3, 3, 4]
+    assert graph.row_adj.tolist() == [0, 1, 3, 2]
+    assert graph.col_ptr.tolist() == [0, 1, 2, 3, 4]
+    assert graph.col_adj.tolist() == [0, 0, 2, 0]
+    assert graph.row_ptr.dtype == graph.col_ptr.dtype == np.int64
+    assert graph.row_adj.dtype == graph.col_adj.dtype == np.int32
+    assert matching.bipartite_graph(graph) is graph
+    assert graph.transposed.shape == (4, 3)
+    assert graph.edges == 4
+
+
+@pytest.mark.parametrize(
+    ("graph", "error", "says"),
+    [
+        (DENSE, TypeError, "csr_array"),
+        ((1, 2), TypeError, "indptr, indices, shape"),
+        (([0, 1], [0.5], (1, 1)), TypeError, "indices"),
+        (([[0, 1]], [0], (1, 1)), TypeError, "indptr"),
+        (([0, 1], [0], (1, 1.5)), TypeError, "shape"),
+        (([0, 1], [0], (2**31, 1)), ValueError, "shape"),
+        (([0, 1], [0], (2, 1)), ValueError, "3 entries"),
+        (([0, 2, 1], [0, 0], (2, 1)), ValueError, "ascend"),
+        (([0, 2], [0], (1, 1)), ValueError, "ascend"),
+        (([1, 2], [0, 0], (1, 1)), ValueError, "ascend"),
+        (([0, 1], [1], (1, 1)), ValueError, "indices"),
+        (([0, 1], [-1], (1, 1)), ValueError, "indices"),
+        (([0, 1], [2**32], (1, 1)), ValueError, "indices"),
+    ],
+)
+def test_invalid_graphs(graph, error, says):
+    with pytest.raises(error, match=says):
+        matching.maximum(graph)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"method": "blossom"}, ValueError, "hopcroft_karp"),
+        ({"method": 3}, TypeError, "method"),
+        ({"init": "best"}, ValueError, "karp_sipser"),
+        ({"device": "tpu"}, ValueError, "device"),
+        ({"device": "cuda", "method": "ss_bfs"}, RuntimeError, "device='cuda'"),
+        ({"device": "cpu", "method": "apfb"}, RuntimeError, "use device='cuda'"),
+        ({"threads": 0}, ValueError, "threads"),
+        ({"fairness": True}, TypeError, "auto"),
+        ({"method": "pothen_fan", "gap": True}, TypeError, "fairness"),
+        ({"method": "hopcroft_karp", "gap": True}, TypeError, "no parameters"),
+        ({"method": "push_relabel", "frequency": 0}, ValueError, "frequency"),
+        ({"start": [0, 1]}, ValueError, "start"),
+        ({"start": [0.0, 1.0, 2.0, 3.0]}, TypeError, "start"),
+        ({"start": [0, 1, 3, -1]}, ValueError, "start"),
+        ({"start": [0, 0, 2, -1]}, ValueError, "start"),
+        ({"start": [2, -1, -1, -1]}, ValueError, "start"),
+    ],
+)
+def test_invalid_arguments(arguments, error, says):
+    with pytest.raises(error, match=says):
+        matching.maximum(sp.csr_array(DENSE), **arguments)

@@ -2,54 +2,16 @@
 
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
 
 from benchmarks import greedy as benchmark
-from gridcut.device import CertificateError
 from matching.general import locally_dominant, order, parallel, plain_parallel
 from matching.general.colour import colour_sum, colour_sums
-from matching.general.greedy_matching import GreedyMatching, greedy
-from matching.general.greedy_methods import GREEDY_METHODS
+from matching.general.greedy_matching import greedy
 from matching.general.order import vertex_order
-from tests.matching.greedy_graphs import KINDS, adversarial, graph_of, path, random_graph
-
-
-@pytest.mark.parametrize("method", GREEDY_METHODS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_random_graphs_are_matched_maximally(method, kind):
-    rng = np.random.default_rng(len(kind))
-    for trial in range(25):
-        graph = random_graph(rng, int(rng.integers(1, 40)), rng.random() ** 2, kind)
-        found = greedy(graph, method=method, seed=trial)
-        found.check()
-        assert isinstance(found, GreedyMatching)
-        assert nx.is_maximal_matching(nx.from_scipy_sparse_array(graph), {tuple(pair) for pair in found.pairs.tolist()})
-        assert found.weight == pytest.approx(sum(graph[v, w] for v, w in found.pairs), rel=1e-12)
-        assert found.cardinality == len(found.pairs)
-
-
-@pytest.mark.parametrize("method", GREEDY_METHODS)
-@pytest.mark.parametrize("name", adversarial())
-def test_adversarial_graphs_are_matched_maximally(method, name):
-    greedy(adversarial()[name], method=method, seed=3).check()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_heaviest_first_has_half_of_the_maximum_weight(kind):
-    rng = np.random.default_rng(11)
-    for _ in range(15):
-        graph = random_graph(rng, int(rng.integers(2, 13)), rng.random(), kind)
-        network = nx.from_scipy_sparse_array(graph)
-        best = sum(network.edges[edge]["weight"] for edge in nx.max_weight_matching(network))
-        largest = len(nx.max_weight_matching(network, maxcardinality=True))
-        for method in GREEDY_METHODS:
-            found = greedy(graph, method=method)
-            assert 2 * found.cardinality >= largest
-            if method in ("sorted", "locally_dominant"):
-                assert 2 * found.weight >= best * (1 - 1e-12)
+from tests.matching.oracles import KINDS, adversarial, random_weighted, weighted_graph, weighted_path
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 6])
@@ -58,7 +20,7 @@ def test_locally_dominant_is_the_sorted_matching(monkeypatch, rounds, threads):
     monkeypatch.setattr(locally_dominant, "MAX_ROUNDS", rounds)
     monkeypatch.setattr(locally_dominant, "PARALLEL_MIN_VERTICES", 1)
     rng = np.random.default_rng(7)
-    graphs = [random_graph(rng, int(rng.integers(1, 60)), rng.random(), kind) for kind in KINDS for _ in range(15)]
+    graphs = [random_weighted(rng, int(rng.integers(1, 60)), rng.random(), kind) for kind in KINDS for _ in range(15)]
     for graph in [*graphs, *adversarial().values()]:
         expected = greedy(graph, method="sorted")
         found = greedy(graph, method="locally_dominant", threads=threads)
@@ -73,7 +35,7 @@ def test_heaps_are_used_and_correct():
     # Along a path near[0], far[0], near[1], far[1] ... weights rise, so it is taken from its end; the hub, which the
     # walk comes to first, prefers the near ones in the order in which they are matched.
     spine = np.column_stack([near, far]).ravel()
-    graph = graph_of(
+    graph = weighted_graph(
         2 * k + 1,
         np.r_[np.full(k, hub), spine[:-1]],
         np.r_[near, spine[1:]],
@@ -94,7 +56,7 @@ def test_heaps_are_used_and_correct():
 
 def test_long_rising_path_takes_linear_time():
     n = 200_000
-    found = greedy(path(np.arange(1, n)))
+    found = greedy(weighted_path(np.arange(1, n)))
     found.check()
     assert found.cardinality == n // 2
     assert found.stats["edges"] < 20 * n
@@ -103,7 +65,7 @@ def test_long_rising_path_takes_linear_time():
 @pytest.mark.parametrize("select", ["first", "heaviest", "random"])
 def test_parallel_does_not_depend_on_threads(monkeypatch, select):
     rng = np.random.default_rng(2)
-    graph = random_graph(rng, 400, 0.02)
+    graph = random_weighted(rng, 400, 0.02)
     expected = greedy(graph, method="parallel", seed=9, threads=1, select=select).partner
     monkeypatch.setattr(parallel, "PARALLEL_MIN_VERTICES", 1)
     for threads in (1, 2, 3, 8):
@@ -115,7 +77,7 @@ def test_parallel_does_not_depend_on_threads(monkeypatch, select):
 
 @pytest.mark.parametrize("method", ["random", "weighted", "parallel"])
 def test_results_depend_on_the_seed_only(method):
-    graph = random_graph(np.random.default_rng(4), 200, 0.05, "equal")
+    graph = random_weighted(np.random.default_rng(4), 200, 0.05, "equal")
     results = [greedy(graph, method=method, seed=seed).partner.tolist() for seed in (1, 1, 2, 2**64 - 1)]
     assert results[0] == results[1]
     assert len({tuple(result) for result in results}) == 3
@@ -223,7 +185,7 @@ def parallel_of_the_paper(graph, seed, rule, p=0.53406):
 def test_parallel_is_the_algorithm_of_the_paper(select):
     rng = np.random.default_rng(6)
     for seed in range(12):
-        graph = random_graph(rng, int(rng.integers(1, 30)), rng.random(), "few")
+        graph = random_weighted(rng, int(rng.integers(1, 30)), rng.random(), "few")
         found = greedy(graph, method="parallel", seed=seed, select=select)
         expected, rounds = parallel_of_the_paper(graph, seed, select)
         assert found.partner.tolist() == expected
@@ -245,12 +207,6 @@ def test_plain_version_finds_the_same_partners(device, select):
         assert plain == list(found.partner)
 
 
-def test_plain_version_matches_the_vertices_left_after_all_rounds():
-    line = scipy.sparse.csr_array(scipy.sparse.diags_array([[1.0] * 9, [1.0] * 9], offsets=[-1, 1]))
-    expected = greedy(line, method="parallel", rounds=0)
-    assert plain_parallel.match(line.indptr, line.indices, rounds=0) == list(expected.partner)
-
-
 @pytest.mark.parametrize("degree", [5, 40])
 def test_random_neighbours_match_the_share_of_the_paper(degree):
     """Equation 2: 63.6 % of the vertices of a random graph are matched in the first round, whatever the degree."""
@@ -266,53 +222,9 @@ def test_random_neighbours_match_the_share_of_the_paper(degree):
     assert shares["first"] < 0.56 < 0.59 < shares["random"] < 0.65
 
 
-def test_parallel_is_maximal_whatever_its_parameters():
-    graph = random_graph(np.random.default_rng(8), 100, 0.05)
-    for parameters in ({"rounds": 0}, {"rounds": 1}, {"p": 0.01}, {"p": 0.999}):
-        greedy(graph, method="parallel", **parameters).check()
-
-
-def test_relations():
-    """Scaling the weights does not change the matching; two components are matched as separate graphs are."""
-    rng = np.random.default_rng(12)
-    one, other = random_graph(rng, 40, 0.2, "few"), random_graph(rng, 30, 0.2, "few")
-    for method in ("sorted", "locally_dominant"):
-        alone = greedy(one, method=method)
-        assert greedy(7 * one, method=method).weight == 7 * alone.weight
-        both = greedy(scipy.sparse.csr_array(scipy.sparse.block_diag([one, other])), method=method)
-        assert both.partner[:40].tolist() == alone.partner.tolist()
-        assert both.weight == alone.weight + greedy(other, method=method).weight
-
-
-def wrong(found, **changes):
-    fields = {name: getattr(found, name) for name in ("partner", "cardinality", "weight", "device", "method", "stats")}
-    return GreedyMatching(**{**fields, **changes}, _graph=found._graph)
-
-
-def test_check_rejects_wrong_fields():
-    graph = path([5, 6, 5])
-    found = greedy(graph, method="sorted")
-    for partner, message in (
-        ([-1, -1, -1, -1], "cardinality is 1"),
-        ([1, -1, -1, -1], "not matched to it"),
-        ([2, -1, 0, -1], "no edge joins them"),
-        ([9, -1, -1, -1], "not matched to it"),
-    ):
-        with pytest.raises(CertificateError, match=message):
-            wrong(found, partner=np.array(partner, np.int32)).check()
-    with pytest.raises(CertificateError, match="weight is 7"):
-        wrong(found, weight=7).check()
-    with pytest.raises(CertificateError, match="two unmatched vertices"):
-        wrong(found, partner=np.full(4, -1, np.int32), cardinality=0, weight=0).check()
-    best = {"partner": np.array([1, 0, 3, 2], np.int32), "cardinality": 2, "weight": 10}
-    with pytest.raises(CertificateError, match="edge .* is heavier"):
-        wrong(found, **best).check()
-    wrong(found, **best, method="random").check()
-
-
 def test_orders_of_several_blocks(monkeypatch):
     monkeypatch.setattr(order, "BLOCK", 16)
-    graph = random_graph(np.random.default_rng(22), 90, 0.1)
+    graph = random_weighted(np.random.default_rng(22), 90, 0.1)
     places = np.array(order_of(90, 4))
     assert sorted(places) == list(range(90))
     # Blocks stay contiguous, and each one is permuted.

@@ -1,39 +1,15 @@
 """Input validation of matching.greedy."""
 
-import contextlib
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 import matching
 from matching.general import general_graph, locally_dominant
-from matching.general.general_graph import check_graph, compare_ends
+from matching.general.general_graph import check_graph
 from matching.general.greedy_matching import greedy
 from matching.general.greedy_methods import GREEDY_METHODS
-from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
-
-
-def test_all_graph_formats_give_the_same_result():
-    rng = np.random.default_rng(3)
-    graph = random_graph(rng, 50, 0.2, "wide")
-    expected = greedy(graph)
-    forms = [
-        graph.tocoo(),
-        graph.tocsc(),
-        scipy.sparse.csr_matrix(graph),
-        graph.astype(np.float64),
-        graph + scipy.sparse.diags_array(np.full(50, -3.0)),
-    ]
-    for form in forms:
-        form = form if form is not forms[-1] else abs(form)
-        assert greedy(form).partner.tolist() == expected.partner.tolist()
-    triple = (graph.indptr, graph.indices, graph.shape)
-    assert greedy(triple, graph.data).weight == expected.weight
-    assert greedy(triple, list(graph.data)).weight == expected.weight
-    assert greedy(triple).weight == greedy(triple).cardinality
-    assert greedy(graph.astype(bool)).method == "random"
-    assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
+from tests.matching.oracles import KINDS, complete, random_weighted, star, weighted_path
 
 
 def test_unsorted_and_duplicate_entries():
@@ -49,7 +25,7 @@ def test_unsorted_and_duplicate_entries():
 
 
 def test_invalid_input():
-    graph = path([1, 2, 3])
+    graph = weighted_path([1, 2, 3])
     triple = (graph.indptr, graph.indices, graph.shape)
     one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
     two_weights = scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])
@@ -104,19 +80,6 @@ def test_bool_weights_weigh_1_and_0():
         assert (found.pairs.tolist(), found.weight) == ([[1, 2]], 1)
 
 
-def test_checksum_and_comparison_of_ends_agree():
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        graph = random_graph(rng, 12, 0.4, "few")
-        checked = check_graph(graph)
-        assert compare_ends(checked.ptr, checked.adj, checked.weight, True, checked.ptr[:-1].copy())[0] == 0
-        graph.data[rng.integers(graph.nnz)] += 1
-        with pytest.raises(ValueError, match="have different weights"):
-            check_graph(graph)
-    zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
-    assert greedy(zeros, method="sorted").cardinality == 1
-
-
 def test_survey_detects_errors_at_every_position():
     """Entries are scanned 1024 at a time, across the ends of rows."""
     rng = np.random.default_rng(23)
@@ -168,7 +131,7 @@ def test_validation_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(general_graph, "PARALLEL_MIN_ENTRIES", 1)
     rng = np.random.default_rng(21)
     for trial in range(20):
-        graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
+        graph = random_weighted(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
         for threads in (1, 2, 5):
             checked = check_graph(graph, threads=threads)
             np.testing.assert_array_equal(checked.adj, graph.indices)
@@ -220,17 +183,3 @@ def test_locally_dominant_matching_ends_for_any_graph(number):
     assert not general_graph.is_sound(graph)
     with pytest.raises(ValueError, match="graph must be symmetric"):
         locally_dominant.solve(graph, np.full(4, -1, np.int32), threads=1)
-
-
-def test_locally_dominant_matching_of_random_lists_ends():
-    rng = np.random.default_rng(8)
-    for _ in range(300):
-        n = int(rng.integers(2, 40))
-        allowed = rng.random((n, n)) < rng.choice([0.1, 0.5])
-        np.fill_diagonal(allowed, False)
-        matrix = scipy.sparse.csr_array(np.where(allowed, rng.integers(1, 5, (n, n)), 0))
-        graph = general_graph.GeneralGraph(
-            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int64)
-        )
-        with contextlib.suppress(ValueError):
-            locally_dominant.solve(graph, np.full(n, -1, np.int32), threads=1)

@@ -46,29 +46,6 @@ def test_maximum(seed, marked):
         assert list(zip(table["row"], table["col"], strict=True)) == edges
 
 
-def test_other_functions_read_the_same_graph():
-    graph = bipartite(3)
-    checked = matching.bipartite_graph(graph)
-    rank = matching.maximum(checked).cardinality
-    assert matching.maximum(checked).edges() == matching.maximum(graph).edges()
-    assert checked.transposed.names == checked.names[::-1]
-    assert matching.structural_rank(graph) == rank
-    form = matching.dulmage_mendelsohn(graph)
-    form.check()
-    assert form.structural_rank == rank
-    twin = pickle.loads(pickle.dumps(matching.maximum(graph)))
-    twin.check()
-    assert twin.edges() == matching.maximum(graph).edges()
-
-
-def test_edges_of_other_graphs_are_integers():
-    found = matching.maximum(([0, 2, 3], [0, 1, 1], (2, 2)))
-    assert found.edges() == [(0, 0), (1, 1)]
-    assert [type(end) for end in found.edges()[0]] == [int, int]
-    assert matching.greedy(([0, 1, 2], [1, 0], (2, 2))).edges() == [(0, 1)]
-    assert matching.maximum(([0], [], (0, 0))).edges() == []
-
-
 def test_small_graphs():
     assert matching.maximum(nx.Graph()).edges() == []
     lonely = nx.Graph()
@@ -161,15 +138,3 @@ def test_refused_weights():
     graph.edges[0, 1]["weight"] = -1
     with pytest.raises(ValueError, match="negative weight"):
         matching.greedy(graph)
-
-
-def test_bool_weights():
-    graph = nx.Graph()
-    graph.add_edge(0, 1, weight=True)
-    assert matching.greedy(graph).cardinality == matching.greedy(nx.to_scipy_sparse_array(graph)).cardinality == 1
-    graph.add_edge(0, 2, weight=False)
-    for seed in range(8):
-        ((one, other),) = matching.greedy(graph, seed=seed).edges()
-        assert {one, other} == {0, 1}
-    graph.add_edge(2, 3, weight=4)
-    assert matching.greedy(graph).weight == 5

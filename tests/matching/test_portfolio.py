@@ -6,14 +6,16 @@ import scipy.sparse as sp
 
 import matching
 from matching.core.certificate import certify, certify_pairs
-from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
+from matching.core.counts import AUGMENTATIONS, EDGES, new_counts
 from matching.core.graph_input import bipartite_graph
+from matching.forest import team_search
 from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
 from matching.forest.team_search import search_by_team
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
 from matching.portfolio.frontier_growth import frontier_growth
+from tests.matching import oracles
 
 
 def empty_matching(graph):
@@ -26,34 +28,16 @@ def sides(graph, with_columns):
 
 
 @pytest.mark.parametrize("with_columns", [False, True])
-def test_search(tools, with_columns):
-    rng = np.random.default_rng(1)
-    for trial in range(400):
-        matrix = tools.random_graph(rng, largest=60)
-        graph = bipartite_graph(matrix)
-        match = empty_matching(graph)
-        if trial % 2:
-            take_first_free(graph.row_ptr, graph.row_adj, *match)
-        before, counts = np.count_nonzero(match[0] >= 0), new_counts()
-        assert search(*sides(graph, with_columns), *match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
-        certify(graph, *match)
-        size = np.count_nonzero(match[0] >= 0)
-        assert size == tools.best_cardinality(matrix)
-        assert counts[AUGMENTATIONS] == size - before
-        assert counts[PATH_LENGTH] >= counts[AUGMENTATIONS]
-
-
-@pytest.mark.parametrize("with_columns", [False, True])
-def test_search_of_larger_graphs(tools, with_columns):
+def test_search_of_larger_graphs(with_columns):
     """Long queues, wide levels and many phases; grafting if the trees without a path are large."""
     rng = np.random.default_rng(2)
     for graph in (
-        tools.uniform(20_000, 3, rng),
-        tools.uniform(20_000, 6, rng)[:17_000],
-        tools.uniform(20_000, 6, rng)[:, :17_000],
-        tools.permuted(tools.road(120, rng), rng),
-        tools.rope(2000, rng),
-        tools.ladder(3000),
+        oracles.uniform(20_000, 3, rng),
+        oracles.uniform(20_000, 6, rng)[:17_000],
+        oracles.uniform(20_000, 6, rng)[:, :17_000],
+        oracles.permuted(oracles.road(120, rng), rng),
+        oracles.rope(2000, rng),
+        oracles.ladder(3000),
     ):
         size = matching.maximum(graph, method="push_relabel").cardinality
         graph = bipartite_graph(graph)
@@ -64,8 +48,8 @@ def test_search_of_larger_graphs(tools, with_columns):
         assert np.count_nonzero(match[0] >= 0) == size
 
 
-def test_search_resumes_after_its_budget(tools):
-    graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
+def test_search_resumes_after_its_budget():
+    graph = bipartite_graph(oracles.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
     assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED, DEFAULT_RULES)
     assert counts[EDGES] > graph.edges
@@ -74,7 +58,7 @@ def test_search_resumes_after_its_budget(tools):
     certify(graph, *match)
 
 
-def test_growth_distinguishes_meshes_from_random_graphs(tools):
+def test_growth_distinguishes_meshes_from_random_graphs():
     rng = np.random.default_rng(4)
 
     def after_cheap(matrix):
@@ -83,19 +67,19 @@ def test_growth_distinguishes_meshes_from_random_graphs(tools):
         take_first_free(graph.row_ptr, graph.row_adj, *match)
         return frontier_growth(graph.row_ptr, graph.row_adj, match[1])
 
-    assert after_cheap(tools.uniform(50_000, 5, rng)) > portfolio.MIN_GROWTH
-    for mesh in (tools.road(200, rng), tools.path(40_000), sp.eye_array(1000, format="csr")):
+    assert after_cheap(oracles.uniform(50_000, 5, rng)) > portfolio.MIN_GROWTH
+    for mesh in (oracles.road(200, rng), oracles.path(40_000), sp.eye_array(1000, format="csr")):
         assert after_cheap(mesh) < 1.3
-        assert after_cheap(tools.permuted(mesh, rng)) < 1.3
+        assert after_cheap(oracles.permuted(mesh, rng)) < 1.3
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uniform", "karp_sipser"), ("road", "cheap"), ("path", "cheap")])
-def test_initial_matching(tools, kind, first):
+def test_initial_matching(kind, first):
     rng = np.random.default_rng(5)
     make = {
-        "uniform": lambda: tools.uniform(20_000, 5, rng),
-        "road": lambda: tools.permuted(tools.road(150, rng), rng),
-        "path": lambda: tools.path(30_000),
+        "uniform": lambda: oracles.uniform(20_000, 5, rng),
+        "road": lambda: oracles.permuted(oracles.road(150, rng), rng),
+        "path": lambda: oracles.path(30_000),
     }
     matrix = make[kind]()
     found = matching.maximum(matrix)
@@ -105,16 +89,8 @@ def test_initial_matching(tools, kind, first):
     assert found.cardinality == matching.maximum(matrix, method="push_relabel").cardinality
 
 
-def test_search_beyond_its_budget_uses_column_lists(tools, monkeypatch):
-    monkeypatch.setattr(portfolio, "MAX_SWEEPS", 0)
-    graph = bipartite_graph(tools.permuted(tools.road(150, np.random.default_rng(6)), np.random.default_rng(7)))
-    found = matching.maximum(graph)
-    found.check()
-    assert graph._by_col is not None
-
-
-def test_unused_lists_are_not_built(tools):
-    matrix = tools.road(150, np.random.default_rng(8))
+def test_unused_lists_are_not_built():
+    matrix = oracles.road(150, np.random.default_rng(8))
     by_row, by_col = bipartite_graph(matrix), bipartite_graph(matrix.tocsc())
     sizes = set()
     for graph in (by_row, by_col, by_row.transposed):
@@ -125,62 +101,37 @@ def test_unused_lists_are_not_built(tools):
     assert len(sizes) == 1
 
 
-def test_many_columns_are_transposed_by_blocks():
-    rng = np.random.default_rng(9)
-    row, col = rng.integers(0, 5000, 60_000), rng.integers(0, 300_000, 60_000)
-    matrix = sp.csr_array((np.ones(60_000, np.int8), (row, col)), shape=(5000, 300_000))
-    matrix.sum_duplicates()
-    graph, want = bipartite_graph(matrix), matrix.tocsc()
-    np.testing.assert_array_equal(graph.col_ptr, want.indptr)
-    np.testing.assert_array_equal(graph.col_adj, want.indices)
-
-
-def test_number_of_picks(tools, monkeypatch):
-    """The Karp-Sipser matching is maximal for any number of rows that take a column at a time."""
-    monkeypatch.setattr(karp_sipser, "ROWS_PER_PICK", 1)
-    rng = np.random.default_rng(10)
-    for trial in range(300):
-        matrix = tools.random_graph(rng, 40) if trial % 3 else tools.uniform(400, 4, rng)
-        graph = bipartite_graph(matrix)
-        row_match, col_match = empty_matching(graph)
-        karp_sipser.initialise(graph, row_match, col_match)
-        certify_pairs(graph, row_match, col_match)
-        rows = np.repeat(np.arange(graph.rows), np.diff(graph.row_ptr))
-        assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all()
-
-
-def test_search_ends_if_no_column_is_free(tools):
+def test_search_ends_if_no_column_is_free():
     """Most of these rows have to stay free, and no search is needed to find out."""
     rng = np.random.default_rng(11)
-    matrix = tools.pattern(rng.integers(0, 30_000, 60_000), rng.integers(0, 50, 60_000), (30_000, 50))
+    matrix = oracles.pattern(rng.integers(0, 30_000, 60_000), rng.integers(0, 50, 60_000), (30_000, 50))
     found = matching.maximum(matrix)
     found.check()
     assert found.cardinality == 50
     assert found.stats["edges"] <= matrix.nnz
 
 
-def graphs_for_threads(tools, rng):
+def graphs_for_threads(rng):
     """More than one block of columns; wide and narrow levels, local and random numberings."""
     return (
-        tools.uniform(20_000, 2, rng),
-        tools.uniform(20_000, 5, rng)[:17_000],
-        tools.uniform(20_000, 5, rng)[:, :17_000],
-        tools.road(130, rng),
-        tools.permuted(tools.road(130, rng), rng),
-        tools.rope(2500, rng),
-        tools.ladder(5000),
-        tools.path(15_000),
+        oracles.uniform(20_000, 2, rng),
+        oracles.uniform(20_000, 5, rng)[:17_000],
+        oracles.uniform(20_000, 5, rng)[:, :17_000],
+        oracles.road(130, rng),
+        oracles.permuted(oracles.road(130, rng), rng),
+        oracles.rope(2500, rng),
+        oracles.ladder(5000),
+        oracles.path(15_000),
     )
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("wide", [1, 64])
-def test_search_by_team(tools, threads, wide):
+@pytest.mark.parametrize(("threads", "wide"), [(1, 64), (2, 1), (3, 64)])
+def test_search_by_team(threads, wide):
     rng = np.random.default_rng(12)
-    for matrix in graphs_for_threads(tools, rng):
+    for matrix in graphs_for_threads(rng):
         size = matching.maximum(matrix, method="push_relabel", threads=1).cardinality
         graph = bipartite_graph(matrix)
-        for _ in range(3):
+        for _ in range(2):
             row_match, col_match = empty_matching(graph)
             take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
             before, counts = np.count_nonzero(row_match >= 0), new_counts()
@@ -190,27 +141,17 @@ def test_search_by_team(tools, threads, wide):
             assert np.count_nonzero(row_match >= 0) == before + counts[AUGMENTATIONS] == size
 
 
-def test_search_by_team_resumes_after_its_budget(tools):
-    graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(13)))
-    match = empty_matching(graph)
-    lists = (*graph.by_row, *NO_LISTS)
-    assert not search_by_team(lists, *match, new_counts(), graph.edges, UNLIMITED, DEFAULT_RULES, 2)
-    certify_pairs(graph, *match)
-    assert search_by_team(lists, *match, new_counts(), UNLIMITED, UNLIMITED, DEFAULT_RULES, 2)
-    certify(graph, *match)
-
-
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads(tools, monkeypatch, threads):
+def test_threads(monkeypatch, threads):
     """Small and larger graphs, repeatedly."""
     monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
     monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
     rng = np.random.default_rng(14)
-    for matrix in [tools.random_graph(rng, 40) for _ in range(60)]:
+    for matrix in [oracles.random_graph(rng, 40) for _ in range(60)]:
         found = matching.maximum(matrix, threads=threads)
         found.check()
-        assert found.cardinality == tools.best_cardinality(matrix)
-    for matrix in graphs_for_threads(tools, rng):
+        assert found.cardinality == oracles.best_cardinality(matrix)
+    for matrix in graphs_for_threads(rng):
         size = matching.maximum(matrix, threads=1).cardinality
         for given in (matrix, matrix.tocsc()):
             for _ in range(4):
@@ -223,11 +164,11 @@ def test_threads(tools, monkeypatch, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_vertices_outside_the_core(tools, threads):
+def test_vertices_outside_the_core(threads):
     """Free vertices outside the core can stay free: the number of missing pairs does not depend on them."""
     rng = np.random.default_rng(15)
-    for trial in range(150):
-        matrix = tools.uniform(3000, 2 + trial % 3, rng) if trial % 10 == 0 else tools.random_graph(rng, 40)
+    for trial in range(60):
+        matrix = oracles.uniform(3000, 2 + trial % 3, rng) if trial % 10 == 0 else oracles.random_graph(rng, 40)
         graph = bipartite_graph(matrix)
         row_match, col_match = empty_matching(graph)
         karp_sipser.match(graph, row_match, col_match, False, threads)
@@ -247,3 +188,27 @@ def test_threads_transpose(threads):
     lists, want = bipartite_graph(matrix).lists_by(threads), matrix.tocsc()
     np.testing.assert_array_equal(lists.col_ptr, want.indptr)
     np.testing.assert_array_equal(lists.col_adj, want.indices)
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_cardinality_does_not_depend_on_threads(monkeypatch, local):
+    """The parallel stages of the default method, with their minimum sizes lowered."""
+    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
+    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
+    rng, used = np.random.default_rng(4), []
+
+    def watch(module, name):
+        step = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: used.append((name, given[-1])) or step(*given))
+
+    watch(team_search, "search_by_team")
+    watch(portfolio, "match_cheap")
+    graph = oracles.road(130, rng) if local else oracles.permuted(oracles.road(130, rng), rng)
+    sizes = set()
+    for threads in (1, 2, 3):
+        found = matching.maximum(graph, threads=threads, device="cpu")
+        found.check()
+        sizes.add(found.cardinality)
+    assert sizes == {oracles.best_cardinality(graph)}
+    assert {count for name, count in used if name == "search_by_team"} == {2, 3}
+    assert {count for name, count in used if name == "match_cheap"} == ({1} if local else {1, 2, 3})

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import matching
 from matching.core.counts import AUGMENTATIONS, PATH_LENGTH
 from matching.papers import hkdw, hopcroft_karp, p_hk
+from tests.matching import oracles
 
 METHODS = ("hopcroft_karp", "hkdw", "p_hk")
 
@@ -86,14 +87,14 @@ def test_levels_end_at_a_free_column(method):
 
 
 @pytest.mark.parametrize(("method", "threads"), [*((method, 1) for method in METHODS), ("p_hk", 3)])
-def test_all_paths_of_a_phase_are_shortest(tools, monkeypatch, method, threads):
+def test_all_paths_of_a_phase_are_shortest(monkeypatch, method, threads):
     how = {"threads": threads, "wide": 1} if method == "p_hk" else {}
     phases, longest = [], 0
     watch(monkeypatch, method, phases)
     rng = np.random.default_rng(1)
-    for trial in range(250):
-        graph = tools.random_graph(rng, 30) if trial % 5 else tools.uniform(200, 3, rng)
-        start = tools.random_start(graph, rng)
+    for trial in range(100):
+        graph = oracles.random_graph(rng, 30) if trial % 5 else oracles.uniform(200, 3, rng)
+        start = oracles.random_start(graph, rng)
         phases.clear()
         found = matching.maximum(graph, method=method, init="none", start=start, **how)
         found.check()

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import matching
-from tests.matching import battery
+from tests.matching import oracles
 
-BIPARTITE = battery.bipartite_instances()
-GENERAL = battery.general_instances()
+BIPARTITE = oracles.bipartite_instances()
+GENERAL = oracles.general_instances()
 NAMES = ["band", "stored twice, unsorted", "rows without edges"]
 GRAPHS = ["complete", "neighbouring floats", "two parts"]
 
@@ -68,7 +68,7 @@ def run(function, *arguments, locked: bool, **keywords):
 def test_functions_of_bipartite_graphs(name, locked):
     instance = BIPARTITE[name]
     start = np.full(instance.shape[0], -1)
-    for graph in [*battery.bipartite_forms(instance).values(), matching.bipartite_graph(graph_of(instance))]:
+    for graph in [*oracles.bipartite_forms(instance).values(), matching.bipartite_graph(graph_of(instance))]:
         found = run(matching.maximum, graph, locked=locked)
         run(matching.maximum, graph, start=start, init="karp_sipser", method="push_relabel", locked=locked)
         run(matching.maximum, graph, start=found, locked=locked)
@@ -80,7 +80,7 @@ def test_functions_of_bipartite_graphs(name, locked):
 
 
 def graph_of(instance):
-    return battery.bipartite_forms(instance)["coo with duplicates"]
+    return oracles.bipartite_forms(instance)["coo with duplicates"]
 
 
 @pytest.mark.parametrize("locked", [False, True])
@@ -88,14 +88,14 @@ def graph_of(instance):
 def test_functions_of_general_graphs(name, locked):
     instance = GENERAL[name]
     vertex_weight = np.arange(1, instance.n + 1)
-    for graph in battery.general_forms(instance).values():
+    for graph in oracles.general_forms(instance).values():
         for method in ("auto", "parallel"):
             found = run(matching.greedy, graph, method=method, locked=locked)
         run(matching.coarsen, graph, found, vertex_weight=vertex_weight, locked=locked)
         run(matching.coarsen, graph, found.partner, locked=locked)
         run(matching.hierarchy, graph, vertex_weight=vertex_weight.astype(float), locked=locked)
         run(matching.hierarchy, graph, rating=lambda coarse: coarse.graph.data * 0 + 1, locked=locked)
-    csr = battery.csr_of(instance)
+    csr = oracles.csr_of(instance)
     triple = csr.indptr, csr.indices, csr.shape
     for weight in (csr.data, csr.data.tolist(), csr.data.astype(np.float32), np.repeat(csr.data, 2)[::2]):
         run(matching.greedy, triple, weight, locked=locked)

@@ -1,4 +1,4 @@
-"""Instances, checkers and oracles for every solver of matching.
+"""Instances, graphs, checkers and oracles for every solver of matching.
 
 A bipartite instance is a shape and a list of edges (row, column), in which edges may occur twice.  A general instance
 is a number of vertices and {(lower, higher): weight}.  The checkers are plain Python over these lists and share no
@@ -273,11 +273,8 @@ def kuhn(shape, edges) -> int:
 
 
 def largest_by_scipy(instance: Bipartite) -> int:
-    if 0 in instance.shape or not instance.edges:
-        return 0
-    row, col = zip(*set(instance.edges), strict=True)
-    matrix = sp.csr_array((np.ones(len(row), np.int8), (row, col)), shape=instance.shape)
-    return int((maximum_bipartite_matching(matrix, "column") >= 0).sum())
+    row, col = np.array(instance.edges, int).reshape(-1, 2).T
+    return best_cardinality(pattern(row, col, instance.shape))
 
 
 def heaviest_first(instance: General) -> dict:
@@ -345,3 +342,151 @@ class Tally(Counter):
 
     def __str__(self):
         return ", ".join(f"{oracle}: {number}" for oracle, number in sorted(self.items()))
+
+
+# Bipartite graphs as SciPy's matrices
+
+
+def pattern(row, col, shape):
+    """A SciPy sparse array with these entries, each once."""
+    matrix = sp.csr_array((np.ones(len(row), np.int8), (row, col)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def best_cardinality(matrix):
+    """The cardinality of a maximum matching, by SciPy."""
+    if 0 in matrix.shape:
+        return 0
+    return int((maximum_bipartite_matching(sp.csr_array(matrix), "column") >= 0).sum())
+
+
+def random_graph(rng, largest=16):
+    """A small graph of one of many kinds, rectangular or square, often with empty rows and columns."""
+    instance = random_bipartite(rng, largest)
+    row, col = np.array(instance.edges, int).reshape(-1, 2).T
+    return pattern(row, col, instance.shape)
+
+
+def random_start(graph, rng):
+    """A matching of some rows, each with a random free column."""
+    start, taken = np.full(graph.shape[0], -1), set()
+    for r in rng.permutation(graph.shape[0])[: rng.integers(0, graph.shape[0] + 1)]:
+        columns = [c for c in graph.indices[graph.indptr[r] : graph.indptr[r + 1]].tolist() if c not in taken]
+        if columns:
+            start[r] = rng.choice(columns)
+            taken.add(int(start[r]))
+    return start
+
+
+def permuted(matrix, rng):
+    """The same graph with rows and columns in random order."""
+    matrix = sp.coo_array(matrix)
+    n, m = matrix.shape
+    return pattern(rng.permutation(n)[matrix.row], rng.permutation(m)[matrix.col], (n, m))
+
+
+def path(length):
+    """A path whose only maximum matching takes every other edge; rows that choose greedily take the other edges."""
+    k = np.arange(length)
+    return pattern(np.r_[k, k[:-1]], np.r_[k, k[1:]], (length, length))
+
+
+def ladder(length):
+    """Layers of two rows adjacent to both columns of the next layer, all dead ends; and a chain to a free column."""
+    step = np.arange(length - 1)
+    row = [np.arange(2 * length)]
+    col = [np.arange(2 * length)]
+    for i in range(2):
+        for j in range(2):
+            row.append(2 * step + i)
+            col.append(2 * step + 2 + j)
+    chain = 2 * length
+    k = np.arange(2 * length)
+    last = chain + len(k)
+    row += [chain + k, chain + k[:-1], np.array([last] * 3), np.array([last - 1])]
+    col += [chain + k, chain + k[1:], np.array([0, 1, chain]), np.array([last])]
+    return pattern(np.concatenate(row), np.concatenate(col), (last + 1, last + 1))
+
+
+def rope(blocks, rng):
+    """Blocks of 6 in a line: each row is adjacent to its own column and to all of the next block; columns permuted."""
+    r = np.arange(6 * blocks)
+    row, col = [r], [r]
+    for k in range(6):
+        inner = r[: -6 or None]
+        row.append(inner)
+        col.append((inner // 6 + 1) * 6 + k)
+    return pattern(np.concatenate(row), rng.permutation(len(r))[np.concatenate(col)], (len(r), len(r)))
+
+
+def road(side, rng):
+    """A square grid without a random 30 % of its edges, as a symmetric matrix."""
+    i = np.arange(side * side).reshape(side, side)
+    edges = np.vstack(
+        [np.c_[i[:, :-1].ravel(), i[:, 1:].ravel()], np.c_[i[:-1].ravel(), i[1:].ravel()]],
+    )
+    a, b = edges[rng.random(len(edges)) < 0.7].T
+    return pattern(np.r_[a, b], np.r_[b, a], (side * side, side * side))
+
+
+def uniform(n, degree, rng):
+    return pattern(rng.integers(0, n, n * degree), rng.integers(0, n, n * degree), (n, n))
+
+
+# General graphs with weights
+
+KINDS = ["few", "equal", "wide", "float", "zeros"]
+
+
+def weighted_graph(n, lower, upper, weight):
+    """A symmetric array of edges, each given once."""
+    both = (np.r_[lower, upper].astype(int), np.r_[upper, lower].astype(int))
+    return sp.csr_array((np.r_[weight, weight], both), shape=(n, n))
+
+
+def random_weighted(rng, n, density, kind="float"):
+    lower, upper = np.nonzero(np.triu(rng.random((n, n)) < density, 1))
+    return weighted_graph(n, lower, upper, random_weights(rng, len(lower), kind))
+
+
+def random_weights(rng, m, kind):
+    if kind == "float":
+        return rng.random(m)
+    high = {"few": 4, "equal": 2, "wide": 10**9, "zeros": 2}[kind]
+    return rng.integers(0 if kind == "zeros" else 1, high, m)
+
+
+def weighted_path(weight):
+    n = len(weight) + 1
+    return weighted_graph(n, np.arange(n - 1), np.arange(1, n), np.asarray(weight))
+
+
+def star(n):
+    return weighted_graph(n, np.zeros(n - 1), np.arange(1, n), np.arange(1, n))
+
+
+def complete(n, weight):
+    lower, upper = np.triu_indices(n, 1)
+    return weighted_graph(n, lower, upper, weight)
+
+
+def adversarial():
+    rng = np.random.default_rng(5)
+    ladder = sp.csr_array(nx.to_scipy_sparse_array(nx.circular_ladder_graph(50)))
+    hubs = nx.to_scipy_sparse_array(nx.complete_bipartite_graph(3, 60), dtype=np.int64)
+    return {
+        "empty": sp.csr_array((0, 0)),
+        "no edges": sp.csr_array((7, 7)),
+        "one edge": weighted_path([2.5]),
+        "rising path": weighted_path(np.arange(1, 3001)),
+        "falling path": weighted_path(np.arange(3000, 0, -1)),
+        "level path": weighted_path(np.ones(501)),
+        "star": star(400),
+        "level complete": complete(40, np.ones(780, int)),
+        "rising complete": complete(60, np.arange(1770)),
+        "random complete": complete(120, rng.random(7140)),
+        "ladder": ladder,
+        "hubs": sp.csr_array(hubs),
+        "two parts": sp.csr_array(sp.block_diag([star(9), weighted_path([3, 1, 3])])),
+    }
