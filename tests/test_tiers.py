@@ -1,4 +1,7 @@
-"""A run of the whole suite tries every choice of every parameter once; --all, and what is named, all combinations."""
+"""What a run tries: every choice of every parameter once; with --all, and of what is named, all combinations.
+
+Long randomised batteries are run on demand only, also next to -m sim and -m gpu.
+"""
 
 import os
 import shutil
@@ -55,6 +58,16 @@ def test_single(): pass
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2])
 def test_slow(number): pass
+
+@pytest.mark.gpu
+def test_gpu(): pass
+
+@pytest.mark.gpu
+@pytest.mark.thorough
+def test_long_gpu(): pass
+
+@pytest.mark.thorough
+def test_long(): pass
 """
 ROWS = "x-0", "y-0", "x-1"
 EVERYTHING = {
@@ -66,7 +79,9 @@ EVERYTHING = {
     *(f"test_data[{row}-{seed}]" for row in ("1-a", "2-b", "3-c") for seed in range(3)),
     *(f"test_methods[{row}-{method}]" for row in ("1-a", "2-b", "3-c") for method in ("one", "two")),
 }
+GPU = {"CUTMATCH_TEST_GPU": "1"}
 SLOW = {"test_kinds[a]", "test_kinds[c]", "test_slow[1]", "test_slow[2]"}
+LONG = {"test_long_gpu", "test_long"}
 QUICK = {
     *("test_product[p-7-x-0]", "test_product[q-8-y-0]", "test_product[p-9-x-1]", "test_product[p-10-x-0]"),
     *("test_table[x-0]", "test_table[y-0]", "test_table[x-1]"),
@@ -107,14 +122,14 @@ def pytest_in(folder, *options, **environment):
     ("options", "environment", "expected"),
     [
         ((), {}, QUICK),
-        pytest.param(("tests",), {}, QUICK, marks=pytest.mark.slow),
         (("--all",), {}, EVERYTHING),
         (("tests/test_some.py",), {}, EVERYTHING),
-        pytest.param(("tests/test_some.py::test_slow",), {}, {"test_slow[1]", "test_slow[2]"}, marks=pytest.mark.slow),
+        (("-m", "thorough"), GPU, LONG),
         pytest.param(("-k", "product"), {}, {name for name in EVERYTHING if "product" in name}, marks=pytest.mark.slow),
         pytest.param(("-m", "not slow"), {}, EVERYTHING - SLOW, marks=pytest.mark.slow),
-        pytest.param((), {"CUTMATCH_TEST_GPU": "1"}, EVERYTHING, marks=pytest.mark.slow),
-        pytest.param((), {"CUTMATCH_THOROUGH": "1"}, EVERYTHING, marks=pytest.mark.slow),
+        pytest.param(("-m", "gpu"), GPU, {"test_gpu"}, marks=pytest.mark.slow),
+        pytest.param((), GPU, EVERYTHING | {"test_gpu"}, marks=pytest.mark.slow),
+        pytest.param((), GPU | {"CUTMATCH_THOROUGH": "1"}, EVERYTHING | {"test_gpu"} | LONG, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_run(suite, options, environment, expected):
@@ -124,11 +139,9 @@ def test_what_is_run(suite, options, environment, expected):
     assert (f"{left} further combinations: ./run tests --all" in printed) == (expected is QUICK)
 
 
-@pytest.mark.parametrize("processes", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
-def test_the_summary_says_how_many_are_left(suite, processes):
-    if processes:
-        pytest.importorskip("xdist")
-    printed = pytest_in(suite, *processes)
+def test_the_summary_says_how_many_are_left(suite):
+    pytest.importorskip("xdist")
+    printed = pytest_in(suite, "-n", "2")
     assert f"{len(EVERYTHING) - len(QUICK)} further combinations: ./run tests --all" in printed
     assert f"{len(QUICK)} passed" in printed
 
