@@ -2,14 +2,15 @@
 
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-import assign
-import gridcut
-import matching
+import assign.methods
+import gridcut.methods
+import matching.methods
 from gridcut.device import run_threads
 from tests.tiers import in_quick_tier
 
@@ -48,8 +49,8 @@ def expansion(rng):
     return found.energy, found.labels.tobytes()
 
 
-def dense(rng):
-    found = assign.solve(rng.integers(0, 1000, (60, 70)), device="cpu")
+def dense(rng, **keywords):
+    found = assign.solve(rng.integers(0, 1000, (60, 70)), device="cpu", **keywords)
     found.check()
     return (found.cost,)
 
@@ -67,9 +68,9 @@ def many_small(rng):
     return tuple(np.take_along_axis(cost, found.col_of_row[..., None], axis=2).sum(axis=(1, 2)).tolist())
 
 
-def pairs(rng, method="auto"):
+def pairs(rng, **keywords):
     graph = scipy.sparse.random_array((300, 280), density=0.01, format="csr", rng=rng)
-    found = matching.maximum(graph, method=method, device="cpu")
+    found = matching.maximum(graph, device="cpu", **keywords)
     found.check()
     return (found.cardinality,)
 
@@ -81,11 +82,14 @@ def greedy(rng):
     return (found.cardinality,)
 
 
+def threaded(entries, key):
+    """Names of the methods that run on several threads of the CPU, by a table of methods."""
+    return [name for name, entry in entries.items() if "threads" in getattr(getattr(entry, key), "parameters", ())]
+
+
 REQUESTS = {
     "ibfs": cut,
-    "push_relabel": lambda rng: cut(rng, method="push_relabel"),
-    "lock_free": lambda rng: cut(rng, method="lock_free", threads=2),
-    "async_global": lambda rng: cut(rng, method="async_global", threads=2),
+    "push_relabel": partial(cut, method="push_relabel"),
     "graph ibfs": graph_cut,
     "warm": warm_cut,
     "expansion": expansion,
@@ -93,9 +97,14 @@ REQUESTS = {
     "sparse": sparse,
     "batch": many_small,
     "maximum": pairs,
-    "p_pf": lambda rng: pairs(rng, "p_pf"),
-    "ms_bfs_graft": lambda rng: pairs(rng, "ms_bfs_graft"),
     "greedy": greedy,
+    **{f"cut {name}": partial(cut, method=name, threads=2) for name in threaded(gridcut.methods.METHODS, "cpu")},
+    **{
+        f"dense {name}": partial(dense, method=name, threads=2)
+        for name in threaded(assign.methods.METHODS, "dense_cpu")
+    },
+    **{f"pairs {name}": partial(pairs, method=name, threads=2) for name in threaded(matching.methods.METHODS, "cpu")},
+    **{f"init {name}": partial(pairs, init=name, threads=2) for name in threaded(matching.methods.INITS, "cpu")},
 }
 
 

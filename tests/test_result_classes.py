@@ -160,28 +160,16 @@ def same(one, other) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy"])
-def test_copies(name, how):
+def test_copies(name):
+    """Results are compared by identity: arrays have no single truth value."""
     result = made()[name]
-    ways = {"pickle": lambda r: pickle.loads(pickle.dumps(r)), "copy": copy.copy, "deepcopy": copy.deepcopy}
-    twin = ways[how](result)
-    assert twin is not result
-    assert type(twin) is type(result)
-    assert same(twin, result)
-    if hasattr(twin, "check"):
-        twin.check()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_results_are_compared_by_identity(name):
-    """Arrays have no single truth value; so == must not compare them."""
-    result = made()[name]
-    twin = copy.copy(result)
-    assert (result == result) is True
-    assert (result == twin) is False
-    assert (result != twin) is True
-    assert twin not in [result]
-    assert len({result, twin}) == 2
+    for how in (lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy):
+        twin = how(result)
+        assert (result == result, result == twin, len({result, twin})) == (True, False, 2)
+        assert type(twin) is type(result)
+        assert same(twin, result)
+        if hasattr(twin, "check"):
+            twin.check()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,24 +213,6 @@ def test_figures_have_the_colours_of_the_labels():
     assert figures.coloured(np.full((1, 2), 7.0)).tolist() == [[[0] * 3] * 2]
     many = figures.label_colours(np.arange(100))
     assert np.abs(np.diff(many.astype(int), axis=0)).max(axis=1).min() > 40
-
-
-@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 5, 6), (1000, 30), (1, 1)])
-def test_figures_of_grids_of_every_shape(shape):
-    grid = np.random.default_rng(0).random(shape) < 0.5
-    plane = figures.plane(grid)
-    expected = {1: lambda: grid[None], 2: lambda: grid, 3: lambda: max(grid, key=np.count_nonzero)}[grid.ndim]()
-    np.testing.assert_array_equal(plane, expected)
-    assert max(figures.thumbnail(plane).shape) <= figures.MAX_SIDE
-
-
-def test_the_fullest_slice_of_a_volume():
-    volume = np.zeros((7, 2, 2))
-    assert figures.fullest_slice(volume) == 3
-    volume[3:] = np.nan
-    volume[2:6, 0, 0] = 1, 2, 3, np.nan
-    assert figures.fullest_slice(volume) == 3
-    assert figures.fullest_slice(volume > 2) == 4
 
 
 def test_an_empty_grid_has_no_figure():

@@ -16,6 +16,11 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import assign
+from assign.methods import METHODS as TABLE
+
+# Names of methods by the table: those for sparse costs too, and those that multiply costs by the number of nodes.
+METHODS = ["auto", *(name for name, entry in TABLE.items() if entry.sparse_cpu)]
+SCALING = [name for name, entry in TABLE.items() if entry.scales_costs]
 
 EPS = float(np.finfo(np.float64).eps)
 EXHAUSTIVE = 10  # rows and columns, at most

@@ -15,11 +15,10 @@ import scipy.sparse
 
 import assign
 from tests.assign import instances, oracles
+from tests.assign.oracles import METHODS, SCALING
 
 SEED = 20240601
 THOROUGH = 12_000
-METHODS = ["auto", "shortest_paths", "cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
-SCALES_COSTS = METHODS[2:]  # these take smaller integers, and say so
 
 
 def same(one, other) -> bool:
@@ -55,7 +54,7 @@ def run(instance, method="auto", start=None, counts=None):
         pickle.loads(pickle.dumps(error)).check(instance.arguments[0], instance.options.get("mask"))
         found = None
     except ValueError as error:
-        if method in SCALES_COSTS and "requires |cost| <=" in str(error):
+        if method in SCALING and "requires |cost| <=" in str(error):
             assert 4 * instance.truth.largest * (sum(instance.truth.cost.shape) + 1) ** 2 > 2**62
             counts["refused as too large"] += 1
             return None
@@ -175,7 +174,7 @@ def test_every_method(method, function):
     counts = over(table(function, kinds), method)
     assert counts["optimal"] + counts["infeasible"] + counts["refused as too large"] == len(kinds)
     assert counts["optimal"] > 20
-    if method in SCALES_COSTS and function == "dense":
+    if method in SCALING and function == "dense":
         assert counts["refused as too large"] > 0
 
 

@@ -14,12 +14,11 @@ from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import new_stats, warm_epsilon
 from tests.assign import oracles
 
-NAMES = ["cost_scaling_v1", "cost_scaling_v2", "cost_scaling", "lock_free"]
 SWITCHES = list(itertools.product((False, True), (False, True)))
 KINDS = ["few", "wide", "negative", "product", "distance", "constant", "sums"]
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=oracles.SCALING)
 def name(request):
     return request.param
 
@@ -177,7 +176,7 @@ def test_callback(module):
         solve_dense(module, np.arange(9).reshape(3, 3), callback=stop)
 
 
-@pytest.mark.parametrize("method", ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"])
+@pytest.mark.parametrize("method", oracles.SCALING)
 @pytest.mark.parametrize("limit", [2**31, 2**32, -(2**31) - 1])
 def test_limits_beyond_the_dtype_of_the_costs(method, limit):
     """They wrapped around in int32, and a limit of 2^32 became 0."""

@@ -19,7 +19,7 @@ SWITCHES = list(itertools.product((False, True), (False, True)))
 KINDS = ["few", "wide", "negative", "product", "distance", "constant", "sums"]
 
 
-@pytest.fixture(params=["cost_scaling_v1", "cost_scaling_v2", "cost_scaling", "lock_free"])
+@pytest.fixture(params=oracles.SCALING)
 def module(request):
     return importlib.import_module(f"assign.papers.{request.param}")
 

@@ -7,8 +7,7 @@ import scipy.sparse
 import assign
 from gridcut.device.number_limits import INT64_MAX
 from tests.assign import oracles
-
-SCALING = ["cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
+from tests.assign.oracles import SCALING
 
 
 @pytest.mark.parametrize("k", [15 * 10**16, 23 * 10**16, INT64_MAX // 20])

@@ -6,7 +6,7 @@ import pytest
 import assign
 from tests.assign import oracles
 
-METHODS = ["auto", "cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
+METHODS = ["auto", *oracles.SCALING]
 
 
 def solve(cost, start, **options):

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse
 
 import assign
+from tests.assign.oracles import SCALING
 
-METHODS = ["auto", "cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
+METHODS = ["auto", *SCALING]
 
 
 def lists(rng, kind, n=8, m=9):

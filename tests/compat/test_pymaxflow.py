@@ -58,12 +58,6 @@ def one_way_weights(graph, module, rng):
     return terminals(graph, nodes, rng)
 
 
-def volume(graph, module, rng):
-    nodes = graph.add_grid_nodes((3, 4, 5))
-    graph.add_grid_edges(nodes, rng.integers(0, 4, nodes.shape))
-    return terminals(graph, nodes, rng)
-
-
 def line(graph, module, rng):
     nodes = graph.add_grid_nodes(9)
     graph.add_grid_edges(nodes, rng.integers(0, 4, 9), structure=np.array([1, 0, 2]))
@@ -84,14 +78,6 @@ def with_a_link(graph, module, rng):
     return nodes
 
 
-def two_grids(graph, module, rng):
-    first, second = graph.add_grid_nodes((4, 4)), graph.add_grid_nodes((4, 4))
-    for one in (first, second):
-        graph.add_grid_edges(one, rng.integers(0, 4, one.shape))
-    graph.add_edges(first.ravel(), second.ravel(), np.full(16, 2), np.full(16, 1))
-    return terminals(graph, np.stack((first, second)), rng)
-
-
 def central_node(graph, module, rng):
     nodes = graph.add_grid_nodes((5, 5)).ravel()
     pairs = np.stack((np.full(24, nodes[12]), np.delete(nodes, 12)))
@@ -108,12 +94,6 @@ def left_out_nodes(graph, module, rng):
     return terminals(graph, nodes, rng)
 
 
-def four_axes(graph, module, rng):
-    nodes = graph.add_grid_nodes((2, 3, 2, 3))
-    graph.add_grid_edges(nodes, 2, structure=np.ones((1, 3, 3)))
-    return terminals(graph, nodes, rng)
-
-
 def any_graph(graph, module, rng):
     nodes = graph.add_nodes(30)
     for _ in range(60):
@@ -123,12 +103,12 @@ def any_graph(graph, module, rng):
     return terminals(graph, nodes, rng)
 
 
-def image_by_edges(graph, module, rng, *links):
+def image_by_edges(graph, module, rng):
     """A numbered image, as arcs in any order and direction, some of them parallel, and other arcs."""
     nodes = graph.add_nodes(1200)
     pixels = nodes.reshape(30, 40)
-    tail = np.concatenate((pixels[:, :-1].ravel(), pixels[:-1].ravel(), [5, 5], *[link[:1] for link in links]))
-    head = np.concatenate((pixels[:, 1:].ravel(), pixels[1:].ravel(), [6, 45], *[link[1:] for link in links]))
+    tail = np.concatenate((pixels[:, :-1].ravel(), pixels[:-1].ravel(), [5, 5]))
+    head = np.concatenate((pixels[:, 1:].ravel(), pixels[1:].ravel(), [6, 45]))
     order = rng.permutation(len(tail))
     is_turned = rng.random(len(tail)) < 0.3
     ends = np.where(is_turned, head, tail)[order], np.where(is_turned, tail, head)[order]
@@ -136,21 +116,14 @@ def image_by_edges(graph, module, rng, *links):
     return terminals(graph, nodes, rng)
 
 
-def image_with_a_wrapped_row(graph, module, rng):
-    return image_by_edges(graph, module, rng, (39, 40), (80, 79))
-
-
-def trees(graph, module, rng, count=1200, edges=1199):
+def trees(graph, module, rng, edges=1199):
     """A forest in any order, with isolated nodes, and with long paths; of one tree, if there are enough edges."""
+    count = 1200
     nodes, order = graph.add_nodes(count), rng.permutation(count)
     before = [int(rng.integers(max(0, i - int(rng.choice((1, 3, count)))), i)) for i in range(1, count)]
     kept = rng.permutation(count - 1)[:edges]
     graph.add_edges(order[1:][kept], order[before][kept], *rng.integers(0, 5, (2, len(kept))))
     return terminals(graph, nodes, rng)
-
-
-def forest(graph, module, rng):
-    return trees(graph, module, rng, edges=1100)
 
 
 def trees_and_circles(graph, module, rng):
@@ -167,32 +140,16 @@ def no_edges(graph, module, rng):
 
 
 LAYOUTS = [
-    default, symmetric_weights, one_way_weights, volume, line, periodic, with_a_link, two_grids, central_node,
-    left_out_nodes, four_axes, any_graph, image_by_edges, image_with_a_wrapped_row, trees, forest,
-    trees_and_circles, no_edges,
+    default, symmetric_weights, one_way_weights, line, periodic, with_a_link, central_node, left_out_nodes, any_graph,
+    image_by_edges, trees, trees_and_circles, no_edges,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [int, float])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_answers_are_pymaxflows(layout, kind):
-    for seed in range(12):
+    for seed in range(4):
         assert answers(ours, layout, kind, seed) == answers(theirs, layout, kind, seed)
-
-
-@pytest.mark.parametrize("layout", [default, symmetric_weights, any_graph, image_by_edges, trees, trees_and_circles])
-def test_floats(layout):
-    """Values that are no integers, so that there are no ties."""
-
-    def build(graph, module, rng):
-        nodes = layout(graph, module, rng)
-        graph.add_grid_tedges(nodes, rng.random(nodes.shape), rng.random(nodes.shape))
-        return nodes
-
-    for seed in range(6):
-        found, expected = (answers(module, build, float, seed) for module in (ours, theirs))
-        assert found[2] == pytest.approx(expected[2], rel=1e-12)
-        assert (found[:2], found[3]) == (expected[:2], expected[3])
 
 
 def test_infinite_capacities():
@@ -253,7 +210,7 @@ def test_life_of_a_graph():
         assert other.get_node_count() == 3
 
 
-@pytest.mark.parametrize("largest", [2**40 + 1, 2**54 + 1, 1e-300, 1e10, 1e300, np.inf])
+@pytest.mark.parametrize("largest", [2**54 + 1, 1e-300, 1e300, np.inf])
 def test_trees_of_unusual_capacities(largest):
     """A path with a circle at its end, in which the largest capacity is next to small ones."""
     found = []
@@ -267,25 +224,6 @@ def test_trees_of_unusual_capacities(largest):
         found.append((graph.maxflow(), graph.get_grid_segments(nodes).tolist()))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
     assert found[0][1] == found[1][1]
-
-
-def test_large_integers_are_exact():
-    for module in BOTH:
-        graph = module.GraphInt()
-        nodes = graph.add_grid_nodes(2)
-        graph.add_grid_edges(nodes, 2**60 + 1)
-        graph.add_grid_tedges(nodes, np.array([2**61, 0]), np.array([0, 2**61 + 1]))
-        assert graph.maxflow() == 2**60 + 1
-
-
-@pytest.mark.parametrize("name", ["moore_structure", "vonNeumann_structure"])
-def test_structures(name):
-    for keywords in ({}, {"ndim": 3}, {"ndim": 1}):
-        expected, found = (getattr(module, name)(**keywords) for module in BOTH)
-        expected.flat[expected.size // 2] = 0  # PyMaxflow's may be 1, which add_grid_edges ignores
-        assert (found == expected).all()
-    assert (ours.moore_structure(directed=True) == MOORE).all()
-    assert (ours.vonNeumann_structure(3, True) == theirs.vonNeumann_structure(3, True)).all()
 
 
 def grid(module=ours, kind=int):
@@ -343,8 +281,8 @@ def test_where_pymaxflow_goes_on_or_crashes(call, text):
 
 
 @pytest.mark.parametrize("name", ["aexpansion_grid", "abswap_grid"])
-@pytest.mark.parametrize("shape", [(12,), (9, 11), (4, 5, 6)])
-def test_several_labels(name, shape):
+def test_several_labels(name):
+    shape = 4, 5, 6
     rng = np.random.default_rng(3)
     unary = rng.integers(0, 30, (*shape, 4)).astype(float)
     binary = 5.0 * np.minimum(np.abs(np.subtract.outer(np.arange(4), np.arange(4))), 2)

@@ -207,7 +207,7 @@ def check_flow(cut, source, sink, edges, mask=None):
         # The flow that leaves one end arrives at the other.
         assert (flow[near] == -np.asarray(cut.flow(opposite(offset)))[far].astype(object)).all()
         assert (residual[near] >= 0).all()
-        is_clamped = (given > 1e15) & (given.dtype.kind == "f")
+        is_clamped = (given.astype(float) > 1e15) & (given.dtype.kind == "f")
         assert (residual[near] == room[near] - flow[near])[both & ~is_clamped].all()
     # A pixel receives at most its source capacity and sends at most its sink capacity.
     assert (net_out <= source).all()

@@ -19,6 +19,7 @@ from gridcut.device import (
     parallel_kernel,
     run_threads,
 )
+from gridcut.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,7 +83,7 @@ def test_solvers_run_with_jit_disabled():
             cut.check()
             print(cut.value)
     """
-    methods = ("push_relabel", "lock_free", "async_global")
+    methods = [name for name, entry in METHODS.items() if entry.cpu and name != "ibfs"]
     values = python(code.replace("{methods}", repr(methods)), NUMBA_DISABLE_JIT="1").split()
     rng = np.random.default_rng(0)
     want = gridcut.max_flow(*rng.integers(0, 9, (2, 3, 4)), {(0, 1): 2, (1, 0): 3}).value
