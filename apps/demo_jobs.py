@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.common.clock import COMPILE, TOTAL, Clock
+from apps.common.scales import SHEET, panels
 
 if TYPE_CHECKING:  # it imports numba
     from gridcut.device import DeviceName
@@ -13,7 +14,7 @@ if TYPE_CHECKING:  # it imports numba
 NOISE = 20.0  # standard deviation of what `restore` adds, of 255
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
 # Images of skimage.data, with a box (x0, y0, x1, y1); None: the strokes of the sample files.
-EXAMPLES = {"astronaut": None, "coffee": (68, 8, 492, 392), "chelsea": None, "rocket": None}
+EXAMPLES = {"astronaut": None, "coffee": (74, 14, 483, 392), "chelsea": None, "rocket": None}
 
 
 def samples_folder() -> Path:
@@ -71,13 +72,15 @@ def segment_examples(folder: Path, device: "DeviceName"):
         yield row("segment", name, shape, given, found, measured, seconds, method, files)
 
 
-def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """An image with its marks, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
+def segment_sheet(rgb: np.ndarray, marks: np.ndarray, mask: np.ndarray, width: int = SHEET) -> np.ndarray:
+    """An image with its strokes, the overlay of the object, and the object on a checkerboard; uint8 RGB."""
     from apps.common.figures import overlay, with_marks
-    from apps.common.scales import side_by_side
+    from apps.segmentation.marks import OBJECT
     from apps.segmentation.matte import cut_out
 
-    return side_by_side(with_marks(rgb, marks), overlay(rgb, mask), on_checkerboard(cut_out(rgb, mask)))
+    given = "strokes: object red, background blue" if (marks == OBJECT).any() else "a box"
+    found = {"object found": overlay(rgb, mask), "cut-out": on_checkerboard(cut_out(rgb, mask))}
+    return panels({given: with_marks(rgb, marks)} | found, width)
 
 
 def compute_flows(folder: Path, device: "DeviceName"):
@@ -100,30 +103,30 @@ def compute_flows(folder: Path, device: "DeviceName"):
         yield row("flow", name, sample.known.shape, "2 frames", found, measured, seconds, "exact assignment", files)
 
 
-def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray) -> np.ndarray:
+def flow_sheet(frame: np.ndarray, found, truth: np.ndarray, known: np.ndarray, width: int = SHEET) -> np.ndarray:
     """A result of `flow` as arrows and in colours, and the true flow where it is known; uint8 RGB."""
     from apps.common.images import to_rgb
-    from apps.common.scales import side_by_side
     from apps.optical_flow.flow_figures import arrows, at_arrows, keyed_figure
 
     longest = float(np.hypot(truth[..., 0], truth[..., 1])[known].max())
-    return side_by_side(
-        arrows(to_rgb(frame), found.flow, at_arrows(found.valid)),
-        keyed_figure(found.flow, longest),
-        keyed_figure(np.where(known[..., None], truth, np.nan), longest),
-    )
+    figures = {
+        "first frame, and its motion": arrows(to_rgb(frame), found.flow, at_arrows(found.valid)),
+        "motion found": keyed_figure(found.flow, longest),
+        "true motion": keyed_figure(np.where(known[..., None], truth, np.nan), longest),
+    }
+    return panels(figures, width)
 
 
 def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
     """Divide an image into superpixels and write a figure; return a row of the table."""
     from apps import superpixels
     from apps.common.images import to_rgb, write_image
-    from apps.common.scales import side_by_side
     from apps.regions.regions import mean_figure, outline_figure
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
-    figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
+    shown = {"mean colours": mean_figure(rgb, found.labels)}
+    figure = panels({f"{found.regions} regions": outline_figure(rgb, found.labels)} | shown)
     files = [write_image(folder / f"{name}-superpixels.png", figure)]
     text, seconds = f"{found.regions} regions", found.seconds
     return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
@@ -135,7 +138,6 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
 
     from apps import denoise
     from apps.common.images import to_bytes, write_image
-    from apps.common.scales import side_by_side
 
     noise = np.random.default_rng(0).normal(0.0, NOISE, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
@@ -144,7 +146,8 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: "DeviceName") ->
     clock.charge("method")
     seconds = clock.total()
     before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
-    figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
+    shown = {f"with noise, PSNR {before:.1f} dB": noisy, f"restored, PSNR {after:.1f} dB": restored}
+    figure = panels({name: np.repeat(grey[..., None], 3, axis=2) for name, grey in shown.items()})
     files = [write_image(folder / f"{name}-denoised.png", figure)]
     given, found = f"noise of {NOISE:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
     measured = {"psnr": round(float(after), 2)}
@@ -162,20 +165,21 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     clock.charge("method")
     seconds = clock.total()
     off = np.abs(found.disparity - truth)[sample.known] > 1
-    figure = stereo_sheet((sample.first, sample.second), found.disparity, truth)
+    figure = stereo_sheet(sample.first, found.disparity, truth)
     files, share = [write_image(folder / f"{name}-stereo.jpg", figure)], 100.0 * float(off.mean())
     text, measured = f"{share:.1f} % off by more than 1 px", {"bad_percent": round(share, 2)}
     return row("stereo", name, truth.shape, "2 images", text, measured, seconds, "alpha-expansion", files)
 
 
-def stereo_sheet(images, disparity: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Images of a pair, the disparities found, and the true ones, NaN where unknown, on the same scale; uint8 RGB."""
+def stereo_sheet(left: np.ndarray, disparity: np.ndarray, truth: np.ndarray, width: int = SHEET) -> np.ndarray:
+    """The left image of a pair, the disparities found, and the true ones, NaN where unknown; uint8 RGB."""
     from apps.common.images import to_bytes, to_rgb
-    from apps.common.scales import side_by_side
     from apps.stereo_matching.disparity_figures import disparity_figure, ends_of
 
-    figures = (disparity_figure(values, ends_of(truth)) for values in (disparity, truth))
-    return side_by_side(*(to_bytes(to_rgb(image)) for image in images), *figures)
+    figures = {"left image": to_bytes(to_rgb(left))}
+    for name, values in (("disparities found", disparity), ("true disparities", truth)):
+        figures[name] = disparity_figure(values, ends_of(truth))
+    return panels(figures, width)
 
 
 def label_and_restore(folder: Path, device: "DeviceName"):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from apps.common.figures import overlay
 from apps.common.images import to_rgb
-from apps.common.scales import enlarged, side_by_side, stacked
+from apps.common.scales import enlarged, panels, stacked
 from apps.demo_jobs import flow_sheet, segment_sheet, stereo_sheet
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,13 +32,14 @@ def segment_figure():
     from apps import segment
     from apps.segmentation.strokes import read_strokes
 
-    image, marks = photo("astronaut.jpg"), read_strokes(DATA / "astronaut-strokes.png")
-    return segment_sheet(to_rgb(image), marks, segment(image, strokes=marks, fill_holes=True).mask)
+    image, strokes = photo("astronaut.jpg"), read_strokes(DATA / "astronaut-strokes.png")
+    return segment_sheet(to_rgb(image), strokes, segment(image, strokes=strokes, fill_holes=True).mask, WIDTH)
 
 
 def objects_figure():
     folder = written("segment", "astronaut.jpg", "--label-strokes", "astronaut-label-strokes.png")
-    return side_by_side(*(photo(folder / f"astronaut-{kind}.png") for kind in ("strokes", "overlay")))
+    kinds = {"strokes: a colour for each object": "strokes", "objects found": "overlay"}
+    return panels({name: photo(folder / f"astronaut-{kind}.png") for name, kind in kinds.items()}, WIDTH)
 
 
 def volumes_figure():
@@ -54,7 +55,7 @@ def video_figure():
     frames = [frame[..., ::-1] for good, frame in iter(video.read, (False, None)) if good]
     found = segment_video(frames, {0: photo("clip-strokes.png")})
     shown = [overlay(to_rgb(frame), one.mask) for frame, one in zip(frames, found, strict=True)]
-    return side_by_side(*(shown[number] for number in (0, 4, 8, 11)))
+    return panels({f"frame {number}": shown[number] for number in (0, 4, 8, 11)}, WIDTH)
 
 
 def flow_figure():
@@ -62,7 +63,7 @@ def flow_figure():
     from apps.optical_flow.flow_files import read_flow
 
     first, second = photo("frame1.png"), photo("frame2.png")
-    return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"))
+    return flow_sheet(first, flow(first, second), *read_flow(DATA / "frame1-flow.png"), WIDTH)
 
 
 def written(command: str, *arguments: str) -> Path:
@@ -86,7 +87,8 @@ def track_figure():
 
 def superpixels_figure():
     folder = written("superpixels", "chelsea.jpg")
-    return side_by_side(*(photo(folder / f"chelsea-{kind}.png") for kind in ("outlines", "means")))
+    kinds = {"500 regions": "outlines", "mean colours": "means"}
+    return panels({name: photo(folder / f"chelsea-{kind}.png") for name, kind in kinds.items()}, WIDTH)
 
 
 def denoise_figure():
@@ -94,18 +96,19 @@ def denoise_figure():
     from apps.common.images import to_bytes
 
     scratched, noisy, flipped = photo("chelsea-scratched.png"), photo("coffee-noisy.png"), photo("silhouette.png")
+    names = "scratches filled", "noise removed", "wrong pixels corrected"
     seen = slice(20, 144)  # rows, so that the first picture is as wide as a tile of the front page
     found = (
         denoise(scratched[seen], mask=photo("chelsea-scratches.png")[seen] > 0),
         denoise(noisy),
         denoise(flipped, binary=True),
     )
-    before, after = [], []
-    for image, result in zip((scratched[seen], noisy, flipped), found, strict=True):
-        for row, pixels in ((before, image), (after, to_bytes(np.asarray(result.image)))):
-            rgb = pixels if pixels.ndim == 3 else grey(pixels)
-            row.append(np.asarray(Image.fromarray(rgb).resize((rgb.shape[1] * 200 // rgb.shape[0], 200))))
-    return stacked(side_by_side(*before), side_by_side(*after), gap=4)
+    columns = {}
+    for name, image, result in zip(names, (scratched[seen], noisy, flipped), found, strict=True):
+        pair = (values if values.ndim == 3 else grey(values) for values in (image, to_bytes(np.asarray(result.image))))
+        pictures = (np.asarray(Image.fromarray(one).resize((one.shape[1] * 200 // len(one), 200))) for one in pair)
+        columns[name] = stacked(*pictures, gap=4)
+    return panels(columns, WIDTH)
 
 
 def stereo_figure():
@@ -113,7 +116,7 @@ def stereo_figure():
     from apps.stereo_matching.disparity_files import read_disparity
 
     left, right = photo("left.png"), photo("right.png")
-    return stereo_sheet([left], stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0])
+    return stereo_sheet(left, stereo(left, right).disparity, read_disparity(DATA / "left-disparity.png")[0], WIDTH)
 
 
 def gridcut_figure():
@@ -124,7 +127,7 @@ def gridcut_figure():
     noisy = truth ^ (rng.random(truth.shape) < 0.3)
     cut = gridcut.max_flow(np.where(noisy, 100, 0), np.where(noisy, 0, 100), {(0, 1): 60, (1, 0): 60})
     cut.check()
-    return side_by_side(grey(noisy * 255), grey(cut.labels * 255))
+    return panels({"30 % of the pixels flipped": grey(noisy * 255), "minimum cut": grey(cut.labels * 255)}, WIDTH)
 
 
 def energies_figure():
@@ -135,7 +138,7 @@ def energies_figure():
     steps = np.minimum(np.abs(np.subtract.outer(range(8), range(8))), 3)
     weights = dict.fromkeys(gridcut.neighbourhood(4), 20)
     found = gridcut.alpha_expansion(np.abs(levels[:, None, None] - noisy), weights, steps)
-    return side_by_side(grey(noisy), grey(levels[found.labels]))
+    return panels({"noisy": grey(noisy), "eight grey levels of least energy": grey(levels[found.labels])}, WIDTH)
 
 
 def published_figure():
@@ -144,9 +147,12 @@ def published_figure():
     from apps.segmentation.published_energy import energy_of_strokes
     from apps.segmentation.strokes import read_strokes
 
-    rgb, marks = photo("chelsea.jpg"), read_strokes(DATA / "chelsea-strokes.png")
-    found = (gridcut.binary_minimum(energy_of_strokes(rgb, marks, kind)) for kind in ("f2", "f3"))
-    return side_by_side(*(overlay(to_rgb(rgb), one.labels) for one in found))
+    rgb, strokes = photo("chelsea.jpg"), read_strokes(DATA / "chelsea-strokes.png")
+    found = {}
+    for kind, name in (("f2", "terms of two pixels"), ("f3", "terms of three pixels")):
+        labels = gridcut.binary_minimum(energy_of_strokes(rgb, strokes, kind)).labels
+        found[name] = overlay(to_rgb(rgb), labels)
+    return panels(found, WIDTH)
 
 
 def windows_figure():
@@ -162,7 +168,8 @@ def windows_figure():
     for start, end in zip(np.rint(found.first).astype(int), np.rint(found.second).astype(int), strict=True):
         cv2.arrowedLine(shown, start.tolist(), end.tolist(), (190, 30, 30), 1, cv2.LINE_AA, tipLength=0.3)
     options = ["--linker", "windows", "--method", "lock_free", "--quiet"]
-    return side_by_side(shown, photo(written("flow", "frame1.png", "frame2.png", *options) / "frame1-colour.png"))
+    flow = photo(written("flow", "frame1.png", "frame2.png", *options) / "frame1-colour.png")
+    return panels({"matches within windows": shown, "motion of every pixel": flow}, WIDTH)
 
 
 def assignments_figure():
@@ -193,7 +200,8 @@ def graphs_figure():
 
     graph = matching.read_graph(DATA / "jacobian.mtx")
     as_given = enlarged(np.where(graph.toarray()[..., None] != 0, DOT_COLOUR, 255).astype(np.uint8), 5)
-    return side_by_side(as_given, block_figure(graph, matching.dulmage_mendelsohn(graph))[::2, ::2])
+    blocks = block_figure(graph, matching.dulmage_mendelsohn(graph))[::2, ::2]
+    return panels({"a sparse matrix": as_given, "its block triangular form": blocks}, WIDTH)
 
 
 def refine_figure():
@@ -202,7 +210,8 @@ def refine_figure():
     image, low = photo("chelsea.jpg"), np.asarray(Image.open(DATA / "chelsea-soft.png"))
     size = image.shape[1::-1]
     soft = np.asarray(Image.fromarray(low).resize(size, Image.Resampling.NEAREST))
-    return side_by_side(grey(soft), overlay(to_rgb(image), refine(image, low).mask))
+    found = overlay(to_rgb(image), refine(image, low).mask)
+    return panels({"soft mask of 64 x 43 pixels": grey(soft), "outline found": found}, WIDTH)
 
 
 FIGURES = {

@@ -113,7 +113,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     for row in cuts:
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5
-    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 2 * 128
+    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 2 * 128 + 40, "above their names"
 
 
 def test_demo_samples_are_those_of_data(tmp_path, capsys):

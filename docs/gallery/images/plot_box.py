@@ -11,7 +11,7 @@ import skimage.data
 from apps import segment
 
 photo = skimage.data.coffee()
-box = (68, 8, 492, 392)  # x0, y0, x1, y1: half open
+box = (74, 14, 483, 392)  # x0, y0, x1, y1: half open
 found = segment(photo, box=box)
 
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
